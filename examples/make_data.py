@@ -1,0 +1,62 @@
+"""Make the synthetic, public data files of the examples. Run it to reproduce them byte for byte."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+DATA = Path(__file__).parent / "data"
+ROWS, COLUMNS, CELL_KM = 6, 6, 0.2
+
+
+def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write one CSV file."""
+    with (DATA / name).open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def census(rng: np.random.Generator) -> None:
+    """100 households with an income band, a district and a size."""
+    bands = ["very low", "low", "middle", "high", "very high"]
+    income = rng.choice(bands, 100, p=[0.12, 0.23, 0.35, 0.2, 0.1])
+    district = rng.choice(["north", "east", "south", "west"], 100)
+    size = 1 + rng.poisson(1.4, 100)
+    rows = zip(range(1, 101), income, district, size, strict=True)
+    write("census.csv", ["household", "income", "district", "size"], rows)
+
+
+def town(rng: np.random.Generator) -> None:
+    """A grid of cells around a busy centre, its population, and 500 visits."""
+    cells = [(f"{chr(65 + r)}{c + 1}", c * CELL_KM, r * CELL_KM) for r in range(ROWS) for c in range(COLUMNS)]
+    write("town.csv", ["cell", "x_km", "y_km"], [(name, f"{x:.1f}", f"{y:.1f}") for name, x, y in cells])
+    centre = np.array([(COLUMNS - 1) / 2, (ROWS - 1) / 2]) * CELL_KM
+    distance = np.array([np.hypot(x - centre[0], y - centre[1]) for _, x, y in cells])
+    people = np.round(40 + 160 * np.exp(-3 * distance)).astype(int)
+    names = [name for name, _, _ in cells]
+    write("town-population.csv", ["cell", "people"], zip(names, people, strict=True))
+    visits = rng.choice(names, 500, p=people / people.sum())
+    write("visits.csv", ["person", "cell"], zip(range(1, 501), visits, strict=True))
+
+
+def survey(rng: np.random.Generator) -> None:
+    """800 answers to a sensitive question."""
+    answers = rng.choice(["never", "once", "sometimes", "often"], 800, p=[0.55, 0.2, 0.17, 0.08])
+    write("survey.csv", ["person", "answer"], zip(range(1, 801), answers, strict=True))
+
+
+def main() -> None:
+    """Write every file."""
+    DATA.mkdir(exist_ok=True)
+    rng = np.random.default_rng(20260101)
+    census(rng)
+    town(rng)
+    survey(rng)
+
+
+if __name__ == "__main__":
+    main()

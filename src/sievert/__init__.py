@@ -1,0 +1,129 @@
+"""Sievert: measure, bound, compare and design what a privacy mechanism leaks.
+
+>>> import sievert as sv
+>>> warner = sv.mechanisms.randomised_response(["yes", "no"], alpha="1/3")
+>>> print(sv.epsilon(warner, sv.Policy.local(["yes", "no"])))
+ε = ln(3) = 1.09861, between inputs 'yes' and 'no' on output 'yes'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name → where it lives; each is imported when first used, so that `import sievert` is instant.
+_ATTRIBUTES = {
+    "Answers": "sievert.spaces",
+    "Capacity": "sievert.leakage.capacity",
+    "Channel": "sievert.channels",
+    "Epsilon": "sievert.channels",
+    "Graph": "sievert.spaces",
+    "Hyper": "sievert.channels",
+    "Leakage": "sievert.leakage.measures",
+    "Metric": "sievert.spaces",
+    "Policy": "sievert.spaces",
+    "Query": "sievert.spaces",
+    "RecordLeakage": "sievert.leakage.records",
+    "SecretGraph": "sievert.spaces",
+    "SievertError": "sievert.errors",
+    "Vulnerability": "sievert.leakage.measures",
+    "arimoto_information": "sievert.leakage.information",
+    "audit": "sievert.report.audit",
+    "capacity": "sievert.leakage.capacity",
+    "composed_distinguishability": "sievert.channels.privacy",
+    "distinguishability": "sievert.channels",
+    "entropy": "sievert.leakage.information",
+    "epsilon": "sievert.channels",
+    "is_private": "sievert.channels.privacy",
+    "load": "sievert.files",
+    "maximal_leakage": "sievert.leakage.information",
+    "min_entropy_leakage": "sievert.leakage.information",
+    "mutual_information": "sievert.leakage.information",
+    "one_sided_divergence": "sievert.channels.privacy",
+    "posterior_privacy_vulnerability": "sievert.channels.privacy",
+    "posterior_vulnerability": "sievert.leakage.measures",
+    "privacy_vulnerability": "sievert.channels.privacy",
+    "record_leakage": "sievert.leakage.records",
+    "save": "sievert.files",
+    "sibson_information": "sievert.leakage.information",
+    "strategy": "sievert.leakage.measures",
+    "uniform": "sievert.channels.priors",
+    "vulnerability": "sievert.leakage.measures",
+}
+_MODULES = {
+    "errors": "sievert.errors",
+    "gains": "sievert.leakage.gains",
+    "leakage": "sievert.leakage",
+    "losses": "sievert.leakage.losses",
+    "mechanisms": "sievert.mechanisms",
+    "metrics": "sievert.spaces.metrics",
+    "plots": "sievert.report.plots",
+    "priors": "sievert.channels.priors",
+    "secrets": "sievert.spaces.secrets",
+}
+
+__all__ = ["__version__", *sorted([*_ATTRIBUTES, *_MODULES])]
+
+if TYPE_CHECKING:
+    from sievert import errors as errors
+    from sievert import mechanisms as mechanisms
+    from sievert.channels import Channel as Channel
+    from sievert.channels import Epsilon as Epsilon
+    from sievert.channels import Hyper as Hyper
+    from sievert.channels import distinguishability as distinguishability
+    from sievert.channels import epsilon as epsilon
+    from sievert.channels import priors as priors
+    from sievert.channels.priors import uniform as uniform
+    from sievert.channels.privacy import composed_distinguishability as composed_distinguishability
+    from sievert.channels.privacy import is_private as is_private
+    from sievert.channels.privacy import one_sided_divergence as one_sided_divergence
+    from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
+    from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
+    from sievert.errors import SievertError as SievertError
+    from sievert.files import load as load
+    from sievert.files import save as save
+    from sievert.leakage import gains as gains
+    from sievert.leakage import losses as losses
+    from sievert.leakage.capacity import Capacity as Capacity
+    from sievert.leakage.capacity import capacity as capacity
+    from sievert.leakage.information import arimoto_information as arimoto_information
+    from sievert.leakage.information import entropy as entropy
+    from sievert.leakage.information import maximal_leakage as maximal_leakage
+    from sievert.leakage.information import min_entropy_leakage as min_entropy_leakage
+    from sievert.leakage.information import mutual_information as mutual_information
+    from sievert.leakage.information import sibson_information as sibson_information
+    from sievert.leakage.measures import Leakage as Leakage
+    from sievert.leakage.measures import Vulnerability as Vulnerability
+    from sievert.leakage.measures import leakage as leakage
+    from sievert.leakage.measures import posterior_vulnerability as posterior_vulnerability
+    from sievert.leakage.measures import strategy as strategy
+    from sievert.leakage.measures import vulnerability as vulnerability
+    from sievert.leakage.records import RecordLeakage as RecordLeakage
+    from sievert.leakage.records import record_leakage as record_leakage
+    from sievert.report import plots as plots
+    from sievert.report.audit import audit as audit
+    from sievert.spaces import Answers as Answers
+    from sievert.spaces import Graph as Graph
+    from sievert.spaces import Metric as Metric
+    from sievert.spaces import Policy as Policy
+    from sievert.spaces import Query as Query
+    from sievert.spaces import SecretGraph as SecretGraph
+    from sievert.spaces import metrics as metrics
+    from sievert.spaces import secrets as secrets
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ATTRIBUTES:
+        value = getattr(import_module(_ATTRIBUTES[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        raise AttributeError(f"module 'sievert' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""`python -m sievert`."""
+
+from sievert.cli import main
+
+main()

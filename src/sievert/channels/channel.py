@@ -1,0 +1,438 @@
+"""Channels: the probability of each output for each secret input.
+
+A channel keeps its numbers in the form it was given: *exact* (fractions), *float*, or *log*
+(natural logarithms, for entries such as e^-2000). Another form is derived only where nothing is
+lost: fractions may be rounded to floats or logarithms, floats may be taken as logarithms, but a
+logarithm whose float would underflow to a false zero is refused, and floats become fractions only
+when their rows sum to 1 exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import composition
+from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
+from sievert.errors import ChannelError
+from sievert.numerics.logs import log_fraction, log_of
+from sievert.numerics.rationals import fractions_of
+from sievert.spaces.labels import Labels, label, labels_or_range, shown
+from sievert.spaces.policy import Policy
+from sievert.spaces.query import Query
+
+if TYPE_CHECKING:
+    from sievert.channels.hyper import Hyper
+
+__all__ = ["Channel", "Form"]
+
+FloatArray = NDArray[np.float64]
+ObjectArray = NDArray[np.object_]
+
+
+class Channel:
+    """A row-stochastic matrix with labelled inputs and outputs.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, m)
+        Row x is the distribution of the output for input x. Integers, fractions, decimals and texts
+        such as ``"1/3"`` give an exact channel; floats a float channel.
+    inputs, outputs : sequence, optional
+        Labels; 0, 1, 2, … by default.
+    normalise : bool
+        Divide each row by its sum instead of refusing rows that do not sum to 1.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> warner = Channel([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["yes", "no"], outputs=["yes", "no"])
+    >>> warner.exact[0, 0]
+    Fraction(3, 4)
+    >>> warner.then(warner).matrix
+    array([[0.625, 0.375],
+           [0.375, 0.625]])
+    """
+
+    def __init__(
+        self,
+        matrix: Any,
+        inputs: Iterable[object] | None = None,
+        outputs: Iterable[object] | None = None,
+        *,
+        normalise: bool = False,
+    ) -> None:
+        data, form = read_matrix(matrix)
+        self._set(data, form, inputs, outputs)
+        self._data = checked(data, form, self.inputs, self.outputs, normalise)
+        self._data.setflags(write=False)
+
+    @classmethod
+    def from_log(
+        cls,
+        log_matrix: Any,
+        inputs: Iterable[object] | None = None,
+        outputs: Iterable[object] | None = None,
+        *,
+        normalise: bool = False,
+    ) -> Channel:
+        """A channel given by natural logarithms; -inf is a structural zero.
+
+        >>> Channel.from_log([[0, -2000], [-2000, 0]], normalise=True).log_matrix[0].tolist()
+        [0.0, -2000.0]
+        """
+        data = read_logarithms(log_matrix)
+        channel = Channel._trusted(data, "log", inputs, outputs)
+        channel._data = checked(data, "log", channel.inputs, channel.outputs, normalise)
+        channel._data.setflags(write=False)
+        return channel
+
+    @classmethod
+    def _trusted(
+        cls,
+        data: NDArray[Any],
+        form: Form,
+        inputs: Iterable[object] | None = None,
+        outputs: Iterable[object] | None = None,
+    ) -> Channel:
+        """A channel whose rows are known to be distributions; only labels are checked."""
+        channel = Channel.__new__(Channel)
+        channel._set(data, form, inputs, outputs)
+        return channel
+
+    def _set(
+        self,
+        data: NDArray[Any],
+        form: Form,
+        inputs: Iterable[object] | None,
+        outputs: Iterable[object] | None,
+    ) -> None:
+        self._data = data
+        self._data.setflags(write=False)
+        self.form: Form = form
+        self.inputs: Labels = labels_or_range(inputs, data.shape[0], "inputs", ChannelError)
+        self.outputs: Labels = labels_or_range(outputs, data.shape[1], "outputs", ChannelError)
+        self._cache: dict[str, Any] = {}
+
+    @classmethod
+    def identity(cls, inputs: int | Iterable[object]) -> Channel:
+        """The channel that reveals its input.
+
+        >>> Channel.identity(["yes", "no"]).row("no")
+        array([0., 1.])
+        """
+        labels = _input_labels(inputs)
+        return cls(np.eye(len(labels), dtype=np.int64), labels, labels)
+
+    @classmethod
+    def null(cls, inputs: int | Iterable[object]) -> Channel:
+        """The channel with one output, which reveals nothing.
+
+        >>> Channel.null(3).shape
+        (3, 1)
+        """
+        labels = _input_labels(inputs)
+        return cls(np.ones((len(labels), 1), dtype=np.int64), labels)
+
+    @classmethod
+    def from_function(cls, function: Callable[[Any], object], inputs: int | Iterable[object]) -> Channel:
+        """A deterministic program, run once on every input; stored as a partition, not a matrix.
+
+        >>> Channel.from_function(lambda x: x % 3, inputs=9)
+        Channel(deterministic, 9 inputs, 3 outputs)
+        """
+        from sievert.channels.deterministic import DeterministicChannel
+
+        return DeterministicChannel.from_function(function, inputs)
+
+    @classmethod
+    def from_blocks(cls, sizes: Mapping[int, int] | Iterable[int], inputs: int | None = None) -> Channel:
+        """A deterministic program known only by how many secrets share each output.
+
+        `sizes` lists the block sizes, or maps a size to how many blocks have it, so that programs on 2^32
+        secrets need no list.
+
+        >>> low_byte = Channel.from_blocks({2**24: 256}, inputs=2**32)
+        >>> low_byte.shape
+        (4294967296, 256)
+        """
+        from sievert.channels.deterministic import PartitionChannel
+
+        return PartitionChannel.from_sizes(sizes, inputs)
+
+    @classmethod
+    def from_noise(cls, kernel: Iterable[Any], size: int, first: int = 0, *, cyclic: bool = False) -> Channel:
+        """Input plus noise: P(noise = first + k) = kernel[k], on integers 0…size-1 or around a cycle.
+
+        >>> Channel.from_noise(["1/4", "1/2", "1/4"], size=3, first=-1).outputs
+        (-1, 0, 1, 2, 3)
+        """
+        from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
+
+        return CyclicChannel(kernel, size, first) if cyclic else ConvolutionChannel(kernel, size, first)
+
+    @classmethod
+    def block_diagonal(cls, blocks: Iterable[Channel]) -> Channel:
+        """Channels on disjoint groups of inputs with outputs of their own: the group is revealed."""
+        from sievert.channels.blocks import BlockChannel
+
+        return BlockChannel(list(blocks))
+
+    @classmethod
+    def from_sparse(
+        cls, matrix: Any, inputs: Iterable[object] | None = None, outputs: Iterable[object] | None = None
+    ) -> Channel:
+        """A channel stored by its non-zero entries (any SciPy sparse matrix)."""
+        from sievert.channels.blocks import SparseChannel
+
+        return SparseChannel(matrix, inputs, outputs)
+
+    @classmethod
+    def product_of(cls, channels: Iterable[Channel | tuple[Channel, int]]) -> Channel:
+        """Independent channels side by side, one a record, or (channel, how many records)."""
+        from sievert.channels.products import ProductChannel
+
+        return ProductChannel([item if isinstance(item, tuple) else (item, 1) for item in channels])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of inputs, number of outputs)."""
+        return self._data.shape[0], self._data.shape[1]
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Probabilities as floats; refused where a positive entry would become 0 (use `log_matrix`)."""
+        dense = self.rounded()
+        if self.form != "float" and "lossless" not in self._cache:
+            lost = (dense == 0) & self.support
+            if lost.any():
+                i, j = map(int, np.argwhere(lost)[0])
+                raise ChannelError(
+                    f"the entry for input {self.inputs[i]!r} and output {self.outputs[j]!r} is "
+                    f"e^{self.log_matrix[i, j]:.6g}, too small for a float; use .log_matrix, or .rounded() "
+                    "where an absolute error of 1e-308 is harmless"
+                )
+            self._cache["lossless"] = True
+        return dense
+
+    def rounded(self) -> FloatArray:
+        """Probabilities as the nearest floats; entries below 5e-324 become 0."""
+        if self.form == "float":
+            return self._data
+        if "float" not in self._cache:
+            dense = np.exp(self._data) if self.form == "log" else self._data.astype(np.float64)
+            dense.setflags(write=False)
+            self._cache["float"] = dense
+        dense = self._cache["float"]
+        return dense  # type: ignore[no-any-return]
+
+    @property
+    def log_matrix(self) -> FloatArray:
+        """Natural logarithms of the probabilities; structural zeros are -inf."""
+        if self.form == "log":
+            return self._data
+        if "log" not in self._cache:
+            if self.form == "float":
+                logs = log_of(self._data)
+            else:
+                known = {value: log_fraction(value) for value in set(self._data.ravel().tolist())}
+                logs = np.array([[known[value] for value in row] for row in self._data.tolist()])
+            logs.setflags(write=False)
+            self._cache["log"] = logs
+        return self._cache["log"]  # type: ignore[no-any-return]
+
+    @property
+    def exact(self) -> ObjectArray | None:
+        """Probabilities as fractions, or None when the channel is not known exactly."""
+        if self.form == "exact":
+            return self._data
+        if self.form == "log":
+            return None
+        if "exact" not in self._cache:
+            rows = fractions_of(self._data.tolist())
+            self._cache["exact"] = rows if all(sum(row) == 1 for row in rows.tolist()) else None
+        return self._cache["exact"]  # type: ignore[no-any-return]
+
+    def exact_or_float(self) -> NDArray[Any]:
+        """Fractions if the channel was given exactly, else floats."""
+        return self._data if self.form == "exact" else self.matrix
+
+    def exact_or_rounded(self) -> NDArray[Any]:
+        """Fractions if the channel was given exactly, else the nearest floats (see `rounded`)."""
+        return self._data if self.form == "exact" else self.rounded()
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """Where the probability is positive."""
+        if self.form == "log":
+            return ~np.isneginf(self._data)
+        return np.asarray(self._data != 0, dtype=bool)
+
+    def finite(self) -> Channel:
+        """An equivalent channel with finitely many outputs: itself, unless it has infinitely many."""
+        return self
+
+    def matvec(self, vector: Any) -> FloatArray:
+        """C·v: the expected value, for each input, of a function of the output."""
+        return np.asarray(self.rounded() @ np.asarray(vector, dtype=np.float64))
+
+    def rmatvec(self, vector: Any) -> FloatArray:
+        """v·C: the distribution of the output for a distribution of the input."""
+        return np.asarray(np.asarray(vector, dtype=np.float64) @ self.rounded())
+
+    def row(self, item: object) -> FloatArray:
+        """Output distribution of one labelled input."""
+        return np.asarray(self.rounded()[self.input_index(item)])
+
+    def input_index(self, item: object) -> int:
+        """Position of a labelled input."""
+        return self._position("inputs", item)
+
+    def output_index(self, item: object) -> int:
+        """Position of a labelled output."""
+        return self._position("outputs", item)
+
+    def _position(self, side: Literal["inputs", "outputs"], item: object) -> int:
+        labels: Labels = getattr(self, side)
+        try:
+            if isinstance(labels, range):
+                return labels.index(label(item))  # type: ignore[arg-type]
+            if side not in self._cache:
+                self._cache[side] = {name: i for i, name in enumerate(labels)}
+            return self._cache[side][label(item)]  # type: ignore[no-any-return]
+        except (KeyError, TypeError, ValueError):
+            raise ChannelError(f"{item!r} is not one of the channel's {side}: {shown(labels)}") from None
+
+    def reduced(self, tolerance: float | None = None) -> Channel:
+        """The canonical equivalent channel: no zero columns, proportional columns merged, columns ordered.
+
+        Exact channels merge columns that are exactly proportional; others merge columns whose normalised
+        logarithms differ by at most `tolerance` (1e-12 by default: rounding noise).
+        """
+        from sievert.channels.reduction import reduction
+
+        return reduction(self, tolerance).channel
+
+    def hyper(self, prior: object = None) -> Hyper:
+        """The distribution on posteriors that a prior (uniform by default) and an observation give."""
+        from sievert.channels.hyper import push
+
+        return push(prior, self)
+
+    def then(self, post: Channel) -> Channel:
+        """Cascade: feed the output to another channel (post-processing)."""
+        return composition.cascade(self, post)
+
+    def alongside(self, other: Channel) -> Channel:
+        """Release both outputs for the same input, independently."""
+        return composition.parallel(self, other)
+
+    def repeated(self, times: int) -> Channel:
+        """Release several independent outputs for the same input; ε grows exactly `times`-fold.
+
+        Outputs are counts of each single output: their order says nothing about the input.
+        """
+        return composition.repeated(self, times)
+
+    def product(self, records: int) -> Channel:
+        """Apply the channel independently to each of several records; distances add over the records.
+
+        The result is known by its factor, so a million records cost as much as one.
+        """
+        return self.product_of([(self, records)])
+
+    def after(
+        self,
+        query: Query | Callable[[Any], object] | Mapping[Any, object],
+        policy: Policy | Iterable[object] | None = None,
+    ) -> Channel:
+        """Oblivious composition: the channel on databases that computes the query, then applies this one.
+
+        `query` is a `Query` with its `policy`, a mapping from new input to this channel's input, or a
+        function together with the new inputs.
+        """
+        return composition.oblivious(self, query, policy)
+
+    def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
+        """Simulate outputs for an array of labelled inputs (floating point; not for private releases).
+
+        >>> Channel([[1, 0], [0, 1]], inputs=["a", "b"]).sample(["b", "a", "b"], rng=1)
+        array([1, 0, 1])
+        """
+        generator = np.random.default_rng(rng)
+        index = self._indices(xs)
+        drawn = np.empty(len(index), dtype=np.intp)
+        order = np.argsort(index, kind="stable")
+        starts = np.searchsorted(index[order], np.arange(self.shape[0] + 1))
+        for i in np.flatnonzero(np.diff(starts)):
+            where = order[starts[i] : starts[i + 1]]
+            cumulative = np.cumsum(self.rounded()[i])
+            uniforms = generator.random(len(where)) * cumulative[-1]
+            # Rounding may push a uniform up to the total; the last possible output takes it.
+            last = np.searchsorted(cumulative, cumulative[-1])
+            drawn[where] = np.minimum(np.searchsorted(cumulative, uniforms, side="right"), last)
+        return label_array(self.outputs)[drawn]
+
+    def _indices(self, items: Any) -> NDArray[np.intp]:
+        """Positions of many labelled inputs; in arrays each distinct value is looked up once."""
+        array = items if isinstance(items, np.ndarray) else None
+        labels = self.inputs
+        if array is not None and array.dtype.kind in "iu" and isinstance(labels, range):
+            outside = np.flatnonzero((array < labels.start) | (array >= labels.stop))
+            if labels.step == 1 and not len(outside):
+                return (array - labels.start).astype(np.intp)
+        if array is not None and array.ndim == 1 and array.dtype.kind in "iufbU":
+            distinct, inverse = np.unique(array, return_inverse=True)
+            positions = [self.input_index(item) for item in distinct.tolist()]
+            return np.array(positions, dtype=np.intp)[inverse]
+        return np.array([self.input_index(item) for item in items], dtype=np.intp)
+
+    def is_equivalent(self, other: Channel, tolerance: float | None = None) -> bool:
+        """Whether two channels leak the same to every adversary: equal reduced forms (Fernandes, Lem 2.3)."""
+        from sievert.channels.reduction import same_columns
+
+        return same_columns(self, other, tolerance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Labels and entries as plain data (fractions as texts)."""
+        entries = (
+            [[str(v) for v in row] for row in self._data] if self.form == "exact" else self._data.tolist()
+        )
+        return {
+            "form": self.form,
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
+            "entries": entries,
+        }
+
+    def __repr__(self) -> str:
+        return f"Channel({self.shape[0]} inputs, {self.shape[1]} outputs, {self.form})"
+
+    def _repr_html_(self) -> str:
+        if self.shape[0] * self.shape[1] > 400:
+            return f"<p>{self!r}</p>"
+        cells = self._data if self.form == "exact" else np.round(self.rounded(), 6)
+        head = "".join(f"<th>{name}</th>" for name in self.outputs)
+        body = "".join(
+            f"<tr><th>{name}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
+            for name, row in zip(self.inputs, cells.tolist(), strict=True)
+        )
+        return f"<table><tr><th></th>{head}</tr>{body}</table>"
+
+
+def _input_labels(inputs: int | Iterable[object]) -> list[object]:
+    if isinstance(inputs, int | np.integer):
+        return list(range(int(inputs)))
+    return list(inputs)
+
+
+def label_array(labels: Sequence[Hashable]) -> NDArray[Any]:
+    """Labels as a one-dimensional array (tuples stay tuples)."""
+    if any(isinstance(item, tuple) for item in labels):
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return array
+    return np.array(labels)

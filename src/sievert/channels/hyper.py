@@ -1,0 +1,136 @@
+"""Hypers: a prior and a channel make a distribution on posteriors (Fernandes, Sec 2.1, 2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.priors import as_prior
+from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
+from sievert.errors import ChannelError
+from sievert.numerics.logs import log_fraction, log_of, log_sum
+from sievert.spaces.labels import Labels
+
+__all__ = ["Hyper", "push"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hyper:
+    """Finitely many posteriors with their probabilities; made by `Channel.hyper`.
+
+    Attributes
+    ----------
+    outers : array [k], probability of each posterior
+    inners : array [k, n], the posteriors
+    inputs : labels of the secrets
+    groups : for each posterior, the channel's outputs that lead to it
+
+    Examples
+    --------
+    >>> hyper = Channel([["1/2", "1/2", 0], [0, "1/4", "3/4"], [0, "1/2", "1/2"]]).hyper()
+    >>> [str(outer) for outer in hyper.outers]
+    ['1/6', '5/12', '5/12']
+    """
+
+    outers: NDArray[Any]
+    inners: NDArray[Any]
+    inputs: Labels
+    groups: tuple[tuple[Any, ...], ...] = field(repr=False)
+
+    @property
+    def prior(self) -> NDArray[Any]:
+        """The centre of mass of the posteriors."""
+        average: NDArray[Any] = self.outers @ self.inners
+        return average
+
+    def channel(self) -> Channel:
+        """The reduced channel with this hyper: C[x, i] = outer_i · inner_i[x] / prior_x.
+
+        Unique, because only the order of its columns is free and that is canonical (`Channel.reduced`).
+        """
+        prior = self.prior
+        empty = np.flatnonzero(np.asarray(prior == 0, dtype=bool))
+        if len(empty):
+            raise ChannelError(
+                f"the hyper never reaches input {self.inputs[int(empty[0])]!r}, so its row is not "
+                "determined; use a prior that is positive everywhere"
+            )
+        columns = (self.outers[:, None] * self.inners).T / prior[:, None]
+        return Channel(columns.tolist(), self.inputs).reduced()
+
+    def is_same(self, other: Hyper, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the same posteriors occur with the same probabilities; labels of outputs do not matter.
+
+        Exact hypers are compared exactly.
+        """
+        if len(self) != len(other) or len(self.inputs) != len(other.inputs):
+            return False
+        if self.outers.dtype == object and other.outers.dtype == object:
+            return self._weights() == other._weights()
+        joined = log_of(np.concatenate([self.inners, other.inners]).astype(np.float64).T)
+        groups, _ = proportional_groups(joined, 4 * tolerance)
+        outers = np.concatenate([self.outers, other.outers]).astype(np.float64)
+        crossing = all(len(group) == 2 and group[0] < len(self) <= group[1] for group in groups)
+        return crossing and all(
+            abs(outers[group[0]] - outers[group[1]]) <= max(4 * tolerance, 1e-9) for group in groups
+        )
+
+    def _weights(self) -> dict[tuple[Any, ...], Any]:
+        return {tuple(inner): outer for inner, outer in zip(self.inners.tolist(), self.outers, strict=True)}
+
+    def __len__(self) -> int:
+        return len(self.outers)
+
+    def __str__(self) -> str:
+        return f"{len(self)} posteriors over {len(self.inputs)} secrets"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Outers and inners as plain data."""
+        return {
+            "inputs": list(self.inputs),
+            "outers": [_plain(v) for v in self.outers.tolist()],
+            "inners": [[_plain(v) for v in row] for row in self.inners.tolist()],
+        }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, float) else str(value)
+
+
+def push(prior: object, channel: Channel, tolerance: float = DEFAULT_TOLERANCE) -> Hyper:
+    """The hyper [π ▷ C]: outputs of probability 0 are dropped and equal posteriors merged."""
+    channel = channel.finite()
+    belief = as_prior(prior, channel.shape[0])
+    exact = channel.exact if channel.form == "exact" else None
+    if exact is not None and belief.dtype == object:
+        return _exact_push(belief, channel, exact)
+    logs = np.array([log_fraction(p) for p in belief]) if belief.dtype == object else log_of(belief)
+    joint = logs[:, None] + channel.log_matrix
+    weight = log_sum(joint, axis=0)
+    present = np.flatnonzero(~np.isneginf(weight))
+    posterior = joint[:, present] - weight[present]
+    groups, _ = proportional_groups(posterior, tolerance)
+    outers = np.array([float(np.exp(log_sum(weight[present[group]], axis=0))) for group in groups])
+    inners = np.array([np.exp(posterior[:, group[0]]) for group in groups])
+    names = tuple(tuple(channel.outputs[present[j]] for j in group) for group in groups)
+    return Hyper(outers, inners, channel.inputs, names)
+
+
+def _exact_push(belief: NDArray[Any], channel: Channel, exact: NDArray[np.object_]) -> Hyper:
+    found: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
+    for output, column in zip(channel.outputs, exact.T, strict=True):
+        joint = belief * column
+        weight = joint.sum()
+        if weight == 0:
+            continue
+        key = tuple((joint / weight).tolist())
+        outer, names = found.get(key, (0, []))
+        found[key] = (outer + weight, [*names, output])
+    outers = np.empty(len(found), dtype=object)
+    outers[:] = [outer for outer, _ in found.values()]
+    inners = np.array([list(key) for key in found], dtype=object).reshape(len(found), -1)
+    return Hyper(outers, inners, channel.inputs, tuple(tuple(names) for _, names in found.values()))

@@ -1,0 +1,37 @@
+"""The command `sievert` and its options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sievert import __version__
+from sievert.cli.audit import audit
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="sievert",
+    help="Measure, bound, compare and design what a privacy mechanism leaks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(audit)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sievert {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Measure, bound, compare and design what a privacy mechanism leaks."""

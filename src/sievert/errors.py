@@ -1,0 +1,68 @@
+"""Every error Sievert raises on bad input.
+
+A message names the argument, the offending value and where it stands, the rule, and the fix.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ChannelError",
+    "FileError",
+    "GainError",
+    "GraphError",
+    "MechanismError",
+    "MetricError",
+    "PolicyError",
+    "PriorError",
+    "QueryError",
+    "SievertError",
+    "TooLargeError",
+]
+
+
+class SievertError(ValueError):
+    """Base of all errors caused by input that Sievert cannot accept."""
+
+
+class ChannelError(SievertError):
+    """A matrix that is not a channel, or a form of a channel that does not exist."""
+
+
+class PriorError(SievertError):
+    """A vector that is not a probability distribution over the secrets."""
+
+
+class MetricError(SievertError):
+    """A matrix that is not an extended pseudo-metric."""
+
+
+class GraphError(SievertError):
+    """An edge list that does not describe a simple graph on the given nodes."""
+
+
+class PolicyError(SievertError):
+    """A policy that is inconsistent or does not fit the other arguments."""
+
+
+class QueryError(SievertError):
+    """A query that cannot be computed over the policy's databases."""
+
+
+class GainError(SievertError):
+    """A gain or loss function that does not fit the secrets."""
+
+
+class MechanismError(SievertError):
+    """Parameters for which a mechanism does not exist."""
+
+
+class FileError(SievertError):
+    """A file that cannot be read, or a key in it that is wrong."""
+
+
+class TooLargeError(SievertError):
+    """Something that would have to be enumerated or stored and is too large for that."""
+
+    def __init__(self, message: str, *, size: int | float) -> None:
+        super().__init__(message)
+        self.size = size

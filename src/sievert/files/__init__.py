@@ -1,0 +1,179 @@
+"""The one file: policy, query, mechanism, adversary, use, acceptance, data and release in TOML.
+
+`load` reads it into a `Scenario`: the objects that every command works on. Errors name the key.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.errors import FileError, SievertError
+from sievert.files.building import (
+    build_gain,
+    build_mechanism,
+    build_policy,
+    build_prior,
+    build_query,
+    inputs_metric,
+)
+from sievert.files.schema import AcceptModel, Document, validated
+from sievert.leakage.adversary import Adversary
+from sievert.spaces.metric import Metric
+from sievert.spaces.policy import Policy
+from sievert.spaces.query import Answers, Query
+from sievert.tables.atomic import write_text
+from sievert.tables.channel_files import read_channel, write_channel
+from sievert.tables.reading import existing
+from sievert.tables.toml import dumps
+
+__all__ = ["Scenario", "load", "load_scenario", "save"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What one file describes. Everything is built when first used and checked then."""
+
+    document: Document
+    folder: Path
+    source: str
+
+    @property
+    def title(self) -> str:
+        """The file's title, or its name."""
+        return self.document.title or Path(self.source).stem
+
+    @contextmanager
+    def _at(self, table: str) -> Iterator[None]:
+        """Say which file and table an error came from."""
+        try:
+            yield
+        except SievertError as problem:
+            raise FileError(f"{self.source}, {table}: {problem}") from None
+
+    @cached_property
+    def policy(self) -> Policy:
+        """What must stay hidden."""
+        with self._at("policy"):
+            return build_policy(self.document.policy, self.folder)
+
+    @cached_property
+    def query(self) -> Query:
+        """What is computed before noise."""
+        with self._at("query"):
+            return build_query(self.document.query, self.folder)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The query's answers and the distance the policy gives them."""
+        policy, query = self.policy, self.query
+        with self._at("query"):
+            return query.answers(policy)
+
+    @cached_property
+    def _mechanism(self) -> tuple[Channel, float | None]:
+        return self._built_mechanism(None)
+
+    def _built_mechanism(self, eps: float | None) -> tuple[Channel, float | None]:
+        if self.document.mechanism is None:
+            raise FileError(f"{self.source}: table [mechanism] is missing")
+        answers = self.answers
+        with self._at("mechanism"):
+            return build_mechanism(self.document.mechanism, answers, self.query, self.folder, eps)
+
+    @property
+    def channel(self) -> Channel:
+        """The mechanism as a channel on the answers."""
+        return self._mechanism[0]
+
+    @property
+    def claimed_eps(self) -> float | None:
+        """The ε the file claims for the policy, or None when it claims none."""
+        return self._mechanism[1]
+
+    def with_eps(self, eps: float) -> Channel:
+        """The same family at another ε."""
+        return self._built_mechanism(eps)[0]
+
+    @cached_property
+    def distance(self) -> Metric:
+        """Distance in which guesses about the answer are judged."""
+        return inputs_metric(self.answers)
+
+    @cached_property
+    def prior(self) -> NDArray[Any]:
+        """What the adversary believes about the channel's input."""
+        inputs = self.channel.inputs
+        with self._at("adversary.prior"):
+            return build_prior(self.document.adversary.prior, inputs, self.folder)
+
+    @cached_property
+    def record_prior(self) -> NDArray[Any]:
+        """What the adversary believes about one record."""
+        values = self.policy.values
+        with self._at("adversary.record_prior"):
+            return build_prior(self.document.adversary.record_prior, values, self.folder)
+
+    @cached_property
+    def gains(self) -> list[Adversary]:
+        """What adversaries want."""
+        inputs = self.channel.inputs
+        metric = self.distance.restricted(inputs)
+        with self._at("adversary.gains"):
+            return [build_gain(model, inputs, metric, self.folder) for model in self.document.adversary.gains]
+
+    @property
+    def observations(self) -> int:
+        """How many independent releases of the same secret the adversary sees."""
+        return self.document.adversary.observations
+
+    @property
+    def accept(self) -> AcceptModel | None:
+        """The limits an audit checks."""
+        return self.document.accept
+
+    def to_toml(self) -> str:
+        """The file's text, keys that were not given left out."""
+        return dumps(self.document.model_dump(exclude_unset=True))
+
+
+def load(path: str | Path) -> Scenario | Channel:
+    """Read a scenario (.toml) or a channel (.csv, .npz, .parquet)."""
+    target = existing(path)
+    if target.suffix != ".toml":
+        return read_channel(target)
+    try:
+        raw = tomllib.loads(target.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise FileError(f"{target}: is not UTF-8 text; save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise FileError(f"{target}: is not valid TOML: {problem}") from None
+    return Scenario(validated(raw, str(target)), target.parent, str(target))
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """Read a scenario, refusing any other kind of file."""
+    loaded = load(path)
+    if not isinstance(loaded, Scenario):
+        raise FileError(
+            f"{path}: a TOML file is needed here; write one that names the channel under [mechanism]"
+        )
+    return loaded
+
+
+def save(item: Scenario | Channel, path: str | Path) -> Path:
+    """Write a scenario (.toml) or a channel (.csv, .npz, .parquet), all or nothing."""
+    target = Path(path)
+    if isinstance(item, Channel):
+        return write_channel(item, target)
+    if target.suffix != ".toml":
+        raise FileError(f"{target}: a scenario is written to .toml")
+    return write_text(target, item.to_toml())

@@ -1,0 +1,259 @@
+"""The schema of the TOML file: which keys there are and what each may hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sievert.errors import FileError
+
+__all__ = [
+    "AcceptModel",
+    "AdversaryModel",
+    "Document",
+    "GainModel",
+    "MechanismModel",
+    "PolicyModel",
+    "QueryModel",
+    "SecretsModel",
+    "validated",
+]
+
+Value = int | float | str | list[int | float | str]
+Probability = Annotated[float, Field(ge=0, le=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A table of the file; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ValuesModel(Section):
+    """`values` by rule instead of by list: a range of integers, or a column of a public codebook file."""
+
+    range: tuple[int, int] | list[int] | None = None
+    file: str | None = None
+    column: str | None = None
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if (self.range is None) == (self.file is None):
+            raise ValueError('give range = [first, last] or file = "codebook.csv"')
+        if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
+            raise ValueError(f"range is {list(self.range)}; give [first, last] with first ≤ last")
+        return self
+
+
+class SecretsModel(Section):
+    """`secrets` that need a parameter; exactly one kind."""
+
+    threshold: NonNegative | None = None
+    partition: list[list[Value]] | dict[str, list[Value]] | None = None
+    edges: list[tuple[Value, Value] | list[Value]] | None = None
+    tree: dict[str, str] | None = None
+    metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
+    points: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [
+            name
+            for name in ("threshold", "partition", "edges", "tree", "metric")
+            if getattr(self, name) is not None
+        ]
+        if len(kinds) != 1:
+            raise ValueError(
+                f"give exactly one of threshold, partition, edges, tree, metric (given: {kinds or 'none'})"
+            )
+        if self.points is not None and self.metric not in ("euclidean", "manhattan"):
+            raise ValueError('points goes with metric = "euclidean" or "manhattan"')
+        if self.metric in ("euclidean", "manhattan") and self.points is None:
+            raise ValueError(
+                f'metric = "{self.metric}" needs points = "file.csv" with a label and coordinates in each row'
+            )
+        return self
+
+
+class PolicyModel(Section):
+    """[policy]: what must stay hidden."""
+
+    values: list[Value] | ValuesModel | None = None
+    secrets: Literal["complete", "line", "cycle"] | SecretsModel = "complete"
+    records: Positive = 1
+    adjacency: Literal["replace", "add-remove"] = "replace"
+    person_records: Positive = 1
+
+
+class WhereModel(Section):
+    """`where` by bounds: at_least ≤ value ≤ at_most."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+class QueryModel(Section):
+    """[query]: what is computed before noise."""
+
+    kind: Literal["record", "count", "sum", "histogram", "table"] = "record"
+    where: Value | list[Value] | WhereModel | None = None
+    by: str | list[str] | None = None
+    table: str | None = None
+
+    @model_validator(mode="after")
+    def _parameters(self) -> Self:
+        if (self.kind == "count") != (self.where is not None):
+            raise ValueError(
+                'where goes with kind = "count", and a count needs it: which values are counted?'
+            )
+        if (self.kind == "table") != (self.table is not None):
+            raise ValueError('table = "file.csv" goes with kind = "table"')
+        return self
+
+
+class MechanismModel(Section):
+    """[mechanism]: a family with its parameter, or a matrix in a file."""
+
+    kind: (
+        Literal[
+            "geometric",
+            "truncated-geometric",
+            "randomised-response",
+            "exponential",
+            "tight-constraints",
+            "metric-channel",
+        ]
+        | None
+    ) = None
+    matrix: str | None = None
+    eps: NonNegative | None = None
+    alpha: str | float | int | None = None
+    level: Literal["nominal", "true"] | None = None
+    outputs: list[int] | None = None
+
+    @model_validator(mode="after")
+    def _one_mechanism(self) -> Self:
+        if (self.kind is None) == (self.matrix is None):
+            raise ValueError('give kind = "…" (a family) or matrix = "channel.csv"')
+        parameters = (self.eps is not None) + (self.alpha is not None)
+        if self.matrix is not None and self.alpha is not None:
+            raise ValueError(
+                "alpha goes with a family; with a matrix, eps states what it is claimed to satisfy"
+            )
+        if self.kind == "metric-channel" and parameters:
+            raise ValueError("metric-channel takes no eps: it realises the policy's distance itself")
+        if self.kind not in (None, "metric-channel") and parameters != 1:
+            raise ValueError("give exactly one of eps and alpha (alpha = e^-eps)")
+        if self.level is not None and self.kind != "exponential":
+            raise ValueError('level goes with kind = "exponential"')
+        if self.outputs is not None and self.kind not in ("geometric", "truncated-geometric"):
+            raise ValueError('outputs goes with kind = "geometric" or "truncated-geometric"')
+        return self
+
+
+class GainModel(Section):
+    """A gain with a parameter; exactly one kind."""
+
+    tries: Positive | None = None
+    within: NonNegative | None = None
+    partition: list[list[Value]] | dict[str, list[Value]] | None = None
+    property: list[Value] | None = None
+    matrix: str | None = None
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [
+            n for n in ("tries", "within", "partition", "property", "matrix") if getattr(self, n) is not None
+        ]
+        if len(kinds) != 1:
+            raise ValueError(
+                f"give exactly one of tries, within, partition, property, matrix (given: {kinds or 'none'})"
+            )
+        return self
+
+
+GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
+
+
+class AdversaryModel(Section):
+    """[adversary]: what attackers know and want."""
+
+    prior: str | list[float] = "uniform"
+    record_prior: str | list[float] = "uniform"
+    gains: list[GainName | GainModel] = ["identity"]
+    observations: Positive = 1
+
+
+class UseModel(Section):
+    """[use]: what the released data is for."""
+
+    loss: str = "absolute"
+
+
+class AcceptModel(Section):
+    """[accept]: limits; an audit that exceeds one exits with 1."""
+
+    guess: Probability | None = None
+    bits: NonNegative | None = None
+    eps: NonNegative | None = None
+
+
+class DataModel(Section):
+    """[data]: where the records are."""
+
+    input: str
+    column: str | list[str] | None = None
+
+
+class ReleaseModel(Section):
+    """[release]: how rows that do not fit are treated, and who keeps the budget."""
+
+    missing: Literal["reject", "drop"] = "reject"
+    out_of_range: Literal["reject", "clamp"] = "reject"
+    unknown: Literal["reject", "drop"] = "reject"
+    ledger: str | None = None
+
+
+class Document(Section):
+    """The whole file."""
+
+    version: Literal[1]
+    title: str | None = None
+    policy: PolicyModel
+    query: QueryModel = QueryModel()
+    mechanism: MechanismModel | None = None
+    adversary: AdversaryModel = AdversaryModel()
+    use: UseModel | None = None
+    accept: AcceptModel | None = None
+    data: DataModel | None = None
+    release: ReleaseModel | None = None
+
+
+def validated(raw: dict[str, Any], source: str) -> Document:
+    """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
+    try:
+        return Document.model_validate(raw)
+    except ValidationError as problem:
+        raise FileError(f"{source}: {_explain(problem)}") from None
+
+
+def _explain(problem: ValidationError) -> str:
+    errors = problem.errors(include_url=False)
+    # A union reports one error a branch; the deepest is about the branch the writer meant.
+    error = max(errors, key=lambda e: (e["type"] in ("value_error", "extra_forbidden"), len(e["loc"])))
+    path = [
+        str(part) for part in error["loc"] if not str(part).startswith(("function-", "list[", "literal["))
+    ]
+    key = ".".join(part for part in path if not part.endswith("Model"))
+    if error["type"] == "extra_forbidden":
+        return f"key {key} is unknown; check its spelling against the documented keys"
+    if error["type"] == "missing":
+        return f"key {key} is missing"
+    message = error["msg"].removeprefix("Value error, ")
+    given = error.get("input")
+    shown = f" (given: {given!r})" if not isinstance(given, dict | list) else ""
+    return f"key {key or 'file'}: {message[0].lower()}{message[1:]}{shown}"

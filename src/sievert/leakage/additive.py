@@ -1,0 +1,197 @@
+"""Additive capacity: the most a channel adds to an adversary's expected gain, over three classes of gains.
+
+The classes give different numbers (spec F5), so each is named:
+
+- *unit*: gains between 0 and 1. With a fixed prior π it is min over output distributions r of
+  Σ_x π_x·TV(C_x, r); over all priors it is the total-variation radius min_r max_x TV(C_x, r).
+- *spanning*: each action's gains differ by at most 1, any offset: Σ_y a_y·TV(δ^y, π).
+- *signed*: gains at most 1 with a prior value of at least 0, any full-support prior: 1 - Σ_y min_x C[x,y].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+
+from sievert.channels.channel import Channel
+from sievert.errors import GainError
+from sievert.leakage.columns import joint_distribution
+from sievert.numerics.exact_programs import ExactProgram, exact_vertex
+from sievert.numerics.linear_programs import LinearProgram, Solution, solve
+
+__all__ = ["AdditiveOptimum", "signed_capacity", "spanning_capacity", "unit_capacity", "unit_radius"]
+
+Number = Any
+LARGEST_PROGRAM = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveOptimum:
+    """An additive capacity with both sides of its proof.
+
+    Attributes
+    ----------
+    value : the capacity (a lower bound within `gap` of the upper bound)
+    gap : upper bound minus lower bound; 0 when exact
+    prior : the prior it is attained at
+    gain : attaining gain function [action, secret], one action an output
+    reference : output distribution r that proves the upper bound
+    """
+
+    value: Number
+    gap: Number
+    prior: NDArray[Any]
+    gain: NDArray[Any]
+    reference: NDArray[Any]
+
+
+def unit_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
+    """Gains in [0, 1], fixed prior: the water-filling optimum of Σ_x π_x·TV(C_x, r), exact for exact input.
+
+    Σ_x π_x (C[x,y] - r_y)⁺ is convex in each r_y with slope -Σ{π_x : C[x,y] > r_y}; the only coupling is
+    Σ r_y = 1, so the unit of r is spent on the steepest segments first. O(n m log(n m)).
+    """
+    matrix = channel.exact_or_rounded() if belief.dtype == object else channel.rounded()
+    weights = belief if matrix.dtype == object else belief.astype(np.float64)
+    reference, threshold = _fill(matrix, weights)
+    gain = _attaining_gain(matrix, weights, reference, threshold)
+    upper = (weights[:, None] * np.maximum(matrix - reference, 0)).sum()
+    scores = (gain.T * matrix * weights[:, None]).sum()
+    lower = scores - (gain @ weights).max()
+    return AdditiveOptimum(lower, max(upper - lower, upper - upper), belief, gain, reference)
+
+
+def _fill(matrix: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], Number]:
+    """The optimal r and the slope at which the unit of r runs out."""
+    n, m = matrix.shape
+    order = np.argsort(matrix, axis=0, kind="stable")
+    levels = np.take_along_axis(matrix, order, axis=0)
+    masses = weights[order]
+    # Segment k of column y runs from the (k-1)-th to the k-th smallest entry; its slope is the belief in
+    # the inputs whose entry is at least the k-th.
+    slopes = np.cumsum(masses[::-1], axis=0)[::-1]
+    lengths = np.diff(levels, axis=0, prepend=levels[:1] * 0)
+    ranked = np.argsort(-slopes.ravel(), kind="stable")
+    spent = np.cumsum(lengths.ravel()[ranked])
+    last = int(np.searchsorted(np.asarray(spent >= 1, dtype=bool), True))
+    last = min(last, len(ranked) - 1)
+    taken = np.zeros_like(lengths).ravel()
+    taken[ranked[:last]] = lengths.ravel()[ranked[:last]]
+    before = spent[last - 1] if last else spent[0] * 0
+    taken[ranked[last]] = 1 - before
+    return taken.reshape(n, m).sum(axis=0), slopes.ravel()[ranked[last]]
+
+
+def _attaining_gain(
+    matrix: NDArray[Any], weights: NDArray[Any], reference: NDArray[Any], threshold: Number
+) -> NDArray[Any]:
+    """Gain 1 where C[x,y] exceeds r_y, and where they tie a common share that makes every action's prior
+    value the threshold, so that no action is better than another before the release."""
+    n, m = matrix.shape
+    zero = weights[:1].sum() * 0
+    gain = np.full((m, n), zero, dtype=matrix.dtype)
+    for y in range(m):
+        above = np.asarray(matrix[:, y] > reference[y], dtype=bool)
+        tie = np.asarray(matrix[:, y] == reference[y], dtype=bool)
+        sure, spare = weights[above].sum() + zero, weights[tie].sum() + zero
+        share = (threshold - sure) / spare if spare > 0 else zero
+        gain[y, above] = zero + 1
+        gain[y, tie] = min(max(share, zero), zero + 1)
+    return gain
+
+
+def unit_radius(channel: Channel) -> AdditiveOptimum:
+    """Gains in [0, 1], all priors: min_r max_x TV(C_x, r), with the prior that attains it.
+
+    A linear program in r and the excesses s[x,y] ≥ C[x,y] - r_y; the multipliers of its rows are the worst
+    prior, where the fixed-prior optimum proves the lower bound, and r proves the upper one. For exact
+    channels the vertex is rebuilt over the rationals.
+    """
+    matrix = channel.rounded()
+    n, m = matrix.shape
+    if n * m > LARGEST_PROGRAM:
+        raise GainError(
+            f"the linear program for gains in [0, 1] over all priors would have {n * m} variables; at most "
+            f"{LARGEST_PROGRAM} are tried; give a fixed prior"
+        )
+    solution = solve(_radius_program(matrix))
+    exact = channel.exact if channel.form == "exact" else None
+    if exact is not None and n * m <= 2_500:
+        rebuilt = _exact_radius(exact, solution)
+        if rebuilt is not None:
+            return rebuilt
+    prior = np.maximum(solution.dual[:n], 0.0)
+    prior = prior / prior.sum()
+    reference = np.maximum(solution.primal[:m], 0.0)
+    reference = reference / reference.sum()
+    lower = unit_capacity(channel, prior)
+    upper = float(np.maximum(matrix - reference, 0.0).sum(axis=1).max())
+    gap = max(0.0, upper - float(lower.value))
+    return AdditiveOptimum(float(lower.value), gap, prior, lower.gain, reference)
+
+
+def _radius_program(matrix: NDArray[np.float64]) -> LinearProgram:
+    """Columns r, t, s[x,y] for positive entries; rows t ≥ Σ_y s[x,y], s[x,y] + r_y ≥ C[x,y], Σr = 1."""
+    n, m = matrix.shape
+    xs, ys = np.nonzero(matrix)
+    count = len(xs)
+    excess = m + 1 + np.arange(count)
+    rows = [np.arange(n), xs, n + np.arange(count), n + np.arange(count), np.full(m, n + count)]
+    columns = [np.full(n, m), excess, excess, ys, np.arange(m)]
+    values = [np.ones(n), -np.ones(count), np.ones(count), np.ones(count), np.ones(m)]
+    shape = (n + count + 1, m + 1 + count)
+    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    cost = np.zeros(shape[1])
+    cost[m] = 1.0
+    row_lower = np.concatenate([np.zeros(n), matrix[xs, ys], [1.0]])
+    row_upper = np.concatenate([np.full(n + count, np.inf), [1.0]])
+    lower, upper = np.zeros(shape[1]), np.full(shape[1], np.inf)
+    return LinearProgram(cost, coo_array(entries, shape=shape).tocsc(), row_lower, row_upper, lower, upper)
+
+
+def _exact_radius(exact: NDArray[np.object_], solution: Solution) -> AdditiveOptimum | None:
+    n, m = exact.shape
+    program = _radius_program(exact.astype(np.float64))
+    xs, ys = np.nonzero(exact.astype(np.float64))
+    dense = program.matrix.toarray()
+    matrix = np.array([[Fraction(int(v)) for v in row] for row in dense.tolist()], dtype=object)
+    sides = [Fraction(0)] * n + [exact[x, y] for x, y in zip(xs, ys, strict=True)] + [Fraction(1)]
+    vertex = exact_vertex(
+        ExactProgram(
+            cost=np.array([Fraction(int(c)) for c in program.cost], dtype=object),
+            matrix=matrix,
+            row_lower=list(sides),
+            row_upper=[None] * (len(sides) - 1) + [Fraction(1)],
+            lower=[Fraction(0)] * dense.shape[1],
+            upper=[None] * dense.shape[1],
+        ),
+        solution,
+    )
+    if vertex is None:
+        return None
+    prior, reference = vertex.dual[:n], vertex.primal[:m]
+    gain = np.full((m, n), Fraction(0), dtype=object)
+    multipliers = vertex.dual[n : n + len(xs)]
+    for x, y, multiplier in zip(xs, ys, multipliers, strict=True):
+        # A multiplier of s[x,y] + r_y ≥ C[x,y] is π_x·g[y,x].
+        gain[y, x] = multiplier / prior[x] if prior[x] else Fraction(0)
+    return AdditiveOptimum(vertex.value, Fraction(0), prior, gain, reference)
+
+
+def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
+    """Gains of span at most 1 for each action, fixed prior: Σ_y a_y·TV(δ^y, π)."""
+    joint = joint_distribution(channel, belief)
+    independent = (belief if joint.dtype == object else belief.astype(np.float64))[:, None] * joint.sum(
+        axis=0
+    )
+    return np.abs(joint - independent).sum() / 2
+
+
+def signed_capacity(channel: Channel) -> Number:
+    """Signed gains at most 1 with a prior value of at least 0, any full-support prior."""
+    return 1 - channel.exact_or_rounded().min(axis=0).sum()

@@ -1,0 +1,167 @@
+"""Adversaries with very many or infinitely many actions, whose optimum has a closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import GainError, TooLargeError
+from sievert.leakage.adversary import Adversary, Columns
+from sievert.spaces.labels import Labels
+
+__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Tries"]
+
+LARGEST_ACTIONS = 200_000
+BLOCK_ENTRIES = 1_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identity(Adversary):
+    """Guess the secret in one try: gain 1 for the right guess (Bayes vulnerability)."""
+
+    secrets: Labels
+    name: str = "identity"
+
+    @property
+    def actions(self) -> Labels:
+        """The guesses."""
+        return self.secrets
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        return np.eye(self.size, dtype=np.int64)
+
+    def values(self, joint: Columns) -> NDArray[Any]:
+        return np.asarray(joint.max(axis=0))
+
+    def best(self, joint: Columns) -> list[Hashable]:
+        return [self.secrets[int(i)] for i in joint.argmax(axis=0)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tries(Adversary):
+    """Guess the secret in k tries: gain 1 if one of them is right."""
+
+    secrets: Labels
+    tries: int
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tries, int | np.integer) or isinstance(self.tries, bool) or self.tries < 1:
+            raise GainError(f"k is {self.tries!r}; the number of tries must be a whole number ≥ 1")
+        if not self.name:
+            object.__setattr__(self, "name", "1 try" if self.tries == 1 else f"{self.tries} tries")
+
+    @property
+    def _chosen(self) -> int:
+        return min(int(self.tries), self.size)
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        count = math.comb(self.size, self._chosen)
+        if count > LARGEST_ACTIONS:
+            raise TooLargeError(f"{self.name} has {count} actions; its values need no matrix", size=count)
+        table = np.zeros((count, self.size), dtype=np.int64)
+        chosen = np.array(list(combinations(range(self.size), self._chosen)))
+        np.put_along_axis(table, chosen, 1, axis=1)
+        return table
+
+    def values(self, joint: Columns) -> NDArray[Any]:
+        k = self._chosen
+        ordered = np.sort(joint, axis=0) if joint.dtype == object else np.partition(joint, -k, axis=0)
+        return np.asarray(ordered[-k:].sum(axis=0))
+
+    def best(self, joint: Columns) -> list[Hashable]:
+        order = np.argsort(-joint, axis=0, kind="stable")[: self._chosen]
+        return [tuple(self.secrets[int(i)] for i in column) for column in order.T]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guessing(Adversary):
+    """Guess until right: the loss is the number of guesses (guessing entropy, Massey)."""
+
+    secrets: Labels
+    name: str = "guessing"
+    is_loss: bool = True
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        count = math.factorial(self.size)
+        if count > LARGEST_ACTIONS:
+            raise TooLargeError(f"guessing has {count} orders; its values need no matrix", size=count)
+        return np.argsort(np.array(list(permutations(range(self.size)))), axis=1) + 1
+
+    def values(self, joint: Columns) -> NDArray[Any]:
+        ranked = np.sort(joint, axis=0)
+        position = np.arange(self.size, 0, -1)
+        return np.asarray(position.astype(joint.dtype) @ ranked)
+
+    def best(self, joint: Columns) -> list[Hashable]:
+        order = np.argsort(-joint, axis=0, kind="stable")
+        return [tuple(self.secrets[int(i)] for i in column) for column in order.T]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shannon(Adversary):
+    """Shannon entropy in bits: the loss of describing the secret with the best code for one's belief."""
+
+    secrets: Labels
+    name: str = "shannon"
+    is_loss: bool = True
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        raise GainError("the Shannon loss has infinitely many actions, so it has no matrix")
+
+    def values(self, joint: Columns) -> NDArray[Any]:
+        columns = joint.astype(np.float64, copy=False)
+        weights = columns.sum(axis=0)
+        total = np.zeros(columns.shape[1])
+        rows = max(1, BLOCK_ENTRIES // columns.shape[1])
+        for start in range(0, len(columns), rows):
+            part = columns[start : start + rows]
+            posteriors = part / np.where(weights > 0, weights, 1.0)
+            total -= (part * np.log2(np.where(posteriors > 0, posteriors, 1.0))).sum(axis=0)
+        return total + 0.0
+
+    def best(self, joint: Columns) -> list[Hashable]:
+        return [tuple(column) for column in _posteriors(joint)[1].T.tolist()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Belief(Adversary):
+    """A vulnerability given as a function of the belief, such as a quasi-convex one for the max case."""
+
+    secrets: Labels
+    function: Callable[[NDArray[np.float64]], float]
+    name: str = "belief"
+    is_loss: bool = False
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        raise GainError(f"{self.name!r} is a function of the belief, so it has no matrix of actions")
+
+    def values(self, joint: Columns) -> NDArray[Any]:
+        columns, posteriors = _posteriors(joint)
+        weights = columns.sum(axis=0)
+        found = [
+            weight * float(self.function(posterior)) if weight > 0 else 0.0
+            for weight, posterior in zip(weights, posteriors.T, strict=True)
+        ]
+        return np.array(found)
+
+    def best(self, joint: Columns) -> list[Hashable]:
+        return [None] * joint.shape[1]
+
+
+def _posteriors(joint: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Columns as floats, and the same columns normalised (zero columns stay zero)."""
+    columns = joint.astype(np.float64)
+    weights = columns.sum(axis=0)
+    return columns, columns / np.where(weights > 0, weights, 1.0)

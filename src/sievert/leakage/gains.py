@@ -1,0 +1,237 @@
+"""The standard gain functions (Fernandes, Sec 2.2). Each is an array [action, secret]."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import GainError
+from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
+from sievert.leakage.closed_forms import Belief, Identity, Tries
+from sievert.spaces.labels import Labels, label, labels_or_range
+from sievert.spaces.metric import Metric
+
+__all__ = [
+    "as_gain",
+    "closeness",
+    "from_loss",
+    "identity",
+    "matrix",
+    "non_negative",
+    "of_belief",
+    "partition",
+    "property",
+    "secret_labels",
+    "tries",
+    "trivial",
+    "within",
+]
+
+
+def identity(n: int | Iterable[object]) -> Identity:
+    """Guess the secret in one try; n secrets, or their labels.
+
+    >>> identity(2).matrix
+    array([[1, 0],
+           [0, 1]])
+    """
+    return Identity(secret_labels(n))
+
+
+def tries(n: int | Iterable[object], k: int) -> Tries:
+    """Guess the secret in k tries. Evaluated as the sum of the k largest beliefs.
+
+    >>> tries(3, 2).matrix
+    array([[1, 1, 0],
+           [1, 0, 1],
+           [0, 1, 1]])
+    """
+    return Tries(secret_labels(n), k)
+
+
+def partition(
+    blocks: Mapping[Any, Iterable[object]] | Iterable[Iterable[object]],
+    secrets: Iterable[object] | None = None,
+) -> MatrixAdversary:
+    """Guess which block of a partition the secret is in: gain 1 if it is in the guessed block.
+
+    Blocks hold labels of the secrets; their order is that of `secrets`, or that of the blocks, and is
+    matched by label to a channel's inputs.
+
+    >>> partition({"low": [0, 1], "high": [2, 3]}).matrix
+    array([[1, 1, 0, 0],
+           [0, 0, 1, 1]])
+    """
+    named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(blocks))
+    members = {name: [label(item) for item in block] for name, block in named.items()}
+    everything = [item for block in members.values() for item in block]
+    twice = [item for item, times in Counter(everything).items() if times > 1]
+    if twice:
+        raise GainError(f"blocks: {twice[0]!r} is there twice; every secret must be in exactly one block")
+    order = secret_labels(_natural(everything) if secrets is None else secrets)
+    missing = [item for item in order if item not in set(everything)]
+    unknown = [item for item in everything if item not in set(order)]
+    if missing or unknown:
+        what = f"the secret {missing[0]!r} is in none" if missing else f"{unknown[0]!r} is not a secret"
+        raise GainError(f"blocks: {what}; every secret must be in exactly one block")
+    position = {item: i for i, item in enumerate(order)}
+    table = np.zeros((len(members), len(order)), dtype=np.int64)
+    for row, block in enumerate(members.values()):
+        table[row, [position[item] for item in block]] = 1
+    return matrix_adversary(table, list(members), "partition", secrets=order)
+
+
+def property(secrets: int | Iterable[object], holds: Iterable[object]) -> MatrixAdversary:
+    """Guess whether the secret has a property (a predicate): actions True and False.
+
+    >>> property([10, 20, 60, 100], [60, 100]).matrix
+    array([[0, 0, 1, 1],
+           [1, 1, 0, 0]])
+    """
+    labels = secret_labels(secrets)
+    inside = {label(item) for item in holds}
+    unknown = inside - set(labels)
+    if unknown:
+        raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
+    row = np.array([item in inside for item in labels], dtype=np.int64)
+    return matrix_adversary(np.stack([row, 1 - row]), [True, False], "property", secrets=labels)
+
+
+def within(metric: Metric, radius: float) -> MatrixAdversary:
+    """Guess a point within a radius of the secret: gain 1 if d(guess, secret) ≤ radius.
+
+    >>> from sievert.spaces import metrics
+    >>> within(metrics.line(3), 1).matrix
+    array([[1, 1, 0],
+           [1, 1, 1],
+           [0, 1, 1]])
+    """
+    if not isinstance(radius, int | float | np.number) or not radius >= 0:
+        raise GainError(f"radius is {radius!r}; it must be a number ≥ 0")
+    table = (metric.matrix <= radius).astype(np.int64)
+    return matrix_adversary(table, metric.points, f"within {radius:g}", secrets=metric.points)
+
+
+def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary:
+    """Guess a point near the secret: gain 1 - d(guess, secret)/diameter (Fernandes, Ex 2.3).
+
+    `guesses` is an optional array [guess, secret] of distances for guesses that are not secrets themselves.
+
+    >>> from sievert.spaces import metrics
+    >>> closeness(metrics.line(3)).matrix[0].tolist()
+    [1.0, 0.5, 0.0]
+    """
+    diameter = metric.diameter
+    if not np.isfinite(diameter):
+        raise GainError("metric has points at infinite distance, so closeness is undefined; use within")
+    distances = metric.matrix if guesses is None else _distances(guesses, metric)
+    actions = metric.points if guesses is None else None
+    return matrix_adversary(1.0 - distances / (diameter or 1.0), actions, "closeness", secrets=metric.points)
+
+
+def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
+    try:
+        array = np.array(guesses, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 2 or array.shape[1] != metric.size:
+        raise GainError(
+            f"guesses has shape {array.shape}; it needs one row of distances for each guess, with one "
+            f"column for each of {metric.size} secrets"
+        )
+    return array
+
+
+def trivial(n: int | Iterable[object]) -> MatrixAdversary:
+    """One action that always gains 1: an adversary who does not care."""
+    labels = secret_labels(n)
+    return matrix_adversary(np.ones((1, len(labels)), dtype=np.int64), name="trivial", secrets=labels)
+
+
+def matrix(
+    table: Any,
+    actions: Iterable[object] | None = None,
+    name: str = "matrix",
+    secrets: Iterable[object] | None = None,
+) -> MatrixAdversary:
+    """A gain function of your own: rows are actions, columns secrets; negative gains are allowed."""
+    return matrix_adversary(table, actions, name, secrets=secrets)
+
+
+def of_belief(
+    function: Callable[[NDArray[np.float64]], float], n: int | Iterable[object], name: str = "belief"
+) -> Belief:
+    """A vulnerability given directly as a function of the belief, an array of n probabilities.
+
+    Posterior values are at least prior ones in the average case for convex functions, and in the max
+    case for quasi-convex ones (Fernandes, Def 4.3.1).
+
+    >>> of_belief(lambda belief: 1 - belief.min() ** 2, 3)
+    gain 'belief' on 3 secrets
+    """
+    return Belief(secret_labels(n), function, name)
+
+
+def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
+    """The gain `bound` - loss of an adversary who minimises a bounded loss.
+
+    V_g = bound - U_l before and after any release; the bound is the largest loss by default. Losses
+    without a bound, such as the Shannon loss, have no such gain.
+
+    >>> from sievert.leakage import losses
+    >>> from_loss(losses.absolute(3)).matrix[0].tolist()
+    [2, 1, 0]
+    """
+    if not loss.is_loss:
+        raise GainError(f"loss {loss.name!r} is a gain already; use it as it is")
+    source = loss if isinstance(loss, MatrixAdversary) else matrix_adversary(loss.matrix)
+    largest = source.table.max()
+    top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
+    if top < largest:
+        raise GainError(f"bound is {bound!r} but the largest loss is {largest}; it must be at least that")
+    return matrix_adversary(top - source.table, source.actions, f"{top} - {loss.name}", secrets=loss.secrets)
+
+
+def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
+    """A gain without negative entries that compares all channels alike (Fernandes, Thm 4.12).
+
+    The least gain of each secret is subtracted from all gains of that secret; every prior and posterior
+    value moves by the same amount.
+
+    >>> non_negative(matrix([[-1, 2], [0, 1]])).matrix.astype(int)
+    array([[0, 1],
+           [1, 0]])
+    """
+    table = gain.table - gain.table.min(axis=0)
+    return matrix_adversary(table, gain.actions, gain.name, gain.is_loss, gain.secrets)
+
+
+def as_gain(gain: object, secrets: Labels) -> Adversary:
+    """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
+    if gain is None:
+        return Identity(secrets)
+    adversary = gain if isinstance(gain, Adversary) else matrix_adversary(gain)
+    return adversary.for_secrets(secrets)
+
+
+def secret_labels(secrets: int | Iterable[object]) -> Labels:
+    """Labels of the secrets: 0…n-1, or the given ones."""
+    if isinstance(secrets, int | np.integer) and not isinstance(secrets, bool):
+        if secrets < 1:
+            raise GainError(f"n is {secrets!r}; there must be at least one secret")
+        return labels_or_range(None, int(secrets), "n", GainError)
+    if isinstance(secrets, str) or not isinstance(secrets, Iterable):
+        raise GainError(f"n is {secrets!r}; give the number of secrets or their labels")
+    items = list(secrets)
+    if not items:
+        raise GainError("n is empty; there must be at least one secret")
+    return labels_or_range(items, len(items), "secrets", GainError)
+
+
+def _natural(items: list[Any]) -> list[Any]:
+    """Whole numbers from 0 on in their order, so that they match unlabelled channels; others as given."""
+    return sorted(items) if set(items) == set(range(len(items))) else items

@@ -1,0 +1,293 @@
+"""Vulnerability before and after a release, and leakage: how much the release changes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sized
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.priors import as_prior
+from sievert.channels.products import ProductChannel
+from sievert.channels.structured import StructuredChannel
+from sievert.errors import GainError, PriorError
+from sievert.leakage.adversary import Adversary, matrix_adversary
+from sievert.leakage.closed_forms import Belief, Guessing, Identity, Shannon, Tries
+from sievert.leakage.columns import column_values, joint_distribution
+from sievert.leakage.gains import as_gain
+from sievert.leakage.products import is_product_question, power_of_two, record_priors
+from sievert.numerics.logs import log_fraction, log_of
+from sievert.results import Result
+
+__all__ = ["Leakage", "Vulnerability", "leakage", "posterior_vulnerability", "strategy", "vulnerability"]
+
+# Above this many entries (or secrets) a structured channel answers by its rule alone.
+LARGEST_COLUMNS = 4_000_000
+# Above this many secrets a uniform prior is not written out.
+LARGEST_VECTOR = 10_000
+
+Case = Literal["average", "max"]
+Kind = Literal["multiplicative", "additive"]
+Number = Any  # float, or Fraction when every input is exact
+
+
+@dataclass(frozen=True)
+class Vulnerability(Result):
+    """An adversary's expected gain (or loss) and the action that reaches it.
+
+    `value` is a Fraction when channel, prior and gain are exact. `action` is the best action before a
+    release, or the best action at `output` in the max case (None in the average case, where it
+    depends on the output: see `strategy`).
+    """
+
+    value: Number
+    action: Hashable
+    output: Hashable
+    gain: str
+    is_loss: bool
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        word = "loss" if self.is_loss else "gain"
+        where = "" if self.output is None else f" at output {self.output!r}"
+        how = "" if self.action is None else f" by {self.action!r}"
+        return f"the adversary ({self.gain}) expects a {word} of {float(self.value):.6g}{where}{how}"
+
+
+@dataclass(frozen=True)
+class Leakage(Result):
+    """What a release changes for one adversary.
+
+    Attributes
+    ----------
+    prior, posterior : expected gain (or loss) before and after
+    factor : posterior/prior for gains, prior/posterior for losses; at least 1
+    difference : improvement of the adversary in the gain's own units; at least 0
+    bits : log2 of the factor
+    action : best action before the release
+    kind, case : what `float(leakage)` reports, and over outputs on average or at worst
+    """
+
+    prior: Number
+    posterior: Number
+    factor: Number
+    difference: Number
+    bits: float
+    action: Hashable
+    gain: str
+    kind: Kind
+    case: Case
+
+    def __float__(self) -> float:
+        return float(self.factor if self.kind == "multiplicative" else self.difference)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.gain} ({self.case} case): {float(self.prior):.6g} before, "
+            f"{float(self.posterior):.6g} after; factor {float(self.factor):.6g} ({self.bits:.4g} bits), "
+            f"difference {float(self.difference):.6g}"
+        )
+
+
+def vulnerability(prior: object, gain: object = None) -> Vulnerability:
+    """Expected gain (or loss) of the adversary's best action before any release.
+
+    Parameters
+    ----------
+    prior : sequence of probabilities
+    gain : gain or loss function, or a matrix [action, secret]; the one-try guess by default
+
+    Examples
+    --------
+    >>> float(vulnerability([0.5, 0.3, 0.2]))
+    0.5
+    """
+    if prior is None and gain is None:
+        raise PriorError("prior is missing; give a list of probabilities, or a gain for a uniform prior")
+    adversary = gain if gain is None or isinstance(gain, Adversary) else matrix_adversary(gain)
+    size = len(prior) if isinstance(prior, Sized) else adversary.size if adversary is not None else 0
+    belief = as_prior(prior, size)
+    if adversary is None or adversary.size != size:
+        adversary = as_gain(adversary, tuple(range(size)))
+    column = belief[:, None]
+    value = adversary.values(column)[0]
+    return Vulnerability(_number(value), adversary.best(column)[0], None, adversary.name, adversary.is_loss)
+
+
+def posterior_vulnerability(
+    channel: Channel, prior: object = None, gain: object = None, case: Case = "average"
+) -> Vulnerability:
+    """Expected gain (or loss) after observing the output: on average, or for the worst possible output.
+
+    Average: Σ_y max_w Σ_x π_x C[x,y] g[w,x] (Fernandes, Thm 2.1). Max: over outputs that can occur
+    (Def 4.3.1); for losses the worst output is the one with the least loss.
+
+    Examples
+    --------
+    >>> c = Channel([["1/2", "1/2", 0], [0, "1/4", "3/4"], [0, "1/2", "1/2"]])
+    >>> posterior_vulnerability(c).value
+    Fraction(7, 12)
+    >>> posterior_vulnerability(c, case="max").value
+    Fraction(1, 1)
+    """
+    if case not in ("average", "max"):
+        raise GainError(f'case is {case!r}; it must be "average" or "max"')
+    channel = channel.finite()
+    if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
+        found = _product_leakage(channel, prior, gain, "additive", case)
+        return Vulnerability(found.posterior, None, None, found.gain, isinstance(gain, Shannon))
+    adversary = as_gain(gain, channel.inputs)
+    if case == "average":
+        total = column_values(channel, adversary, prior).average()
+        return Vulnerability(_number(total), None, None, adversary.name, adversary.is_loss)
+    if isinstance(channel, StructuredChannel) and channel.shape[0] * channel.shape[1] > LARGEST_COLUMNS:
+        worst_value, y = column_values(channel, adversary, prior).extreme(adversary.is_loss)
+        name = channel.outputs[y]
+        return Vulnerability(_number(worst_value), None, name, adversary.name, adversary.is_loss)
+    outputs, columns = _possible_columns(channel, as_prior(prior, channel.shape[0]))
+    values = adversary.values(columns) / columns.sum(axis=0)
+    worst = int(values.argmin() if adversary.is_loss else values.argmax())
+    action = adversary.best(columns[:, [worst]])[0]
+    output = channel.outputs[int(outputs[worst])]
+    return Vulnerability(_number(values[worst]), action, output, adversary.name, adversary.is_loss)
+
+
+def strategy(channel: Channel, prior: object = None, gain: object = None) -> dict[Hashable, Hashable]:
+    """The adversary's best action for each output; None for outputs that cannot occur.
+
+    >>> strategy(Channel([[1, 0], [0, 1]], inputs=["yes", "no"]))
+    {0: 'yes', 1: 'no'}
+    """
+    channel = channel.finite()
+    adversary = as_gain(gain, channel.inputs)
+    outputs, columns = _possible_columns(channel, as_prior(prior, channel.shape[0]))
+    chosen: dict[Hashable, Hashable] = dict.fromkeys(channel.outputs)
+    for y, action in zip(outputs.tolist(), adversary.best(columns), strict=True):
+        chosen[channel.outputs[y]] = action
+    return chosen
+
+
+def leakage(
+    channel: Channel,
+    prior: object = None,
+    gain: object = None,
+    kind: Kind = "multiplicative",
+    case: Case = "average",
+) -> Leakage:
+    """How much a release helps an adversary, as a factor and as a difference (Fernandes, Def 2.2.6).
+
+    A secret with prior vulnerability 0 has factor 1. Signed gains whose prior value is not positive have
+    no factor, and asking for one is an error.
+
+    Examples
+    --------
+    >>> c = Channel([["9/10", "1/10"], ["1/10", "9/10"]])
+    >>> print(leakage(c))
+    identity (average case): 0.5 before, 0.9 after; factor 1.8 (0.848 bits), difference 0.4
+    """
+    if kind not in ("multiplicative", "additive"):
+        raise GainError(f'kind is {kind!r}; it must be "multiplicative" or "additive"')
+    channel = channel.finite()
+    if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
+        return _product_leakage(channel, prior, gain, kind, case)
+    adversary = as_gain(gain, channel.inputs)
+    before = _before(adversary, prior, channel.shape[0])
+    after = posterior_vulnerability(channel, prior, adversary, case).value
+    if not (isinstance(after, Fraction) or isinstance(adversary, Belief)):
+        # A release never makes the best action worse; rounding may say so by 1e-16.
+        after = min(before.value, after) if adversary.is_loss else max(before.value, after)
+    difference = before.value - after if adversary.is_loss else after - before.value
+    factor = _factor(before.value, after, adversary, kind)
+    bits = _log2(factor)
+    return Leakage(before.value, after, factor, difference, bits, before.action, adversary.name, kind, case)
+
+
+def _before(adversary: Adversary, prior: object, size: int) -> Vulnerability:
+    """Prior vulnerability; for a uniform prior and a guess that treats secrets alike, without a vector."""
+    if size <= LARGEST_VECTOR or not isinstance(adversary, Identity | Tries | Guessing | Shannon):
+        return vulnerability(as_prior(prior, size), adversary)
+    action: Hashable = None
+    if prior is not None:
+        column = as_prior(prior, size)[:, None]
+        value = adversary.values(column)[0]
+        action = adversary.best(column)[0] if isinstance(adversary, Identity) else None
+    elif isinstance(adversary, Identity):
+        value, action = Fraction(1, size), adversary.secrets[0]
+    elif isinstance(adversary, Tries):
+        value = Fraction(min(adversary.tries, size), size)
+    else:
+        value = Fraction(size + 1, 2) if isinstance(adversary, Guessing) else math.log2(size)
+    return Vulnerability(_number(value), action, None, adversary.name, adversary.is_loss)
+
+
+def _product_leakage(channel: ProductChannel, prior: object, gain: object, kind: Kind, case: Case) -> Leakage:
+    """Records are independent before and after, so best guesses multiply and Shannon bits add."""
+    shannon = isinstance(gain, Shannon)
+    parts = record_priors(channel, prior)
+    assert parts is not None
+    found = [
+        (
+            part.count,
+            leakage(part.channel, part.prior, Shannon(part.channel.inputs) if shannon else None, case=case),
+        )
+        for part in parts
+    ]
+    if shannon:
+        before: Any = sum(count * item.prior for count, item in found)
+        after: Any = sum(count * item.posterior for count, item in found)
+        factor = before / after if after > 0 else math.inf if before > 0 else 1.0
+        bits, difference, name = _log2(factor), before - after, "shannon"
+    else:
+        bits = sum(count * item.bits for count, item in found)
+        prior_bits = sum(count * _log2(item.prior) for count, item in found)
+        before, after = power_of_two(prior_bits), power_of_two(prior_bits + bits)
+        factor, difference, name = power_of_two(bits), after - before, "identity"
+    return Leakage(before, after, factor, difference, bits, None, name, kind, case)
+
+
+def _log2(factor: Number) -> float:
+    if not factor > 0:
+        return math.nan
+    if isinstance(factor, Fraction):
+        return log_fraction(factor) / math.log(2)
+    return math.log2(factor)
+
+
+def _factor(before: Number, after: Number, adversary: Adversary, kind: Kind) -> Number:
+    if before == after == 0:
+        return Fraction(1) if isinstance(before, Fraction) and isinstance(after, Fraction) else 1.0
+    top, bottom = (before, after) if adversary.is_loss else (after, before)
+    if before < 0 or (before == 0 and not adversary.is_loss):
+        if kind == "multiplicative":
+            raise GainError(
+                f"gain {adversary.name!r} has prior value {float(before):g}; a factor needs a positive one; "
+                'use kind="additive", or add a constant to the gains of each secret'
+            )
+        return math.nan
+    return math.inf if bottom == 0 else top / bottom
+
+
+def _possible_columns(channel: Channel, belief: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The outputs that can occur and their columns of the joint distribution, each up to a scale.
+
+    The scale makes the largest entry of a float column 1, so that outputs of probability e^-2000 count.
+    """
+    if channel.form == "exact" and belief.dtype == object:
+        joint = joint_distribution(channel, belief)
+        possible = np.flatnonzero(np.asarray(joint.sum(axis=0) > 0, dtype=bool))
+        return possible, joint[:, possible]
+    logs = log_of(belief.astype(np.float64))[:, None] + channel.log_matrix
+    largest = logs.max(axis=0)
+    possible = np.flatnonzero(~np.isneginf(largest))
+    return possible, np.exp(logs[:, possible] - largest[possible])
+
+
+def _number(value: Any) -> Number:
+    return value if isinstance(value, Fraction) else float(value)

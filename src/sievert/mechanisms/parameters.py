@@ -1,0 +1,70 @@
+"""The privacy parameter of a family: eps in nats, or alpha = e^-eps (rational for exact channels)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sievert.errors import MechanismError
+from sievert.numerics.logs import log_fraction
+from sievert.numerics.rationals import as_fraction, is_exact
+from sievert.spaces.labels import Labels, labels_or_range
+
+__all__ = ["Privacy", "inputs_of", "privacy"]
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """eps in nats and, when it was given exactly, alpha = e^-eps as a fraction."""
+
+    eps: float
+    alpha: Fraction | None
+
+
+def privacy(eps: object, alpha: object) -> Privacy:
+    """Read exactly one of eps and alpha."""
+    if (eps is None) == (alpha is None):
+        given = "both eps and alpha are" if eps is not None else "neither eps nor alpha is"
+        raise MechanismError(f"{given} given; give exactly one (alpha = e^-eps)")
+    if alpha is not None:
+        return _from_alpha(alpha)
+    try:
+        value = float(eps)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise MechanismError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)") from None
+    if not value >= 0:
+        raise MechanismError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)")
+    if value == 0 or math.isinf(value):
+        return Privacy(value, Fraction(1 if value == 0 else 0))
+    return Privacy(value, None)
+
+
+def _from_alpha(alpha: object) -> Privacy:
+    rule = "it must be a number from 0 (reveal everything) to 1 (reveal nothing)"
+    try:
+        value = as_fraction(alpha)
+    except ValueError:
+        raise MechanismError(f"alpha is {alpha!r}; {rule}") from None
+    if not 0 <= value <= 1:
+        raise MechanismError(f"alpha is {alpha!r}; {rule}")
+    eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
+    exact = is_exact(alpha) or value in (0, 1)
+    return Privacy(eps, value if exact else None)
+
+
+def inputs_of(n: int | Iterable[object], argument: str = "n") -> Labels:
+    """Labels of n inputs, or the given labels."""
+    if isinstance(n, int | np.integer) and not isinstance(n, bool):
+        if n < 1:
+            raise MechanismError(f"{argument} is {n!r}; a mechanism needs at least one input")
+        return labels_or_range(None, int(n), argument, MechanismError)
+    if isinstance(n, str) or not isinstance(n, Iterable):
+        raise MechanismError(f"{argument} is {n!r}; give the number of inputs or their labels")
+    items = list(n)
+    if not items:
+        raise MechanismError(f"{argument} is empty; a mechanism needs at least one input")
+    return labels_or_range(items, len(items), argument, MechanismError)

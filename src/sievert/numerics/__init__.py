@@ -1,0 +1,1 @@
+"""Numbers: logarithms that do not underflow, exact rationals, linear programs."""

@@ -1,0 +1,137 @@
+"""Linear programs through HiGHS, with the duals and the basis that certificates are made from.
+
+Nothing here is a proof: a solution is a float guess. Callers turn it into a bound that holds whatever the
+solver did, or rebuild it over the rationals (`sievert.numerics.exact_programs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+__all__ = ["LinearProgram", "Solution", "solve"]
+
+FloatArray = NDArray[np.float64]
+Method = Literal["choose", "simplex", "ipm", "pdlp"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProgram:
+    """minimise cost·x subject to row_lower ≤ matrix·x ≤ row_upper, lower ≤ x ≤ upper."""
+
+    cost: FloatArray
+    matrix: csc_array = field(repr=False)
+    row_lower: FloatArray = field(repr=False)
+    row_upper: FloatArray = field(repr=False)
+    lower: FloatArray = field(repr=False)
+    upper: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the solver returned.
+
+    Attributes
+    ----------
+    status : "optimal", "infeasible", "unbounded" or the solver's own word
+    value : objective
+    primal, reduced : one entry a column (value and reduced cost)
+    activity, dual : one entry a row (matrix·x and its multiplier; cost = matrixᵀ·dual + reduced)
+    basic_columns, basic_rows : which variables and slacks are basic (empty after an interior point without
+        crossover)
+    """
+
+    status: str
+    value: float
+    primal: FloatArray
+    reduced: FloatArray
+    activity: FloatArray
+    dual: FloatArray
+    basic_columns: NDArray[np.bool_]
+    basic_rows: NDArray[np.bool_]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the solver says it reached an optimum within its tolerances."""
+        return self.status == "optimal"
+
+
+def solve(
+    program: LinearProgram,
+    method: Method = "choose",
+    *,
+    tolerance: float = 1e-9,
+    crossover: bool = True,
+    time_limit: float | None = None,
+) -> Solution:
+    """Solve a linear program.
+
+    Parameters
+    ----------
+    method : solver of HiGHS
+    tolerance : primal and dual feasibility; HiGHS accepts 1e-10 at the least
+    crossover : after an interior point, move to a vertex (needed for a basis)
+    """
+    solver = highspy.Highs()
+    options: dict[str, Any] = {
+        "output_flag": False,
+        "solver": method,
+        "primal_feasibility_tolerance": max(tolerance, 1e-10),
+        "dual_feasibility_tolerance": max(tolerance, 1e-10),
+        "run_crossover": "on" if crossover else "off",
+    }
+    if time_limit is not None:
+        options["time_limit"] = time_limit
+    for name, value in options.items():
+        solver.setOptionValue(name, value)
+    solver.passModel(_model(program))
+    solver.run()
+    return _solution(solver, program)
+
+
+def _model(program: LinearProgram) -> Any:
+    rows, columns = program.matrix.shape
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = columns, rows
+    model.col_cost_ = program.cost
+    model.col_lower_, model.col_upper_ = program.lower, program.upper
+    model.row_lower_, model.row_upper_ = program.row_lower, program.row_upper
+    matrix = program.matrix.tocsc()
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr
+    model.a_matrix_.index_ = matrix.indices
+    model.a_matrix_.value_ = matrix.data
+    return model
+
+
+def _solution(solver: Any, program: LinearProgram) -> Solution:
+    found = solver.getSolution()
+    basis = solver.getBasis()
+    basic = highspy.HighsBasisStatus.kBasic
+    status = {
+        highspy.HighsModelStatus.kOptimal: "optimal",
+        highspy.HighsModelStatus.kInfeasible: "infeasible",
+        highspy.HighsModelStatus.kUnbounded: "unbounded",
+        highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible or unbounded",
+    }.get(solver.getModelStatus(), solver.modelStatusToString(solver.getModelStatus()).lower())
+    rows, columns = program.matrix.shape
+    return Solution(
+        status=status,
+        value=float(solver.getInfo().objective_function_value),
+        primal=_filled(found.col_value, columns),
+        reduced=_filled(found.col_dual, columns),
+        activity=_filled(found.row_value, rows),
+        dual=_filled(found.row_dual, rows),
+        basic_columns=np.array([s == basic for s in basis.col_status], dtype=bool),
+        basic_rows=np.array([s == basic for s in basis.row_status], dtype=bool),
+    )
+
+
+def _filled(values: Any, size: int) -> FloatArray:
+    array = np.array(values, dtype=np.float64)
+    return array if len(array) == size else np.full(size, np.nan)

@@ -1,0 +1,64 @@
+"""Arithmetic on logarithms, where a structural zero is -inf and (-inf) - (-inf) is 0."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["log_fraction", "log_matmul", "log_of", "log_sum"]
+
+FloatArray = NDArray[np.float64]
+
+
+def log_of(values: FloatArray) -> FloatArray:
+    """Natural logarithm with log 0 = -inf and no warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def log_fraction(value: Fraction) -> float:
+    """Natural logarithm of a non-negative rational of any size, correct to a few units in the last place.
+
+    >>> log_fraction(Fraction(1, 2**2000)) / math.log(2)
+    -2000.0
+    """
+    if value == 0:
+        return -math.inf
+    if Fraction(1, 2) < value < 2:
+        return math.log1p(float(value - 1))
+    # value = 2^shift · rest with rest between 1/2 and 2, so that rest never overflows.
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    if abs(shift) < 1000:
+        return math.log(float(value))
+    rest = value / Fraction(2) ** shift
+    return math.log(float(rest)) + shift * math.log(2)
+
+
+def log_sum(log_values: FloatArray, axis: int) -> FloatArray:
+    """log Σ exp along an axis; an axis of -inf gives -inf."""
+    shift = _finite_maximum(log_values, axis)
+    total = log_of(np.sum(np.exp(log_values - shift), axis=axis))
+    return np.asarray(total + np.squeeze(shift, axis=axis), dtype=np.float64)
+
+
+def log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:
+    """log(exp(left) @ exp(right)) without underflow.
+
+    Rows of `left` and columns of `right` are scaled to have maximum 1 and multiplied as floats; a
+    product above 1e-250 has lost only terms below 1e-307 each, and the others are summed as logarithms.
+    """
+    row, column = _finite_maximum(left, 1), _finite_maximum(right, 0)
+    product = np.exp(left - row) @ np.exp(right - column)
+    result = log_of(product) + row + column
+    for i in np.flatnonzero((product < 1e-250).any(axis=1)):
+        small = product[i] < 1e-250
+        result[i, small] = log_sum(left[i][:, None] + right[:, small], axis=0)
+    return result
+
+
+def _finite_maximum(log_values: FloatArray, axis: int) -> FloatArray:
+    top = np.max(log_values, axis=axis, keepdims=True)
+    return np.where(np.isneginf(top), 0.0, top)

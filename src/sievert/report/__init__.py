@@ -1,0 +1,1 @@
+"""What people see: the audit in sentences, pictures, the HTML report."""

@@ -1,0 +1,336 @@
+"""Queries: what is computed from a database before noise is added.
+
+A query's answers inherit a distance from the databases: two answers are adjacent when some adjacent
+databases have them (Alvim et al., Def 25; Fernandes, Def 3.3.3), and noise on the answers is private
+for that distance exactly when the whole pipeline is private for the policy (Prop 26, Lem 3.7).
+Counts, sums and histograms add up one contribution per record, so their answers are found without
+listing the databases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import QueryError, TooLargeError
+from sievert.spaces.graph import Graph
+from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.metric import Edges, Metric
+from sievert.spaces.policy import Policy
+from sievert.spaces.totals import (
+    LARGEST_ANSWERS,
+    IndexArray,
+    IntArray,
+    additive_edges,
+    induced_edges,
+    no_edges,
+    reachable_totals,
+    whole_numbers,
+)
+
+__all__ = ["Answers", "Query"]
+
+LARGEST_CONTEXTS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The possible answers of a query over a policy, and how far apart they are.
+
+    Attributes
+    ----------
+    labels : the answers
+    metric : induced distance (Fernandes, Def 3.3.3)
+    contexts : array [others, values], the answer's index when all other records are fixed (one row for
+        each distinct situation of the others) and one record takes each of its values
+    """
+
+    policy: Policy
+    labels: Labels
+    induced: Edges | None = field(repr=False)
+    contexts: IndexArray = field(repr=False)
+
+    @property
+    def edges(self) -> Edges:
+        """Answers of adjacent databases with their least distance; for a record, the policy's own."""
+        return self.policy.record_edges if self.induced is None else self.induced
+
+    @cached_property
+    def metric(self) -> Metric:
+        """Induced distance between answers: shortest paths over the distances of adjacent databases."""
+        if self.induced is None:
+            return self.policy.record_metric
+        return Metric.from_edges(self.induced, self.labels, len(self.labels))
+
+    @property
+    def graph(self) -> Graph:
+        """Adjacency of the answers (Alvim et al., Def 25)."""
+        return Graph._of_indices(self.labels, self.edges.pairs)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is computed: build with `record`, `count`, `sum`, `histogram` or `from_table`."""
+
+    kind: str
+    words: str
+    contribution: Callable[[Hashable], Any] | None = field(default=None, repr=False)
+    table: Mapping[Hashable, Hashable] | None = field(default=None, repr=False)
+    wanted: frozenset[Hashable] | None = field(default=None, repr=False)
+
+    @classmethod
+    def record(cls) -> Query:
+        """The record itself (local release: the mechanism sees one value)."""
+        return cls("record", "the value itself")
+
+    @classmethod
+    def count(cls, where: Callable[[Any], bool] | Iterable[object] | object) -> Query:
+        """How many records satisfy a condition: a function of the value, a set of values, or one value.
+
+        >>> Query.count(["yes"]).answers(Policy.differential(["yes", "no"], 3)).labels
+        (0, 1, 2, 3)
+        """
+        if callable(where):
+            words = "the number of records that satisfy a condition"
+            return cls("count", words, lambda value: int(bool(where(value))))
+        single = isinstance(where, str) or not isinstance(where, Iterable)
+        items: Iterable[object] = [where] if single else where  # type: ignore[assignment]
+        try:
+            wanted = frozenset(label(value) for value in items)
+        except TypeError as problem:
+            raise QueryError(f"where: {problem}") from None
+        words = f"the number of records that are {', '.join(sorted(map(str, wanted)))}"
+        return cls("count", words, lambda value: int(value in wanted), wanted=wanted)
+
+    @classmethod
+    def sum(cls) -> Query:
+        """The sum of the values (numbers; decimals are added as written).
+
+        >>> Query.sum().answers(Policy.differential([0, 0.1, 0.3], 2)).labels
+        (0, 0.1, 0.2, 0.3, 0.4, 0.6)
+        """
+        return cls("sum", "the sum of the values", _as_number)
+
+    @classmethod
+    def histogram(cls) -> Query:
+        """How many records have each value.
+
+        >>> Query.histogram().answers(Policy.differential(["a", "b"], 2)).labels
+        ((0, 2), (1, 1), (2, 0))
+        """
+        return cls("histogram", "how many records have each value", lambda value: value)
+
+    @classmethod
+    def from_table(cls, table: Mapping[Any, Any] | Callable[[Any], Any]) -> Query:
+        """Any function of the database: a mapping from each database to its answer, or a callable.
+
+        >>> largest = Query.from_table(max)
+        >>> largest.answers(Policy.differential(3, records=2)).metric.distance(0, 2)
+        1.0
+        """
+        if callable(table):
+            return cls("table", "a function of the database", contribution=table)
+        if not isinstance(table, Mapping):
+            raise QueryError(f"table is a {type(table).__name__}; give a mapping or a function")
+        return cls("table", "a tabulated function", table={label(k): label(v) for k, v in table.items()})
+
+    def answers(self, policy: Policy) -> Answers:
+        """The possible answers, their adjacency and their distance under a policy.
+
+        Cost grows with the number of answers, not of databases, except for tables.
+        """
+        if self.kind == "record":
+            if policy.records != 1:
+                raise QueryError(
+                    f"query: record releases one value but the policy has {policy.records} records; "
+                    "use count, sum or histogram, or Policy.local"
+                )
+            contexts = np.arange(len(policy.values))[None, :]
+            return Answers(policy, policy.values, None, contexts)
+        if self.kind == "table":
+            return self._tabulated(policy)
+        return self._additive(policy)
+
+    def sensitivity(self, policy: Policy, metric: Metric | None = None) -> float:
+        """Lipschitz constant of the query: largest change of the answer per unit of policy distance.
+
+        Numbers are compared by |y - y'| and histograms by the Manhattan distance (Fernandes, Sec 3.3),
+        unless a `metric` on the answers is given.
+        """
+        if metric is not None or self.kind in ("record", "table"):
+            return self._explicit_sensitivity(policy, metric)
+        edges = policy.record_edges
+        first, second = edges.pairs[:, 0], edges.pairs[:, 1]
+        if self.kind == "histogram":
+            present = np.array([not _is_absent(value, policy) for value in policy.values], dtype=np.float64)
+            change = present[first] + present[second]
+        else:
+            numbers = np.array([float(number) for number in self._numbers(policy)])
+            change = np.abs(numbers[first] - numbers[second])
+        return _largest_ratio(change, edges.lengths)
+
+    def _explicit_sensitivity(self, policy: Policy, metric: Metric | None) -> float:
+        answers = self.answers(policy)
+        first, second = answers.edges.pairs[:, 0], answers.edges.pairs[:, 1]
+        if metric is None:
+            values = np.array([_as_number(answer) for answer in answers.labels], dtype=np.float64)
+            change = np.abs(values[first] - values[second])
+        else:
+            index = np.array([metric.index(answer) for answer in answers.labels])
+            change = metric.matrix[index[first], index[second]]
+        return _largest_ratio(change, answers.edges.lengths)
+
+    def _numbers(self, policy: Policy) -> list[Fraction]:
+        """Each value's contribution to a count or sum, decimals read as written; absent records give 0."""
+        contribution = self.contribution
+        assert contribution is not None
+        unknown = (self.wanted or frozenset()) - set(policy.values)
+        if unknown:
+            name = min(unknown, key=repr)
+            raise QueryError(f"where: {name!r} is not one of the policy's values {shown(policy.values)}")
+        return [
+            Fraction(0) if _is_absent(value, policy) else Fraction(str(contribution(value)))
+            for value in policy.values
+        ]
+
+    def _contributions(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:
+        """Each value's contribution as an integer, and how to read a total back as an answer."""
+        if self.kind == "histogram":
+            return self._digits(policy)
+        numbers = self._numbers(policy)
+        scale = math.lcm(*(number.denominator for number in numbers))
+        integers = whole_numbers([int(number * scale) for number in numbers], policy.records)
+        return integers, lambda total: total // scale if total % scale == 0 else total / scale
+
+    def _digits(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:
+        """Histograms as integers: digit i of a total is how many records have the i-th value."""
+        bins = len(policy.values) - (policy.absent is not None)
+        size = math.comb(policy.records + len(policy.values) - 1, len(policy.values) - 1)
+        radix = policy.records + 1
+        if size > LARGEST_ANSWERS:
+            raise TooLargeError(
+                f"the histogram of {policy.records} records over {bins} values has {size} answers; "
+                f"at most {LARGEST_ANSWERS} are listed; its sensitivity needs no list",
+                size=size,
+            )
+        powers = [radix**i for i in range(bins)][::-1]
+        digits = iter(powers)
+        integers = [0 if _is_absent(value, policy) else next(digits) for value in policy.values]
+        return whole_numbers(integers, radix), lambda total: tuple((total // p) % radix for p in powers)
+
+    def _additive(self, policy: Policy) -> Answers:
+        contributions, read = self._contributions(policy)
+        # k records of s different contributions have at least k·(s - 1) + 1 different totals.
+        least = (policy.records - 1) * (len(np.unique(contributions)) - 1) + 1
+        self._refuse_many(least * len(contributions), policy)
+        others = reachable_totals(contributions, policy.records - 1)
+        self._refuse_many(len(others) * len(contributions), policy)
+        sums = others[:, None] + contributions[None, :]
+        totals, inverse = np.unique(sums, return_inverse=True)
+        contexts = inverse.reshape(sums.shape).astype(np.intp)
+        edges = additive_edges(contexts, contributions, totals, policy.record_edges)
+        return Answers(policy, tuple(read(int(total)) for total in totals), edges, contexts)
+
+    def _refuse_many(self, contexts: int, policy: Policy) -> None:
+        if contexts > LARGEST_CONTEXTS:
+            raise TooLargeError(
+                f"{self.words} over {policy.records} records of {len(policy.values)} values has at least "
+                f"{contexts} pairs of a total of the others and a value; at most {LARGEST_CONTEXTS} are "
+                "listed; coarsen the values or lower the records; the sensitivity needs no list",
+                size=contexts,
+            )
+
+    def _tabulated(self, policy: Policy) -> Answers:
+        images = self.images(policy)
+        labels = _sorted(set(images))
+        position = {answer: i for i, answer in enumerate(labels)}
+        index = np.array([position[image] for image in images], dtype=np.intp)
+        values = len(policy.values)
+        if values == 1:
+            return Answers(policy, labels, no_edges(), np.zeros((1, 1), dtype=np.intp))
+        shaped = index.reshape([values] * policy.records)
+        contexts = np.unique(
+            np.concatenate(
+                [np.moveaxis(shaped, axis, -1).reshape(-1, values) for axis in range(policy.records)]
+            ),
+            axis=0,
+        )
+        return Answers(policy, labels, induced_edges(contexts, policy.record_edges, len(labels)), contexts)
+
+    def _look_up(self, database: tuple[Hashable, ...], policy: Policy) -> Hashable:
+        key: Hashable = database[0] if policy.records == 1 else database
+        if self.table is None:
+            assert self.contribution is not None
+            return label(self.contribution(key))
+        if key not in self.table:
+            raise QueryError(
+                f"table: no answer for the database {key!r}; give one for every possible database"
+            )
+        return self.table[key]
+
+    def evaluate(self, database: object, policy: Policy) -> Hashable:
+        """The answer on one database."""
+        items = policy.database(database)
+        if self.kind == "record":
+            return items[0]
+        if self.kind == "table":
+            return self._look_up(items, policy)
+        contributions, read = self._contributions(policy)
+        index = policy.record_metric.index
+        return read(sum(int(contributions[index(value)]) for value in items))
+
+    def images(self, policy: Policy) -> list[Hashable]:
+        """The answers on all databases, in the order of `policy.databases()`."""
+        policy.require_enumerable("evaluating a query on every database")
+        if self.kind == "record":
+            self.answers(policy)
+            return list(policy.values)
+        if self.kind == "table":
+            return [self._look_up(database, policy) for database in policy.databases()]
+        contributions, read = self._contributions(policy)
+        totals = np.zeros(1, dtype=contributions.dtype)
+        for _ in range(policy.records):
+            totals = (totals[:, None] + contributions[None, :]).ravel()
+        distinct, inverse = np.unique(totals, return_inverse=True)
+        names = [read(int(total)) for total in distinct]
+        return [names[i] for i in inverse.ravel().tolist()]
+
+
+def _as_number(value: object) -> Fraction | float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise QueryError(f"value {value!r} is not a number, so it cannot be summed or compared")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise QueryError(f"value {value!r} is not finite, so it cannot be summed or compared")
+    return value
+
+
+def _is_absent(value: Hashable, policy: Policy) -> bool:
+    return policy.absent is not None and value == policy.absent
+
+
+def _largest_ratio(change: NDArray[np.float64], lengths: NDArray[np.float64]) -> float:
+    """max change/length with 0/0 = 0 and positive/0 = inf."""
+    if not len(change):
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(change == 0, 0.0, change / lengths)
+    return float(ratios.max())
+
+
+def _sorted(answers: Iterable[Hashable]) -> Labels:
+    """Answers in their natural order, or by their text when they cannot be compared."""
+    items = list(answers)
+    try:
+        return tuple(sorted(items))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(sorted(items, key=repr))

@@ -1,0 +1,279 @@
+"""Secret graphs: an edge between two values says "nobody may tell these apart" (Blowfish policies)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import product as cartesian
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import GraphError, TooLargeError
+from sievert.spaces.graph import Graph
+from sievert.spaces.labels import Labels, align, label, labels_or_range
+from sievert.spaces.metric import Metric
+
+__all__ = ["SecretGraph", "complete", "cycle", "edges", "line", "partition", "product", "threshold", "tree"]
+
+LARGEST_PRODUCT = 20_000
+LARGEST_EDGES = 50_000_000
+
+
+class SecretGraph(Graph):
+    """A graph on the values of one record, with a name for its kind and words to describe it."""
+
+    kind: str = "edges"
+    words: str = "the listed pairs of values must not be told apart"
+
+    @property
+    def values(self) -> Labels:
+        """The values a record can take."""
+        return self.nodes
+
+    def describe(self) -> str:
+        """What the edges promise, in plain words."""
+        return self.words
+
+
+class CompleteGraph(SecretGraph):
+    """All pairs of values joined; the edges are listed only when asked for."""
+
+    kind = "complete"
+    words = "no two values may be told apart"
+
+    def __init__(self, nodes: Labels) -> None:
+        self.nodes = nodes
+
+    @cached_property
+    def edges(self) -> NDArray[np.intp]:  # type: ignore[override]
+        """Every pair of values (refused when there are too many to list)."""
+        _refuse_many_edges(self.size * (self.size - 1) // 2, self.size)
+        return np.column_stack(np.triu_indices(self.size, 1))
+
+    def metric(self) -> Metric:
+        """1 between any two different values."""
+        return Metric._known(self.nodes, lambda: 1.0 - np.eye(self.size), uniform=1.0)
+
+    @cached_property
+    def component_of(self) -> NDArray[np.intp]:
+        """One component."""
+        return np.zeros(self.size, dtype=np.intp)
+
+    def __repr__(self) -> str:
+        return f"SecretGraph({self.size} values, complete)"
+
+
+def _secret(
+    nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], kind: str, words: str
+) -> SecretGraph:
+    items = list(nodes)
+    if not items:
+        raise GraphError("values is empty; a record needs at least one value")
+    labels = labels_or_range(items, len(items), "values", GraphError)
+    return SecretGraph._of_indices(
+        labels, np.array(pairs, dtype=np.intp).reshape(-1, 2), kind=kind, words=words
+    )
+
+
+def _values(values: object) -> Sequence[object]:
+    if isinstance(values, int | np.integer) and not isinstance(values, bool):
+        if values < 1:
+            raise GraphError(f"values is {values!r}; a record needs at least one value")
+        return range(int(values))
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise GraphError(f"values is {values!r}; give a list of values, or how many there are")
+    return list(values)
+
+
+def complete(values: int | Iterable[object]) -> SecretGraph:
+    """Any two values must not be told apart (ordinary differential privacy).
+
+    >>> complete(["yes", "no"]).labelled_edges()
+    [('yes', 'no')]
+    """
+    items = values if isinstance(values, range) else _values(values)
+    if not items:
+        raise GraphError("values is empty; a record needs at least one value")
+    return CompleteGraph(labels_or_range(items, len(items), "values", GraphError))
+
+
+def _refuse_many_edges(count: int, size: int) -> None:
+    if count > LARGEST_EDGES:
+        raise TooLargeError(
+            f"values: {size} values have {count} pairs that must not be told apart; at most {LARGEST_EDGES} "
+            "are stored; coarsen the values, or use a line, cycle or tree",
+            size=count,
+        )
+
+
+def line(values: int | Iterable[object]) -> SecretGraph:
+    """Each value must not be told apart from the next.
+
+    >>> line(3).labelled_edges()
+    [(0, 1), (1, 2)]
+    """
+    items = _values(values)
+    index = np.arange(len(items) - 1) if items else np.arange(0)
+    words = "neighbouring values may not be told apart"
+    return _secret(items, np.column_stack([index, index + 1]), "line", words)
+
+
+def cycle(values: int | Iterable[object]) -> SecretGraph:
+    """As `line`, with the last value next to the first.
+
+    >>> cycle(["N", "E", "S", "W"]).is_edge("W", "N")
+    True
+    """
+    items = _values(values)
+    pairs = [(i, i + 1) for i in range(len(items) - 1)]
+    if len(items) > 2:
+        pairs.append((0, len(items) - 1))
+    return _secret(items, pairs, "cycle", "neighbouring values around a cycle may not be told apart")
+
+
+def threshold(
+    values: int | Iterable[object],
+    theta: float,
+    metric: Metric | Callable[[object, object], float] | None = None,
+) -> SecretGraph:
+    """Values at distance at most theta must not be told apart (Edwards et al., Ex. 1).
+
+    The distance is |u - v| for numbers, or a `Metric`, or a function of two values.
+
+    >>> len(threshold(4, 2).edges)
+    5
+    """
+    items = _values(values)
+    if not isinstance(theta, int | float | np.number) or not theta >= 0:
+        raise GraphError(f"theta is {theta!r}; it must be a number ≥ 0")
+    distances = _distances(items, metric)
+    if not np.array_equal(distances, distances.T):
+        i, j = map(int, np.argwhere(distances != distances.T)[0])
+        raise GraphError(
+            f"metric: the distance {distances[i, j]:g} from {items[i]!r} to {items[j]!r} differs from the "
+            f"reverse distance {distances[j, i]:g} or is not a number; a distance is symmetric"
+        )
+    close = np.triu(distances <= theta, 1)
+    return _secret(
+        items, np.argwhere(close), "threshold", f"values at distance at most {theta:g} may not be told apart"
+    )
+
+
+def _distances(
+    items: Sequence[object], metric: Metric | Callable[[object, object], float] | None
+) -> NDArray[np.float64]:
+    if isinstance(metric, Metric):
+        labels = labels_or_range(items, len(items), "values", GraphError)
+        order = align(labels, metric.points, "metric", GraphError)
+        return metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
+    if metric is not None:
+        return np.array([[metric(a, b) for b in items] for a in items], dtype=np.float64)
+    try:
+        numbers = np.array(items, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(
+            "values are not numbers, so |u - v| is undefined; pass metric= to say how far apart they are"
+        ) from None
+    return np.abs(numbers[:, None] - numbers[None, :])
+
+
+def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[object]]) -> SecretGraph:
+    """Values of one block must not be told apart; the block itself is no secret.
+
+    >>> partition({"ill": ["flu", "cold"], "well": ["none"]}).labelled_edges()
+    [('flu', 'cold')]
+    """
+    try:
+        groups = [list(block) for block in (blocks.values() if isinstance(blocks, Mapping) else blocks)]
+    except TypeError:
+        raise GraphError(f"blocks is {blocks!r}; give a list of lists of values") from None
+    items = [value for block in groups for value in block]
+    _refuse_many_edges(sum(len(block) * (len(block) - 1) // 2 for block in groups), len(items))
+    pairs: list[tuple[int, int]] = []
+    start = 0
+    for block in groups:
+        stop = start + len(block)
+        pairs += [(i, j) for i in range(start, stop) for j in range(i + 1, stop)]
+        start = stop
+    words = f"values of the same block (of {len(groups)}) may not be told apart"
+    return _secret(items, pairs, "partition", words)
+
+
+def tree(parents: Mapping[object, object]) -> SecretGraph:
+    """A hierarchy: each value must not be told apart from its parent (the root's parent is None).
+
+    >>> tree({"flu": "ill", "cold": "ill", "ill": None}).labelled_edges()
+    [('flu', 'ill'), ('cold', 'ill')]
+    """
+    if not isinstance(parents, Mapping):
+        raise GraphError(
+            f"parents is a {type(parents).__name__}; give a mapping from each value to its parent"
+        )
+    names = {label(child): parent if parent is None else label(parent) for child, parent in parents.items()}
+    nodes = list(dict.fromkeys([*names, *(p for p in names.values() if p is not None)]))
+    position: dict[Hashable, int] = {node: i for i, node in enumerate(nodes)}
+    _refuse_cycles(names)
+    pairs = {
+        (min(position[child], position[parent]), max(position[child], position[parent]))
+        for child, parent in names.items()
+        if parent is not None
+    }
+    return _secret(nodes, sorted(pairs), "tree", "a value and its parent may not be told apart")
+
+
+def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
+    finished: set[Hashable] = set()
+    for child in parents:
+        path: dict[Hashable, None] = {}
+        ancestor: Hashable | None = child
+        while ancestor is not None and ancestor not in finished:
+            if ancestor in path:
+                raise GraphError(
+                    f"parents: {ancestor!r} is its own ancestor through {parents[ancestor]!r}; "
+                    "a tree has no cycle; give one of them the parent None"
+                )
+            path[ancestor] = None
+            ancestor = parents.get(ancestor)
+        finished.update(path)
+
+
+def edges(values: int | Iterable[object], edges: Iterable[tuple[object, object]]) -> SecretGraph:
+    """The listed pairs of values must not be told apart.
+
+    >>> edges(["a", "b", "c"], [("a", "c")]).describe()
+    '1 listed pair of values may not be told apart'
+    """
+    graph = Graph(_values(values), edges)
+    count = len(graph.edges)
+    words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
+    return _secret(graph.nodes, graph.edges, "edges", words)
+
+
+def product(*parts: SecretGraph) -> SecretGraph:
+    """Several attributes: tuples that differ in one attribute, by an edge of that attribute's graph.
+
+    >>> product(line(2), complete(["f", "m"])).size
+    4
+    """
+    if not parts:
+        raise GraphError("product needs at least one secret graph")
+    sizes = [part.size for part in parts]
+    size = int(np.prod(sizes, dtype=object))
+    if size > LARGEST_PRODUCT:
+        raise TooLargeError(
+            f"product has {size} values; at most {LARGEST_PRODUCT} are stored explicitly", size=size
+        )
+    nodes = tuple(cartesian(*(part.nodes for part in parts)))
+    index = np.arange(size).reshape(sizes)
+    pairs = [
+        np.column_stack(
+            [np.take(index, part.edges[:, 0], axis).ravel(), np.take(index, part.edges[:, 1], axis).ravel()]
+        )
+        for axis, part in enumerate(parts)
+    ]
+    words = "one attribute at a time: " + "; ".join(
+        f"attribute {axis + 1}: {part.words}" for axis, part in enumerate(parts)
+    )
+    joined = np.sort(np.concatenate(pairs), axis=1)
+    return _secret(nodes, joined, "product", words)

@@ -1,0 +1,1 @@
+"""Tables on disk: channels, priors, points and codebooks in; results out, all or nothing."""

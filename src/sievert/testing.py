@@ -1,0 +1,223 @@
+"""Hypothesis strategies for the objects of this package: priors, channels, metrics, gains, graphs, policies.
+
+Laws such as data processing are then one property each:
+
+>>> from hypothesis import given, settings
+>>> import sievert as sv
+>>> from sievert import testing
+>>> @settings(max_examples=5, database=None)
+... @given(testing.degraded_pairs(inputs=3, form="exact"))
+... def test_data_processing(pair):
+...     before, after = pair
+...     assert float(sv.posterior_vulnerability(after)) <= float(sv.posterior_vulnerability(before))
+>>> test_data_processing()
+
+Sizes are a number or a pair (least, most). Entries are small integers divided by their sum, so that
+examples shrink to readable ones and exact and float channels look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.spaces import secrets as secret_kinds
+from sievert.spaces.metric import Metric
+from sievert.spaces.policy import Policy
+from sievert.spaces.secrets import SecretGraph
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = [
+    "channels",
+    "degraded_pairs",
+    "gain_matrices",
+    "metrics",
+    "policies",
+    "priors",
+    "secret_graphs",
+]
+
+Form = Literal["exact", "float", "log"]
+Size = int | tuple[int, int]
+Drawn = TypeVar("Drawn")
+
+LARGEST_WEIGHT = 20
+
+
+def priors(size: Size = (1, 5), *, exact: bool = False, full_support: bool = False) -> SearchStrategy[Any]:
+    """Probability vectors, as fractions or floats; some entries may be 0 unless `full_support`."""
+
+    def build(draw: Callable[[Any], Any]) -> NDArray[Any]:
+        weights = draw(_weights(draw(_sizes(size)), sparse=not full_support))
+        return _distribution(weights, exact)
+
+    return _composite(build)
+
+
+def channels(
+    inputs: Size = (1, 5), outputs: Size = (1, 5), *, form: Form = "float", sparse: bool = False
+) -> SearchStrategy[Channel]:
+    """Channels in a given form; with `sparse`, entries and whole columns may be 0."""
+
+    def build(draw: Callable[[Any], Any]) -> Channel:
+        return _channel(draw, draw(_sizes(inputs)), draw(_sizes(outputs)), form, sparse)
+
+    return _composite(build)
+
+
+def degraded_pairs(
+    inputs: Size = (1, 5), outputs: Size = (1, 5), *, form: Form = "float", sparse: bool = False
+) -> SearchStrategy[tuple[Channel, Channel]]:
+    """A channel A and a post-processing A·R of it, which leaks no more."""
+
+    def build(draw: Callable[[Any], Any]) -> tuple[Channel, Channel]:
+        first = _channel(draw, draw(_sizes(inputs)), draw(_sizes(outputs)), form, sparse)
+        post = _channel(draw, first.shape[1], draw(_sizes(outputs)), form, sparse)
+        return first, first.then(post)
+
+    return _composite(build)
+
+
+def metrics(size: Size = (1, 5), *, extended: bool = False) -> SearchStrategy[Metric]:
+    """Metrics with whole distances; with `extended`, 0 and inf occur between different points."""
+    lengths = [0, *range(1, 8), np.inf] if extended else list(range(1, 8))
+
+    def build(draw: Callable[[Any], Any]) -> Metric:
+        strategies = _strategies()
+        n = draw(_sizes(size))
+        matrix = np.zeros((n, n))
+        upper = np.triu_indices(n, 1)
+        count = len(upper[0])
+        drawn = strategies.lists(strategies.sampled_from(lengths), min_size=count, max_size=count)
+        matrix[upper] = draw(drawn)
+        return Metric(matrix + matrix.T, close=True)
+
+    return _composite(build)
+
+
+def gain_matrices(
+    secrets: Size = (1, 5), actions: Size = (1, 4), *, signed: bool = False, exact: bool = True
+) -> SearchStrategy[Any]:
+    """Gain functions as arrays [action, secret] of integers (or floats)."""
+
+    def build(draw: Callable[[Any], Any]) -> NDArray[Any]:
+        strategies = _strategies()
+        shape = (draw(_sizes(actions)), draw(_sizes(secrets)))
+        entry = strategies.integers(-LARGEST_WEIGHT if signed else 0, LARGEST_WEIGHT)
+        count = shape[0] * shape[1]
+        drawn = draw(strategies.lists(entry, min_size=count, max_size=count))
+        return np.array(drawn, dtype=np.int64 if exact else np.float64).reshape(shape)
+
+    return _composite(build)
+
+
+def secret_graphs(size: Size = (1, 5)) -> SearchStrategy[SecretGraph]:
+    """Secret graphs of every kind: complete, line, cycle, threshold, partition, tree, edges, product."""
+
+    def build(draw: Callable[[Any], Any]) -> SecretGraph:
+        strategies = _strategies()
+        n = draw(_sizes(size))
+        kind = draw(strategies.sampled_from(sorted(_KINDS)))
+        return _KINDS[kind](draw, n)
+
+    return _composite(build)
+
+
+def policies(size: Size = (1, 4), records: Size = (1, 3)) -> SearchStrategy[Policy]:
+    """Small policies: Blowfish on any secret graph, differential privacy (both kinds), metric privacy."""
+
+    def build(draw: Callable[[Any], Any]) -> Policy:
+        strategies = _strategies()
+        kind = draw(strategies.sampled_from(["blowfish", "replace", "add-remove", "metric"]))
+        count = draw(_sizes(records))
+        if kind == "blowfish":
+            return Policy.blowfish(draw(secret_graphs(size)), count)
+        if kind == "metric":
+            return Policy.metric(draw(metrics(size, extended=True)), count)
+        return Policy.differential(draw(_sizes(size)), count, adjacency=kind)
+
+    return _composite(build)
+
+
+def _strategies() -> Any:
+    """Hypothesis, imported when a strategy is first asked for."""
+    try:
+        from hypothesis import strategies
+    except ImportError:
+        raise ImportError("sievert.testing needs Hypothesis; install sievert[test]") from None
+    return strategies
+
+
+def _composite(build: Callable[[Callable[[Any], Any]], Drawn]) -> SearchStrategy[Drawn]:
+    made: SearchStrategy[Drawn] = _strategies().composite(build)()
+    return made
+
+
+def _sizes(size: Size) -> SearchStrategy[int]:
+    low, high = (size, size) if isinstance(size, int) else size
+    whole: SearchStrategy[int] = _strategies().integers(low, high)
+    return whole
+
+
+def _weights(length: int, sparse: bool) -> SearchStrategy[list[int]]:
+    strategies = _strategies()
+    entry = strategies.integers(0 if sparse else 1, LARGEST_WEIGHT)
+    lists: SearchStrategy[list[int]] = strategies.lists(entry, min_size=length, max_size=length)
+    return lists.filter(any)
+
+
+def _distribution(weights: list[int], exact: bool) -> NDArray[Any]:
+    row = np.empty(len(weights), dtype=object if exact else np.float64)
+    row[:] = [Fraction(weight, sum(weights)) for weight in weights]
+    return row
+
+
+def _channel(draw: Callable[[Any], Any], n: int, m: int, form: Form, sparse: bool) -> Channel:
+    rows = [_distribution(draw(_weights(m, sparse)), exact=True) for _ in range(n)]
+    exact = Channel([row.tolist() for row in rows])
+    if form == "exact":
+        return exact
+    return Channel.from_log(exact.log_matrix) if form == "log" else Channel(exact.matrix)
+
+
+def _edges(draw: Callable[[Any], Any], n: int) -> SecretGraph:
+    strategies = _strategies()
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    chosen = draw(strategies.lists(strategies.sampled_from(pairs), unique=True)) if pairs else []
+    return secret_kinds.edges(n, chosen)
+
+
+def _partition(draw: Callable[[Any], Any], n: int) -> SecretGraph:
+    strategies = _strategies()
+    block_of = draw(strategies.lists(strategies.integers(0, n - 1), min_size=n, max_size=n))
+    return secret_kinds.partition([[i for i in range(n) if block_of[i] == block] for block in range(n)])
+
+
+def _tree(draw: Callable[[Any], Any], n: int) -> SecretGraph:
+    strategies = _strategies()
+    return secret_kinds.tree({i: draw(strategies.integers(0, i - 1)) if i else None for i in range(n)})
+
+
+def _product(draw: Callable[[Any], Any], n: int) -> SecretGraph:
+    divisors = [k for k in range(1, n + 1) if n % k == 0]
+    k = draw(_strategies().sampled_from(divisors))
+    return secret_kinds.product(secret_kinds.line(k), secret_kinds.complete(n // k))
+
+
+_KINDS: dict[str, Callable[[Callable[[Any], Any], int], SecretGraph]] = {
+    "complete": lambda draw, n: secret_kinds.complete(n),
+    "cycle": lambda draw, n: secret_kinds.cycle(n),
+    "edges": _edges,
+    "line": lambda draw, n: secret_kinds.line(n),
+    "partition": _partition,
+    "product": _product,
+    "threshold": lambda draw, n: secret_kinds.threshold(n, draw(_strategies().integers(0, n))),
+    "tree": _tree,
+}

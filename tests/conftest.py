@@ -1,0 +1,59 @@
+"""What every test may use: repeatable Hypothesis runs, and peers as oracles."""
+
+import importlib
+import os
+from collections.abc import Callable
+from importlib.metadata import requires
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, settings
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+# The same examples in every run, so that a failure repeats; HYPOTHESIS_PROFILE=search looks further.
+settings.register_profile(
+    "repeat",
+    derandomize=True,
+    max_examples=50,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "search", parent=settings.get_profile("repeat"), derandomize=False, max_examples=1000
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+# The distribution that brings each peer, where its name is not the module's.
+DISTRIBUTIONS = {"ot": "POT"}
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Callable[[str], ModuleType]:
+    """Import a peer to check ours against: ``qif = oracle("qif")``.
+
+    Without the peer the test is skipped; with SIEVERT_REQUIRE_ORACLES=1 (as in CI) it fails instead,
+    unless pyproject.toml says by a marker that the peer has no wheel for this interpreter.
+    """
+    return _import_peer
+
+
+def _import_peer(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        distribution = DISTRIBUTIONS.get(module, module)
+        reason = f"the peer {distribution} cannot be imported ({error})"
+        if os.environ.get("SIEVERT_REQUIRE_ORACLES") == "1" and _is_expected(distribution):
+            pytest.fail(f"{reason}; SIEVERT_REQUIRE_ORACLES=1 asks for it", pytrace=False)
+        pytest.skip(reason)
+
+
+def _is_expected(distribution: str) -> bool:
+    """Whether the ``test`` extra installs the distribution on this interpreter."""
+    wanted = [Requirement(line) for line in requires("sievert") or []]
+    named = [r for r in wanted if canonicalize_name(r.name) == canonicalize_name(distribution)]
+    if not named:
+        raise LookupError(f"{distribution} is not in the test extra of pyproject.toml; add it there")
+    return any(r.marker is None or r.marker.evaluate({"extra": "test"}) for r in named)

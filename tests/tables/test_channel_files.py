@@ -1,0 +1,109 @@
+"""Channels on disk: what is read back is what was written, and bad files are refused by name."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.errors import FileError
+from sievert.tables.atomic import write_text
+
+EXACT = sv.Channel([["1/3", "2/3"], [1, 0]], inputs=["a", "b"], outputs=["x", "y"])
+FLOAT = sv.Channel([[0.1, 0.9], [0.3, 0.7]], inputs=[0, 1], outputs=["low", "high"])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_exact_channel_survives(tmp_path: Path, suffix: str) -> None:
+    sv.save(EXACT, tmp_path / f"c{suffix}")
+    back = sv.load(tmp_path / f"c{suffix}")
+    assert back.form == "exact"
+    assert (back.exact == EXACT.exact).all()
+    assert (back.inputs, back.outputs) == (EXACT.inputs, EXACT.outputs)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".parquet"])
+def test_float_channel_survives_to_the_last_bit(tmp_path: Path, suffix: str) -> None:
+    rng = np.random.default_rng(0)
+    matrix = rng.random((4, 5))
+    channel = sv.Channel(matrix / matrix.sum(axis=1, keepdims=True), inputs=range(4), outputs=list("abcde"))
+    sv.save(channel, tmp_path / f"c{suffix}")
+    back = sv.load(tmp_path / f"c{suffix}")
+    assert (back.matrix == channel.matrix).all()
+    assert (back.inputs, back.outputs) == (channel.inputs, channel.outputs)
+
+
+def test_log_channel_survives_in_npz_only(tmp_path: Path) -> None:
+    channel = sv.mechanisms.truncated_geometric(900, 2.0)
+    sv.save(channel, tmp_path / "c.npz")
+    back = sv.load(tmp_path / "c.npz")
+    assert back.form == "log"
+    assert (back.log_matrix == channel.log_matrix).all()
+    for suffix in (".csv", ".parquet"):
+        with pytest.raises(FileError, match=r"\.npz"):
+            sv.save(channel, tmp_path / f"c{suffix}")
+        assert not (tmp_path / f"c{suffix}").exists()
+
+
+def test_decimals_that_sum_to_one_are_read_exactly(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("input,x,y\na,0.1,0.9\nb,1/4,3/4\n")
+    assert sv.load(tmp_path / "c.csv").exact[0, 0] == Fraction(1, 10)
+
+
+def test_rounded_decimals_are_read_as_floats(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("input,x,y\na,0.3333333333,0.6666666667\nb,0.33333333333,0.66666666666\n")
+    assert sv.load(tmp_path / "c.csv").form == "float"
+
+
+BAD = {
+    "row sum": ("input,x,y\na,0.5,0.4\n", "row 'a' of the channel sums to 0.9.*normalise"),
+    "negative": ("input,x,y\na,-0.5,1.5\n", "row 'a' of the channel has -1/2 at output 'x'"),
+    "text": ("input,x,y\na,half,0.5\n", "'half' in row 'a', column 'x' is not a number"),
+    "ragged": ("input,x,y\na,0.5\n", "line 2 has 2 fields but the header has 3"),
+    "no rows": ("input,x,y\n", "no rows below its header"),
+    "empty": ("", "no rows below its header"),
+    "no outputs": ("input\na\n", "at least one output column"),
+    "twice": ("input,x,y\na,0.5,0.5\na,0.5,0.5\n", "label 'a' twice"),
+    "nan": ("input,x,y\na,nan,0.5\n", "'nan' in row 'a'"),
+}
+
+
+@pytest.mark.parametrize("text, message", BAD.values(), ids=BAD)
+def test_bad_csv(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(FileError, match=message) as caught:
+        sv.load(tmp_path / "bad.csv")
+    assert "bad.csv" in str(caught.value)
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="no such file"):
+        sv.load(tmp_path / "missing.csv")
+    (tmp_path / "c.txt").write_text("1 0")
+    with pytest.raises(FileError, match=re.escape(".csv, .npz or .parquet")):
+        sv.load(tmp_path / "c.txt")
+    (tmp_path / "c.npz").write_bytes(b"not a zip")
+    with pytest.raises(FileError, match="cannot be read as NPZ"):
+        sv.load(tmp_path / "c.npz")
+    (tmp_path / "c.csv").write_bytes(b"\xff\xfe\x00bad")
+    with pytest.raises(FileError, match="UTF-8"):
+        sv.load(tmp_path / "c.csv")
+    (tmp_path / "c.parquet").write_bytes(b"nope")
+    with pytest.raises(FileError, match="Parquet"):
+        sv.load(tmp_path / "c.parquet")
+    np.savez(tmp_path / "other.npz", weights=np.ones(3))
+    with pytest.raises(FileError, match="no array named matrix"):
+        sv.load(tmp_path / "other.npz")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "kept.txt"
+    write_text(target, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(target, "\ud800")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(FileError, match="folder exists"):
+        write_text(tmp_path / "nowhere" / "x.txt", "new")

@@ -1,0 +1,30 @@
+"""The public face: every name of the design loads lazily, and importing costs next to nothing."""
+
+import subprocess
+import sys
+
+import sievert as sv
+
+
+def test_every_public_name_loads() -> None:
+    for name in sv.__all__:
+        assert getattr(sv, name) is not None
+    assert set(sv.__all__) <= set(dir(sv))
+
+
+def test_import_loads_no_numerics() -> None:
+    code = "import sys, sievert; print([m for m in ('numpy', 'plotly', 'pydantic') if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
+
+
+def test_leakage_is_the_room_and_the_function() -> None:
+    code = (
+        "import sievert.leakage.gains, sievert as sv\n"
+        "channel = sv.Channel([['9/10', '1/10'], ['1/10', '9/10']])\n"
+        "print(float(sv.leakage(channel)), sv.leakage.gains.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1.8 sievert.leakage.gains\n"
