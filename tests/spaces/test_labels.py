@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sievert.errors import ChannelError
-from sievert.spaces.labels import align, index_of, label, labels_or_range
+from sievert.spaces.labels import align, label, labels_of, labels_or_range, whole_number
 
 
 def test_labels_are_plain_python() -> None:
@@ -34,11 +34,20 @@ def test_bad_labels_are_named(labels: list[object], message: str) -> None:
         labels_or_range(labels, 2, "inputs", ChannelError)
 
 
-def test_unknown_label_is_named_with_the_known_ones() -> None:
-    with pytest.raises(ChannelError, match=r"inputs: 'c' is not one of the labels 'a', 'b'"):
-        index_of(("a", "b"), "c", "inputs", ChannelError)
-    with pytest.raises(ChannelError, match="not one of the labels"):
-        index_of(("a", "b"), {}, "inputs", ChannelError)
+def test_n_or_labels() -> None:
+    assert labels_of(3, "n", "secrets", ChannelError) == (0, 1, 2)
+    assert labels_of(np.int64(1), "n", "secrets", ChannelError) == (0,)
+    assert labels_of(iter("ab"), "n", "secrets", ChannelError) == ("a", "b")
+    for bad in (0, -1, True, 2.5, "abc", None, []):
+        with pytest.raises(ChannelError, match=r"n is .*give the number of secrets or their labels"):
+            labels_of(bad, "n", "secrets", ChannelError)
+
+
+def test_whole_numbers() -> None:
+    assert whole_number("k", np.int64(2), ChannelError) == 2
+    for bad in (0, True, 1.0, "1"):
+        with pytest.raises(ChannelError, match=r"k is .*; it must be a whole number ≥ 1"):
+            whole_number("k", bad, ChannelError)
 
 
 def test_alignment_is_by_label_first() -> None:

@@ -154,14 +154,14 @@ def test_shortest_paths_take_the_least_of_repeated_edges_and_keep_zero_lengths()
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: sv.metrics.line(0), "n is 0; it must be a whole number ≥ 1"),
+        (lambda: sv.metrics.line(0), "n is 0; give the number of points or their labels, at least one"),
         (lambda: sv.metrics.line(True), "n is True"),
         (lambda: sv.metrics.line([]), "n is empty"),
         (lambda: sv.metrics.line(["a", "b"]), "n is 'a', 'b'; the points of a line must be finite numbers"),
         (lambda: sv.metrics.line([0, inf]), "must be finite numbers"),
         (lambda: sv.metrics.line([1, 1]), "n has the label 1 twice"),
         (lambda: sv.metrics.discrete([]), "n is empty"),
-        (lambda: sv.metrics.discrete(2.5), "n is 2.5; it must be a whole number"),
+        (lambda: sv.metrics.discrete(2.5), "n is 2.5; give the number of points"),
         (lambda: sv.metrics.cycle(-1), "n is -1"),
         (lambda: sv.metrics.grid(2, 0), "columns is 0"),
         (lambda: sv.metrics.hamming(2, 0), "k is 0"),

@@ -88,11 +88,11 @@ def test_one_value_and_many_records() -> None:
     [
         (
             sv.Policy.local(["yes", "no"]),
-            "One record, each one of 2 values (yes, no): no two values may be told apart.",
+            "One record with one of 2 values (yes, no): no two values may be told apart.",
         ),
         (
             sv.Policy.blowfish(sv.secrets.line(9), 100, person_records=3),
-            "100 records, each one of 9 values (0, 1, 2, 3, 4, …): neighbouring values may not be told "
+            "100 records, each with one of 9 values (0, 1, 2, 3, 4, …): neighbouring values may not be told "
             "apart. Whoever knows all the other records must not learn the remaining one beyond the promise. "
             "Up to 3 records may belong to one person.",
         ),
@@ -113,7 +113,7 @@ def test_description_in_plain_words(policy: sv.Policy, words: str) -> None:
             lambda: sv.Policy(sv.secrets.line(2), 2, person_records=3),
             "person_records is 3 but there are only 2",
         ),
-        (lambda: sv.Policy(sv.secrets.line(2), 1, permitted=[1]), "public constraints are not supported"),  # type: ignore[arg-type]
+        (lambda: sv.Policy(sv.secrets.line(2), 1, permitted=[5]), "5; each must be a sequence of 1 values"),
         (lambda: sv.Policy.differential(2, 1, adjacency="swap"), 'adjacency is .swap.; it must be "replace"'),  # type: ignore[arg-type]
         (lambda: sv.Policy.differential(["absent"], 1, adjacency="add-remove"), "values contains 'absent'"),
     ],
@@ -145,3 +145,27 @@ def test_databases_are_accepted_in_any_sequence() -> None:
     pairs = sv.Policy.local(list(product("ab", [0, 1])))
     assert pairs.database(("a", 1)) == (("a", 1),)
     assert pairs.database([("a", 1)]) == (("a", 1),)
+
+
+def test_a_million_records_need_no_list() -> None:
+    policy = sv.Policy.blowfish(sv.secrets.line(5), 10**6)
+    everywhere = np.full(10**6, 4)
+    assert policy.distance([0] * 10**6, everywhere) == 4 * 10**6
+    assert sv.Policy.differential(5, 10**6).distance(np.zeros(10**6, dtype=np.uint8), everywhere) == 10**6
+    everywhere[77] = 5
+    with pytest.raises(PolicyError, match="has the value 5 in record 77"):
+        policy.distance([0] * 10**6, everywhere)
+
+
+def test_presets_take_public_knowledge() -> None:
+    known = sv.constraints.total(2)
+    assert sv.Policy.differential(3, 2, permitted=known).size == 3
+    assert sv.Policy.blowfish(sv.secrets.line(3), 2, permitted=known).size == 3
+    assert sv.Policy.differential([1, 2], 2, "add-remove", permitted=known).size == 3
+    policy = sv.Policy.differential(3, 2, permitted=known)
+    assert policy.constrained
+    assert not sv.Policy.differential(3, 2).constrained
+    assert policy.to_dict()["permitted"] == "the values add up to 2"
+    assert list(policy.permitted_databases) == [(0, 2), (1, 1), (2, 0)]
+    with pytest.raises(PolicyError, match=r"database \(0, 0\) is not permitted: the values add up to 2"):
+        policy.distance((0, 0), (1, 1))

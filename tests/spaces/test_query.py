@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.errors import QueryError, TooLargeError
+from sievert.spaces import induced
 from sievert.spaces.metric import closure
 
 
@@ -228,3 +229,77 @@ def test_too_large_enumerations_say_the_size(run: Callable[[], object], message:
     with pytest.raises(TooLargeError, match=message) as caught:
         run()
     assert caught.value.size > 50_000
+
+
+# ── under public knowledge ───────────────────────────────────────────────────────────────────────
+
+
+def constrained() -> st.SearchStrategy[sv.Policy]:
+    """Small policies of which some databases are permitted."""
+
+    def build(draw: Callable[[Any], Any]) -> sv.Policy:
+        records = draw(st.integers(1, 3))
+        secrets = draw(testing.secret_graphs((2, 3)).filter(lambda graph: graph.kind != "product"))
+        every = list(product(secrets.values, repeat=records))
+        listed = draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+        return sv.Policy(secrets, records, permitted=listed)
+
+    return st.composite(build)()
+
+
+@given(st.data(), constrained())
+def test_answers_under_public_knowledge_follow_the_definition(data: st.DataObject, policy: sv.Policy) -> None:
+    query = data.draw(queries(policy))
+    answers = query.answers(policy)
+    databases = [policy.database(item) for item in policy.databases()]
+    images = [query.evaluate(database, policy) for database in databases]
+    assert query.images(policy) == images
+    labels, matrix = induced_by_definition(policy, query)
+    assert set(answers.labels) == set(labels)
+    order = [labels.index(answer) for answer in answers.labels]
+    assert np.array_equal(answers.metric.matrix, matrix[np.ix_(order, order)])
+    expected = set()
+    image_of = dict(zip(databases, images, strict=True))
+    for database in databases:
+        for record in range(policy.records):
+            row = [(*database[:record], value, *database[record + 1 :]) for value in policy.values]
+            expected.add(tuple(image_of.get(item) for item in row))
+    found = {tuple(answers.labels[i] if i >= 0 else None for i in row) for row in answers.contexts.tolist()}
+    assert found == expected
+
+
+@given(constrained())
+def test_a_record_under_public_knowledge_has_the_permitted_values(policy: sv.Policy) -> None:
+    if policy.records != 1:
+        with pytest.raises(QueryError, match="record releases one value"):
+            sv.Query.record().answers(policy)
+        return
+    answers = sv.Query.record().answers(policy)
+    assert answers.labels == policy.database_labels()
+    assert sv.Query.record().images(policy) == list(answers.labels)
+    assert np.array_equal(answers.metric.matrix, policy.database_metric().matrix)
+
+
+def test_sensitivity_under_public_knowledge_is_over_adjacent_databases() -> None:
+    policy = sv.Policy.differential(4, 4, permitted=sv.constraints.total(6))
+    # The total is known, and adjacent databases may differ in every record.
+    assert sv.Query.sum().answers(policy).labels == (6,)
+    assert sv.Query.sum().sensitivity(policy) == 0
+    assert sv.Query.count([2]).sensitivity(policy) == 3  # (0, 2, 2, 2) and (3, 1, 1, 1)
+    assert sv.Query.histogram().sensitivity(policy) == 8
+    assert sv.Query.from_table(max).sensitivity(policy) == 1  # it is 2 or 3
+
+
+def test_many_answers_are_joined_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = sv.Policy.differential(4, 4, permitted=sv.constraints.total(6))
+    query = sv.Query.from_table(lambda database: database[:2])
+    expected = query.answers(policy).edges.pairs
+    monkeypatch.setattr(induced, "LARGEST_TABLE", 3)
+    assert np.array_equal(query.answers(policy).edges.pairs, expected)
+
+
+def test_situations_of_the_others_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(induced, "LARGEST_CONTEXTS", 10)
+    policy = sv.Policy.differential(4, 4, permitted=sv.constraints.total(6))
+    with pytest.raises(TooLargeError, match="44 databases have up to 176 pairs of a situation"):
+        sv.Query.sum().answers(policy)

@@ -64,10 +64,13 @@ def test_every_kind_describes_itself_and_has_a_metric(graph: sv.SecretGraph) -> 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: sv.secrets.complete(0), "values is 0; a record needs at least one value"),
+        (
+            lambda: sv.secrets.complete(0),
+            "values is 0; give the number of values or their labels, at least one",
+        ),
         (lambda: sv.secrets.complete([]), "values is empty"),
-        (lambda: sv.secrets.complete("yes"), "values is 'yes'; give a list of values"),
-        (lambda: sv.secrets.complete(None), "values is None; give a list of values"),
+        (lambda: sv.secrets.complete("yes"), "values is 'yes'; give the number of values"),
+        (lambda: sv.secrets.complete(None), "values is None; give the number of values"),
         (lambda: sv.secrets.line(["a", "a"]), "values has the label 'a' twice"),
         (lambda: sv.secrets.threshold(3, -1), "theta is -1; it must be a number ≥ 0"),
         (lambda: sv.secrets.threshold(3, float("nan")), "theta is nan"),

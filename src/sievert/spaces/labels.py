@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from typing import overload
 
 import numpy as np
 
 from sievert.errors import SievertError
 
-__all__ = ["Labels", "align", "index_of", "label", "labels_or_range", "shown"]
+__all__ = [
+    "Labels",
+    "LazyLabels",
+    "align",
+    "label",
+    "labels_of",
+    "labels_or_range",
+    "shown",
+    "whole_number",
+]
 
 # Up to this many default labels are a tuple; more stay a range, which costs nothing.
 LARGEST_TUPLE = 100_000
 
-Labels = tuple[Hashable, ...] | range
+
+class LazyLabels(Sequence[Hashable]):
+    """Many distinct labels, each made when it is asked for; equal to any sequence of the same labels."""
+
+    @overload
+    def __getitem__(self, item: int) -> Hashable: ...
+    @overload
+    def __getitem__(self, item: slice) -> tuple[Hashable, ...]: ...
+    @abstractmethod
+    def __getitem__(self, item: int | slice) -> Hashable: ...
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Sequence) or isinstance(other, str) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[:3]))
+
+    def __repr__(self) -> str:
+        return f"({shown(self)})"
+
+
+Labels = tuple[Hashable, ...] | range | LazyLabels
 
 
 def label(value: object) -> Hashable:
@@ -61,12 +97,28 @@ def labels_or_range(
     return result
 
 
-def index_of(labels: Sequence[Hashable], item: object, argument: str, error: type[SievertError]) -> int:
-    """Position of a label, or an error that names it."""
-    try:
-        return labels.index(label(item))
-    except (TypeError, ValueError):
-        raise error(f"{argument}: {item!r} is not one of the labels {shown(labels)}") from None
+def labels_of(given: object, argument: str, noun: str, error: type[SievertError]) -> Labels:
+    """Labels from "n or labels": 0…n-1 for a number n ≥ 1, else the given labels, at least one.
+
+    >>> labels_of(2, "n", "secrets", SievertError), labels_of(["a"], "n", "secrets", SievertError)
+    ((0, 1), ('a',))
+    """
+    advice = f"give the number of {noun} or their labels, at least one"
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        return labels_or_range(None, int(given), argument, error)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise error(f"{argument} is {given!r}; {advice}")
+    items = given if isinstance(given, range) else list(given)
+    if not items:
+        raise error(f"{argument} is empty; {advice}")
+    return labels_or_range(items, len(items), argument, error)
+
+
+def whole_number(argument: str, value: object, error: type[SievertError]) -> int:
+    """A count of at least 1, or an error that names it."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise error(f"{argument} is {value!r}; it must be a whole number ≥ 1")
+    return int(value)
 
 
 def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError]) -> list[int] | None:

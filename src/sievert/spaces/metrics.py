@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from sievert.errors import MetricError, TooLargeError
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, labels_or_range, shown
+from sievert.spaces.labels import labels_of, labels_or_range, shown, whole_number
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["cycle", "discrete", "euclidean", "from_graph", "grid", "hamming", "line", "manhattan"]
@@ -26,7 +26,7 @@ def line(n: int | Sequence[float]) -> Metric:
     >>> line([0, 1, 5]).distance(1, 5)
     4.0
     """
-    labels = _labels(n)
+    labels = labels_of(n, "n", "points", MetricError)
     try:
         positions = np.array(labels, dtype=np.float64)
     except (TypeError, ValueError):
@@ -49,7 +49,7 @@ def discrete(n: int | Iterable[object]) -> Metric:
     >>> discrete(["yes", "no"]).distance("yes", "no")
     1.0
     """
-    labels = _labels(n)
+    labels = labels_of(n, "n", "points", MetricError)
     size = len(labels)
     return Metric._known(labels, lambda: 1.0 - np.eye(size), uniform=1.0)
 
@@ -60,7 +60,7 @@ def cycle(n: int) -> Metric:
     >>> cycle(6).matrix[0].tolist()
     [0.0, 1.0, 2.0, 3.0, 2.0, 1.0]
     """
-    return Graph.cycle(range(_count("n", n))).metric()
+    return Graph.cycle(range(whole_number("n", n, MetricError))).metric()
 
 
 def grid(rows: int, columns: int) -> Metric:
@@ -69,7 +69,8 @@ def grid(rows: int, columns: int) -> Metric:
     >>> grid(2, 3).distance((0, 0), (1, 2))
     3.0
     """
-    cells = list(product(range(_count("rows", rows)), range(_count("columns", columns))))
+    height, width = whole_number("rows", rows, MetricError), whole_number("columns", columns, MetricError)
+    cells = list(product(range(height), range(width)))
     edges = [((r, c), (r + 1, c)) for r, c in cells if r + 1 < rows]
     edges += [((r, c), (r, c + 1)) for r, c in cells if c + 1 < columns]
     metric = Graph(cells, edges).metric()
@@ -83,7 +84,7 @@ def hamming(n: int, k: int) -> Metric:
     >>> hamming(3, 2).distance((0, 0, 1), (1, 0, 0))
     2.0
     """
-    size = _count("k", k) ** _count("n", n)
+    size = whole_number("k", k, MetricError) ** whole_number("n", n, MetricError)
     if size > LARGEST_EXPLICIT:
         raise TooLargeError(
             f"hamming({n}, {k}) has {k}^{n} points; at most {LARGEST_EXPLICIT} are stored explicitly; "
@@ -150,21 +151,6 @@ def _coordinates(
     rows = [tuple(row) for row in array.tolist()]
     if labels is None and len(set(rows)) < len(rows):
         twice = next(row for i, row in enumerate(rows) if row in rows[:i])
-        raise MetricError(f"points has {twice} twice; pass labels= to tell such points apart")
+        raise MetricError(f"points has {twice} twice", fix="pass labels= to tell such points apart")
     names = labels_or_range(rows if labels is None else labels, len(rows), "labels", MetricError)
     return Metric._known(names, lambda: np.asarray(cdist(array, array, kind), dtype=np.float64))
-
-
-def _count(name: str, value: object) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise MetricError(f"{name} is {value!r}; it must be a whole number ≥ 1")
-    return int(value)
-
-
-def _labels(n: int | Iterable[object]) -> Labels:
-    if isinstance(n, int | np.integer) or not isinstance(n, Iterable):
-        return labels_or_range(None, _count("n", n), "n", MetricError)
-    items = list(n)
-    if not items:
-        raise MetricError("n is empty; a metric needs at least one point")
-    return labels_or_range(items, len(items), "n", MetricError)

@@ -3,30 +3,40 @@
 Differential privacy, local differential privacy, metric privacy and Blowfish are presets of one
 object: a secret graph (or a metric) on the values of one record, and a number of records. The
 unconstrained policy on n records is the n-fold product of the secret graph (Edwards et al., Thm 1),
-so its distance is a sum over records and nothing is ever enumerated unless asked for.
+so its distance is a sum over records and nothing is ever enumerated unless asked for. Public knowledge
+(`permitted`) leaves only some databases possible; those are listed, and Definition 2 says which of them
+are adjacent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product as cartesian
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sievert.errors import PolicyError, TooLargeError
 from sievert.spaces import secrets as secret_graphs
+from sievert.spaces.adjacency import adjacency_graph, needs_no_list, neighbour_rows
+from sievert.spaces.constraints import constraint
+from sievert.spaces.database_graph import DatabaseGraph
+from sievert.spaces.databases import Databases
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Edges, Metric
+from sievert.spaces.permitted import Permitted
+from sievert.spaces.products import product_edges, product_neighbours
 from sievert.spaces.secrets import SecretGraph
 
 __all__ = ["ABSENT", "LARGEST_ENUMERATION", "Policy"]
 
 ABSENT = "absent"
 LARGEST_ENUMERATION = 100_000
+LONGEST_SHOWN = 20
 
 Database = tuple[Hashable, ...]
 
@@ -41,6 +51,8 @@ class Policy:
         Which values of one record must not be told apart, or how far apart they are.
     records : int
         Number of records in a database.
+    permitted : constraint, list of constraints, list of databases or function, optional
+        What everybody knows already (`sv.constraints`): only databases that satisfy all of it are possible.
     person_records : int
         How many of the records may belong to one person.
 
@@ -53,7 +65,7 @@ class Policy:
 
     secrets: SecretGraph | Metric
     records: int = 1
-    permitted: None = None
+    permitted: Any = None  # as given; kept as a tuple of constraints
     person_records: int = 1
     preset: str = field(default="blowfish", compare=False)
 
@@ -73,7 +85,24 @@ class Policy:
                 "a person cannot own more records than there are"
             )
         if self.permitted is not None:
-            raise PolicyError("permitted: public constraints are not supported; leave it out")
+            self._bind()
+
+    def _bind(self) -> None:
+        """Check the constraints against values and records, and keep them bound."""
+        if not isinstance(self.secrets, SecretGraph):
+            raise PolicyError(
+                "permitted goes with a secret graph, but secrets is a metric; adjacency under public "
+                "knowledge is defined by pairs of values that must not be told apart",
+                fix="use sv.secrets.threshold(values, theta, metric)",
+                file_fix="use secrets = { threshold = … } or { edges = … }",
+            )
+        given = constraint(self.permitted)
+        object.__setattr__(self, "permitted", given)
+        bound = Permitted.of(given, self.values, self.records, self.absent)
+        if needs_no_list(bound, self.secrets):
+            bound = replace(bound, implicit="neighbours(database) needs no list; ")
+        bound.check()
+        self.__dict__["_space"] = bound
 
     @classmethod
     def blowfish(cls, secrets: SecretGraph | Metric, records: int = 1, **options: Any) -> Policy:
@@ -92,6 +121,7 @@ class Policy:
         records: int,
         adjacency: Literal["replace", "add-remove"] = "replace",
         person_records: int = 1,
+        permitted: object = None,
     ) -> Policy:
         """Ordinary differential privacy for `records` records.
 
@@ -101,9 +131,7 @@ class Policy:
         """
         items = secret_graphs._values(values)
         if adjacency == "replace":
-            return cls(
-                secret_graphs.complete(items), records, person_records=person_records, preset="differential"
-            )
+            return cls(secret_graphs.complete(items), records, permitted, person_records, "differential")
         if adjacency != "add-remove":
             raise PolicyError(f'adjacency is {adjacency!r}; it must be "replace" or "add-remove"')
         if ABSENT in items:
@@ -116,7 +144,7 @@ class Policy:
             "add-remove",
             "whether a record is present, and with which value, may not be told",
         )
-        return cls(star, records, person_records=person_records, preset="differential (add-remove)")
+        return cls(star, records, permitted, person_records, "differential (add-remove)")
 
     @classmethod
     def local(cls, values: int | Iterable[object]) -> Policy:
@@ -139,9 +167,19 @@ class Policy:
         return ABSENT if getattr(self.secrets, "kind", None) == "add-remove" else None
 
     @property
+    def constrained(self) -> bool:
+        """Whether public knowledge rules out some databases."""
+        return self.permitted is not None
+
+    @property
+    def _known(self) -> Permitted:
+        space: Permitted = self.__dict__["_space"]
+        return space
+
+    @property
     def size(self) -> int:
         """Number of possible databases (an exact integer, however large)."""
-        return int(len(self.values) ** self.records)
+        return self._known.count if self.constrained else int(len(self.values) ** self.records)
 
     @cached_property
     def record_metric(self) -> Metric:
@@ -162,80 +200,146 @@ class Policy:
     def distance(self, a: object, b: object) -> float:
         """Distance between two databases: the sum over records of the distance between their values.
 
-        A database is a sequence of values; with one record the value itself will do.
+        Under public knowledge, the number of steps between adjacent databases. A database is a sequence of
+        values; with one record the value itself will do.
         """
-        first, second = self.database(a), self.database(b)
-        matrix, index = self.record_metric.matrix, self.record_metric.index
-        return float(sum(matrix[index(u), index(v)] for u, v in zip(first, second, strict=True)))
+        if self.constrained:
+            graph = self.database_graph
+            start, stop = (graph.index(self._label(self.database(item))) for item in (a, b))
+            return float(graph.distances_from(start)[stop])
+        first, second = self._places(a), self._places(b)
+        unit = self.record_metric.uniform_distance
+        if unit is not None:
+            changed = int((first != second).sum())
+            return unit * changed if changed else 0.0
+        return float(self.record_metric.matrix[first, second].sum())
+
+    def _places(self, values: object) -> NDArray[np.intp]:
+        """A database as positions of its values, checked; arrays of the values 0, 1, 2, … need no look-up."""
+        if isinstance(values, np.ndarray) and values.shape == (self.records,) and values.dtype.kind in "iu":
+            if self._counted and values.min() >= 0 and values.max() < len(self.values):
+                return values.astype(np.intp, copy=False)
+        elif isinstance(values, list | tuple) and len(values) == self.records > 1:
+            try:
+                return np.fromiter(map(self._position.__getitem__, values), np.intp, self.records)
+            except (KeyError, TypeError):
+                pass  # said properly below
+        return np.array([self._position[value] for value in self._sequence(values)], dtype=np.intp)
+
+    @cached_property
+    def _counted(self) -> bool:
+        return tuple(self.values) == tuple(range(len(self.values)))
 
     def database(self, values: object) -> Database:
         """A database as a tuple of values, checked against the policy."""
+        found = self._sequence(values)
+        if self.constrained and not self._known.permits([self._position[value] for value in found]):
+            raise PolicyError(f"database {_brief(values)} is not permitted: {self._known.describe()}")
+        return found
+
+    def _sequence(self, values: object) -> Database:
         try:
             key = label(values)
         except TypeError:
-            raise PolicyError(f"database {values!r} must be a sequence of {self.records} values") from None
-        if self.records == 1 and key in self._known_values:
+            raise PolicyError(
+                f"database {_brief(values)} must be a sequence of {self.records} values"
+            ) from None
+        if self.records == 1 and key in self._position:
             return (key,)
         if not isinstance(key, tuple) or len(key) != self.records:
-            raise PolicyError(f"database {values!r} must be a sequence of {self.records} values")
-        for position, value in enumerate(key):
-            if value not in self._known_values:
+            raise PolicyError(f"database {_brief(values)} must be a sequence of {self.records} values")
+        for place, value in enumerate(key):
+            if value not in self._position:
                 raise PolicyError(
-                    f"database {values!r} has the value {value!r} in record {position}; "
+                    f"database {_brief(values)} has the value {value!r} in record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key
 
+    def _label(self, database: Database) -> Hashable:
+        return database[0] if self.records == 1 else database
+
     @cached_property
-    def _known_values(self) -> frozenset[Hashable]:
-        return frozenset(self.values)
+    def _position(self) -> dict[Hashable, int]:
+        return {value: i for i, value in enumerate(self.values)}
 
     def databases(self) -> Iterator[Database]:
         """Every possible database, the first record varying slowest."""
+        if self.constrained:
+            return iter(self._known.databases)  # type: ignore[arg-type]
         return cartesian(self.values, repeat=self.records)
 
-    def adjacency(self) -> Graph:
+    @property
+    def permitted_databases(self) -> Databases:
+        """The databases that public knowledge leaves possible, as one array with lazy labels."""
+        if not self.constrained:
+            raise PolicyError("permitted is not given: every combination of values is possible")
+        return self._known.databases
+
+    def neighbours(self, database: object) -> list[Database]:
+        """The databases adjacent to a given one (Edwards et al., Def. 2: as seen from this one).
+
+        Without the list of all databases for unconstrained policies, and for a known total or histogram
+        when no two values may be told apart.
+
+        >>> Policy.differential([0, 1, 2], 2, permitted=[(0, 0), (1, 2), (2, 1), (2, 2)]).neighbours((0, 0))
+        [(1, 2), (2, 1), (2, 2)]
+        """
+        found = self.database(database)
+        row = np.array([self._position[value] for value in found], dtype=np.intp)
+        if self.constrained:
+            assert isinstance(self.secrets, SecretGraph)
+            rows = neighbour_rows(self._known, self.secrets, row, LARGEST_ENUMERATION)
+        else:
+            rows = product_neighbours(self.record_edges, row)
+        return [tuple(self.values[place] for place in neighbour) for neighbour in rows.tolist()]
+
+    def adjacency(self, directed: bool = False) -> Graph:
         """The graph of databases that must not be told apart (explicit, for small policies).
 
-        For a metric policy, the pairs whose distances generate the metric are joined.
+        Under public knowledge Definition 2 of Edwards et al. may hold one way only; such pairs are joined
+        all the same (the stronger promise), and `one_way` of the graph lists them. With `directed`, the
+        graph holds the ordered pairs of the definition. For a metric policy, the pairs whose distances
+        generate the metric are joined.
         """
+        if self.constrained:
+            return self.database_graph.as_directed() if directed else self.database_graph
         if self.records == 1 and isinstance(self.secrets, SecretGraph):
             return self.secrets
-        return Graph._of_indices(self._database_labels(), self.database_edges().pairs)
+        return Graph._of_indices(self.database_labels(), self.database_edges().pairs)
+
+    @cached_property
+    def database_graph(self) -> DatabaseGraph:
+        """The undirected adjacency under public knowledge, found once."""
+        if not self.constrained:
+            raise PolicyError("permitted is not given: adjacency() is the product of the secret graph")
+        assert isinstance(self.secrets, SecretGraph)
+        return adjacency_graph(self._known, self.secrets, self.database_labels())
 
     def database_edges(self) -> Edges:
         """Pairs of enumerated databases, with lengths, that generate the distance."""
+        if self.constrained:
+            return Edges(self.database_graph.edges, np.ones(len(self.database_graph.edges)))
         self.require_enumerable("the explicit policy")
-        if len(self.values) == 1:
-            return self.record_edges
-        index = np.arange(self.size).reshape([len(self.values)] * self.records)
-        pairs = [
-            np.column_stack(
-                [np.take(index, self.record_edges.pairs[:, side], axis).ravel() for side in (0, 1)]
-            )
-            for axis in range(self.records)
-        ]
-        lengths = np.concatenate([self._lengths_along(axis) for axis in range(self.records)])
-        return Edges(np.concatenate(pairs), lengths)
-
-    def _lengths_along(self, axis: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        shape = [len(self.values)] * self.records
-        shape[axis] = 1
-        view = [1] * self.records
-        view[axis] = len(self.record_edges)
-        return (self.record_edges.lengths.reshape(view) * np.ones(shape)).ravel()
+        return product_edges(self.record_edges, len(self.values), self.records)
 
     def database_metric(self) -> Metric:
         """Distances between all databases (explicit, for small policies)."""
-        return Metric.from_edges(self.database_edges(), self._database_labels(), self.size)
+        return Metric.from_edges(self.database_edges(), self.database_labels(), self.size)
 
-    def _database_labels(self) -> Labels:
+    def database_labels(self) -> Labels:
+        """The labels of all databases in order: tuples of values, or values where there is one record."""
+        if self.constrained:
+            listed = self._known.databases
+            return tuple(self.values[i] for i in listed.rows[:, 0].tolist()) if self.records == 1 else listed
         self.require_enumerable("the explicit policy")
         return self.values if self.records == 1 else tuple(self.databases())
 
     def require_enumerable(self, action: str) -> None:
         """Refuse to list more databases than fit in memory."""
-        if self.size > LARGEST_ENUMERATION:
+        if self.constrained:
+            _ = self._known.databases  # refuses by itself, and says how many there are
+        elif self.size > LARGEST_ENUMERATION:
             raise TooLargeError(
                 f"{action} would list {len(self.values)}^{self.records} databases; at most "
                 f"{LARGEST_ENUMERATION} are enumerated; distance(a, b) and the record metric need no list",
@@ -244,26 +348,51 @@ class Policy:
 
     def describe(self) -> str:
         """The promise in plain words."""
-        people = "one record" if self.records == 1 else f"{self.records} records"
+        people = "One record with" if self.records == 1 else f"{self.records} records, each with"
         listed = ", ".join(map(str, self.values[:5])) + (", …" if len(self.values) > 5 else "")
         promise = (
             self.secrets.describe()
             if isinstance(self.secrets, SecretGraph)
             else "values are protected in proportion to their distance (far apart may be told apart)"
         )
-        sentences = [f"{people.capitalize()}, each one of {len(self.values)} values ({listed}): {promise}."]
+        sentences = [f"{people} one of {len(self.values)} values ({listed}): {promise}."]
         components = int(self.secrets.component_of.max()) + 1
         if components > 1:
             sentences.append(
                 f"The values fall into {components} groups; which group a value is in is not protected."
             )
-        if self.records > 1:
+        if self.constrained:
+            sentences += self._public_knowledge()
+        elif self.records > 1:
             sentences.append(
                 "Whoever knows all the other records must not learn the remaining one beyond the promise."
             )
         if self.person_records > 1:
             sentences.append(f"Up to {self.person_records} records may belong to one person.")
         return " ".join(sentences)
+
+    def _public_knowledge(self) -> list[str]:
+        """What is known, what that leaves, and whether adjacency is mutual where that has been found out."""
+        sentences = [f"Everybody knows that {self._known.describe()}."]
+        try:
+            count = self._known.count
+            sentences.append(f"That leaves {count} possible {'database' if count == 1 else 'databases'}.")
+        except TooLargeError:
+            sentences.append("That leaves more possible databases than can be counted.")
+        sentences.append("Possible databases with a smallest secret difference must not be told apart.")
+        graph: DatabaseGraph | None = self.__dict__.get("database_graph")
+        if graph is None:
+            return sentences
+        ways = len(graph.one_way)
+        if ways:
+            sentences.append(
+                f"{ways} of these pairs {'is' if ways == 1 else 'are'} one-way (the first differs minimally "
+                "from the second, not the second from the first); they count in both directions, unless "
+                "the directed adjacency is asked for."
+            )
+        else:
+            sentences.append("Every such pair holds in both directions.")
+        return sentences
 
     def __str__(self) -> str:
         return self.describe()
@@ -275,4 +404,12 @@ class Policy:
             "records": self.records,
             "person_records": self.person_records,
             "secrets": self.secrets.to_dict(),
+            **({"permitted": self._known.describe()} if self.constrained else {}),
         }
+
+
+def _brief(values: object) -> str:
+    """A database in a message; of a long one only the beginning."""
+    if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
+        return f"({shown(values)}) of {len(values)} values"
+    return repr(values)

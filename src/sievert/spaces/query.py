@@ -10,7 +10,7 @@ listing the databases.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import QueryError, TooLargeError
 from sievert.spaces.graph import Graph
+from sievert.spaces.induced import contexts_of, edges_of_answers
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
@@ -49,7 +50,8 @@ class Answers:
     labels : the answers
     metric : induced distance (Fernandes, Def 3.3.3)
     contexts : array [others, values], the answer's index when all other records are fixed (one row for
-        each distinct situation of the others) and one record takes each of its values
+        each distinct situation of the others) and one record takes each of its values; -1 where public
+        knowledge does not permit the value with the others
     """
 
     policy: Policy
@@ -106,10 +108,13 @@ class Query:
         single = isinstance(where, str) or not isinstance(where, Iterable)
         items: Iterable[object] = [where] if single else where  # type: ignore[assignment]
         try:
-            wanted = frozenset(label(value) for value in items)
+            listed = tuple(dict.fromkeys(label(value) for value in items))
         except TypeError as problem:
             raise QueryError(f"where: {problem}") from None
-        words = f"the number of records that are {', '.join(sorted(map(str, wanted)))}"
+        wanted = frozenset(listed)
+        # A set has no order of its own.
+        names = sorted(map(str, listed)) if isinstance(where, Set) else list(map(str, listed))
+        words = f"the number of records that are {' or '.join(names)}"
         return cls("count", words, lambda value: int(value in wanted), wanted=wanted)
 
     @classmethod
@@ -147,19 +152,49 @@ class Query:
     def answers(self, policy: Policy) -> Answers:
         """The possible answers, their adjacency and their distance under a policy.
 
-        Cost grows with the number of answers, not of databases, except for tables.
+        Cost grows with the number of answers, not of databases, except for tables and under public
+        knowledge, where the permitted databases are listed.
         """
         if self.kind == "record":
             if policy.records != 1:
                 raise QueryError(
-                    f"query: record releases one value but the policy has {policy.records} records; "
-                    "use count, sum or histogram, or Policy.local"
+                    f"query: record releases one value but the policy has {policy.records} records",
+                    fix="use count, sum or histogram, or Policy.local",
+                    file_fix='use kind = "count", "sum" or "histogram", or leave records out',
                 )
-            contexts = np.arange(len(policy.values))[None, :]
-            return Answers(policy, policy.values, None, contexts)
+            if not policy.constrained:
+                return Answers(policy, policy.values, None, np.arange(len(policy.values))[None, :])
+        if policy.constrained:
+            return self._listed(policy)
         if self.kind == "table":
             return self._tabulated(policy)
         return self._additive(policy)
+
+    def _listed(self, policy: Policy) -> Answers:
+        """Answers over the databases that public knowledge permits, one by one."""
+        labels, answer_of = self._answer_of(policy)
+        edges = edges_of_answers(policy.database_graph, answer_of, len(labels))
+        contexts = contexts_of(policy.permitted_databases, answer_of)
+        return Answers(policy, labels, edges, contexts)
+
+    def _answer_of(self, policy: Policy) -> tuple[Labels, IndexArray]:
+        """The answers of the permitted databases, and which of them each database has."""
+        rows = policy.permitted_databases.rows
+        if self.kind == "table":
+            images = [self._look_up(database, policy) for database in policy.databases()]
+            answers = _sorted(set(images))
+            position = {answer: i for i, answer in enumerate(answers)}
+            return answers, np.array([position[image] for image in images], dtype=np.intp)
+        if self.kind == "record":
+            return policy.database_labels(), np.arange(len(rows))
+        if self.kind == "histogram":
+            present = [i for i, value in enumerate(policy.values) if not _is_absent(value, policy)]
+            counts = np.column_stack([(rows == i).sum(axis=1) for i in present])
+            distinct, inverse = np.unique(counts, axis=0, return_inverse=True)
+            return tuple(map(tuple, distinct.tolist())), inverse.ravel().astype(np.intp)
+        contributions, read = self._contributions(policy)
+        totals, inverse = np.unique(contributions[rows].sum(axis=1), return_inverse=True)
+        return tuple(read(int(total)) for total in totals), inverse.ravel().astype(np.intp)
 
     def sensitivity(self, policy: Policy, metric: Metric | None = None) -> float:
         """Lipschitz constant of the query: largest change of the answer per unit of policy distance.
@@ -167,7 +202,7 @@ class Query:
         Numbers are compared by |y - y'| and histograms by the Manhattan distance (Fernandes, Sec 3.3),
         unless a `metric` on the answers is given.
         """
-        if metric is not None or self.kind in ("record", "table"):
+        if metric is not None or self.kind in ("record", "table") or policy.constrained:
             return self._explicit_sensitivity(policy, metric)
         edges = policy.record_edges
         first, second = edges.pairs[:, 0], edges.pairs[:, 1]
@@ -182,7 +217,10 @@ class Query:
     def _explicit_sensitivity(self, policy: Policy, metric: Metric | None) -> float:
         answers = self.answers(policy)
         first, second = answers.edges.pairs[:, 0], answers.edges.pairs[:, 1]
-        if metric is None:
+        if metric is None and self.kind == "histogram":
+            bins = np.array(answers.labels, dtype=np.float64)
+            change = np.abs(bins[first] - bins[second]).sum(axis=1)
+        elif metric is None:
             values = np.array([_as_number(answer) for answer in answers.labels], dtype=np.float64)
             change = np.abs(values[first] - values[second])
         else:
@@ -285,6 +323,8 @@ class Query:
             return items[0]
         if self.kind == "table":
             return self._look_up(items, policy)
+        if self.kind == "histogram":
+            return tuple(items.count(value) for value in policy.values if not _is_absent(value, policy))
         contributions, read = self._contributions(policy)
         index = policy.record_metric.index
         return read(sum(int(contributions[index(value)]) for value in items))
@@ -294,7 +334,10 @@ class Query:
         policy.require_enumerable("evaluating a query on every database")
         if self.kind == "record":
             self.answers(policy)
-            return list(policy.values)
+            return list(policy.database_labels())
+        if policy.constrained:
+            labels, answer_of = self._answer_of(policy)
+            return [labels[i] for i in answer_of.tolist()]
         if self.kind == "table":
             return [self._look_up(database, policy) for database in policy.databases()]
         contributions, read = self._contributions(policy)

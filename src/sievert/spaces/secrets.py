@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import GraphError, TooLargeError
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, align, label, labels_or_range
+from sievert.spaces.labels import Labels, align, label, labels_of, labels_or_range
 from sievert.spaces.metric import Metric
 
 __all__ = ["SecretGraph", "complete", "cycle", "edges", "line", "partition", "product", "threshold", "tree"]
@@ -76,14 +76,8 @@ def _secret(
     )
 
 
-def _values(values: object) -> Sequence[object]:
-    if isinstance(values, int | np.integer) and not isinstance(values, bool):
-        if values < 1:
-            raise GraphError(f"values is {values!r}; a record needs at least one value")
-        return range(int(values))
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise GraphError(f"values is {values!r}; give a list of values, or how many there are")
-    return list(values)
+def _values(values: object) -> Labels:
+    return labels_of(values, "values", "values", GraphError)
 
 
 def complete(values: int | Iterable[object]) -> SecretGraph:
@@ -92,10 +86,7 @@ def complete(values: int | Iterable[object]) -> SecretGraph:
     >>> complete(["yes", "no"]).labelled_edges()
     [('yes', 'no')]
     """
-    items = values if isinstance(values, range) else _values(values)
-    if not items:
-        raise GraphError("values is empty; a record needs at least one value")
-    return CompleteGraph(labels_or_range(items, len(items), "values", GraphError))
+    return CompleteGraph(_values(values))
 
 
 def _refuse_many_edges(count: int, size: int) -> None:
@@ -173,7 +164,9 @@ def _distances(
         numbers = np.array(items, dtype=np.float64)
     except (TypeError, ValueError):
         raise GraphError(
-            "values are not numbers, so |u - v| is undefined; pass metric= to say how far apart they are"
+            "values are not numbers, so |u - v| is undefined",
+            fix="pass metric= to say how far apart they are",
+            file_fix="list the pairs that may not be told apart under edges instead",
         ) from None
     return np.abs(numbers[:, None] - numbers[None, :])
 

@@ -1,0 +1,319 @@
+"""Named graphs, and the policy whose databases are joined as in a given graph.
+
+Vertices are 0…n-1 unless said otherwise. Edges are arrays throughout, so that 10^6 vertices are no matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sievert.errors import GraphError, TooLargeError
+from sievert.spaces.graph import Graph
+from sievert.spaces.labels import Labels, labels_or_range, whole_number
+from sievert.spaces.policy import Policy
+from sievert.spaces.secrets import SecretGraph
+
+__all__ = [
+    "binary_tree",
+    "chang",
+    "complete",
+    "cycle",
+    "disjoint_union",
+    "grid",
+    "hamming",
+    "hypercube",
+    "of_pairs",
+    "path",
+    "petersen",
+    "policy_of_graph",
+    "random_tree",
+    "star",
+    "theorem_five",
+    "triangular",
+    "truncated_tetrahedron",
+]
+
+LARGEST_EDGES = 50_000_000
+
+
+def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
+    """A graph on 0…size-1 from an array of pairs of vertices; repeated and reversed pairs count once.
+
+    >>> of_pairs([[0, 1], [1, 0], [2, 1]])
+    Graph(3 nodes, 2 edges)
+    """
+    array = np.asarray(pairs)
+    if not array.size:
+        array = np.empty((0, 2), dtype=np.intp)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise GraphError(
+            f"pairs is an array of {array.dtype} of shape {array.shape}; give rows of two vertices"
+        )
+    if size is None and not array.size:
+        raise GraphError("pairs is empty; say how many vertices there are with size=")
+    count = int(array.max()) + 1 if size is None else _count("size", size)
+    outside = np.flatnonzero(((array < 0) | (array >= count)).any(axis=1))
+    if len(outside):
+        row = int(outside[0])
+        raise GraphError(f"pairs[{row}] is {array[row].tolist()}; vertices are 0…{count - 1}")
+    loops = np.flatnonzero(array[:, 0] == array[:, 1])
+    if len(loops):
+        row = int(loops[0])
+        raise GraphError(f"pairs[{row}] joins vertex {array[row, 0]} to itself; loops are not allowed")
+    ordered = np.sort(array.astype(np.int64), axis=1)
+    codes = np.unique(ordered[:, 0] * count + ordered[:, 1])
+    return _graph(count, np.column_stack([codes // count, codes % count]))
+
+
+def path(n: int) -> Graph:
+    """n vertices in a row: diameter n - 1, radius n // 2.
+
+    >>> path(3).labelled_edges()
+    [(0, 1), (1, 2)]
+    """
+    n = _count("n", n)
+    index = np.arange(n)
+    return _graph(n, np.column_stack([index[:-1], index[1:]]))
+
+
+def cycle(n: int) -> Graph:
+    """n vertices in a ring (two of them: one edge): diameter n // 2 (Edwards et al., Ex. 4).
+
+    >>> len(cycle(5).edges)
+    5
+    """
+    n = _count("n", n)
+    closing = [[0, n - 1]] if n > 2 else []
+    return _graph(n, np.concatenate([path(n).edges, np.array(closing, dtype=np.intp).reshape(-1, 2)]))
+
+
+def complete(n: int) -> Graph:
+    """Every two of n vertices joined.
+
+    >>> len(complete(4).edges)
+    6
+    """
+    n = _count("n", n)
+    _refuse_many(n * (n - 1) // 2)
+    return _graph(n, np.column_stack(np.triu_indices(n, 1)))
+
+
+def star(n: int) -> Graph:
+    """Vertex 0 joined to each of the n - 1 others.
+
+    >>> star(3).labelled_edges()
+    [(0, 1), (0, 2)]
+    """
+    n = _count("n", n)
+    leaves = np.arange(1, n)
+    return _graph(n, np.column_stack([np.zeros_like(leaves), leaves]))
+
+
+def grid(rows: int, columns: int) -> Graph:
+    """Cells (row, column), each joined to the next in its row and in its column.
+
+    >>> grid(2, 2).labelled_edges()
+    [((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 0), (0, 1)), ((1, 0), (1, 1))]
+    """
+    rows, columns = _count("rows", rows), _count("columns", columns)
+    size = rows * columns
+    _refuse_many(2 * size)
+    index = np.arange(size).reshape(rows, columns)
+    down = np.column_stack([index[:-1].ravel(), index[1:].ravel()])
+    across = np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
+    return _graph(tuple(product(range(rows), range(columns))), np.concatenate([down, across]))
+
+
+def hamming(length: int, values: int) -> Graph:
+    """Tuples of `length` entries 0…values-1, joined when they differ in one (Alvim et al., Prop 13).
+
+    >>> hamming(2, 3)
+    Graph(9 nodes, 18 edges)
+    """
+    length, values = _count("length", length), _count("values", values)
+    size = values**length
+    _refuse_many(size * length * (values - 1) // 2)
+    index = np.arange(size).reshape((values,) * length) if values > 1 else np.zeros((1,), dtype=np.intp)
+    pairs = [
+        np.column_stack([np.take(index, a, axis).ravel(), np.take(index, b, axis).ravel()])
+        for axis in range(length if values > 1 else 0)
+        for a, b in combinations(range(values), 2)
+    ]
+    edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
+    return _graph(tuple(product(range(values), repeat=length)), edges)
+
+
+def hypercube(dimension: int) -> Graph:
+    """Tuples of `dimension` bits, joined when they differ in one: `hamming(dimension, 2)`.
+
+    >>> hypercube(3)
+    Graph(8 nodes, 12 edges)
+    """
+    return hamming(dimension, 2)
+
+
+def petersen() -> Graph:
+    """Pairs of five things, joined when disjoint: distance-regular {3,2;1,1}.
+
+    >>> petersen()
+    Graph(10 nodes, 15 edges)
+    """
+    pairs = list(combinations(range(5), 2))
+    joined = [(i, j) for i, j in combinations(range(10), 2) if set(pairs[i]).isdisjoint(pairs[j])]
+    return _graph(tuple(pairs), np.array(joined))
+
+
+def triangular(n: int) -> Graph:
+    """T(n): pairs of n things, joined when they share one.
+
+    >>> triangular(8)
+    Graph(28 nodes, 168 edges)
+    """
+    n = _count("n", n)
+    if n < 2:
+        raise GraphError(f"n is {n}; pairs need at least 2 things")
+    pairs = np.array(list(combinations(range(n), 2)))
+    _refuse_many(len(pairs) * (n - 2))
+    sharing = (pairs[:, None, :, None] == pairs[None, :, None, :]).any(axis=(2, 3))
+    return _graph(tuple(map(tuple, pairs.tolist())), np.argwhere(np.triu(sharing, 1)))
+
+
+# Edges of K8, as vertices of T(8), whose neighbourhoods are switched (Chang 1959; Seidel 1967).
+_SWITCHED = (
+    [(0, 1), (2, 3), (4, 5), (6, 7)],
+    [(i, (i + 1) % 8) for i in range(8)],
+    [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (5, 6), (6, 7), (3, 7)],
+)
+
+
+def chang(k: int) -> Graph:
+    """The k-th Chang graph, k = 1, 2, 3: distance-regular as T(8) is, but not vertex-transitive.
+
+    T(8) switched with respect to four disjoint edges, an 8-cycle, or a triangle and a pentagon of K8:
+    whether two vertices are joined is inverted when exactly one of them is in the set.
+
+    >>> chang(1)
+    Graph(28 nodes, 168 edges)
+    """
+    if k not in (1, 2, 3):
+        raise GraphError(f"k is {k!r}; there are three Chang graphs, 1, 2 and 3")
+    base = triangular(8)
+    inside = np.zeros(base.size, dtype=bool)
+    inside[[base.index(tuple(sorted(pair))) for pair in _SWITCHED[k - 1]]] = True
+    joined = np.zeros((base.size, base.size), dtype=bool)
+    joined[tuple(base.edges.T)] = True
+    joined ^= np.triu(inside[:, None] != inside[None, :], 1)
+    return _graph(base.nodes, np.argwhere(joined))
+
+
+def truncated_tetrahedron() -> Graph:
+    """The twelve corners (i, j), i ≠ j, of four triangles: vertex-transitive, not distance-regular.
+
+    >>> truncated_tetrahedron()
+    Graph(12 nodes, 18 edges)
+    """
+    corners = [(i, j) for i in range(4) for j in range(4) if i != j]
+    joined = [
+        (a, b)
+        for a, b in combinations(range(12), 2)
+        if corners[a][0] == corners[b][0] or corners[a] == corners[b][::-1]
+    ]
+    return _graph(tuple(corners), np.array(joined))
+
+
+def binary_tree(depth: int) -> Graph:
+    """The complete binary tree with 2^(depth+1) - 1 vertices; 0 is the root, 2v+1 and 2v+2 the children of v.
+
+    >>> binary_tree(6).size
+    127
+    """
+    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
+        raise GraphError(f"depth is {depth!r}; it must be a whole number ≥ 0")
+    size = 2 ** (int(depth) + 1) - 1
+    _refuse_many(size)
+    children = np.arange(1, size)
+    return _graph(size, np.column_stack([(children - 1) // 2, children]))
+
+
+def random_tree(n: int, rng: int | np.random.Generator | None = None) -> Graph:
+    """A random recursive tree: vertex k is joined to one of 0…k-1, each equally likely.
+
+    >>> len(random_tree(10, rng=1).edges)
+    9
+    """
+    n = _count("n", n)
+    joining = np.arange(1, n)
+    return _graph(n, np.column_stack([np.random.default_rng(rng).integers(joining), joining]))
+
+
+def theorem_five(n: int) -> Graph:
+    """One K4 and n - 1 disjoint K2: the graphs on which the diameter bound is tight as ε → 0.
+
+    Neither regular nor distance-regular, n components of diameter 1 (Edwards et al., Thm 5; it needs
+    n ≥ 2). `sievert.mechanisms.blowfish.theorem_five` is the channel.
+
+    >>> theorem_five(3)
+    Graph(8 nodes, 8 edges)
+    """
+    n = _count("n", n)
+    if n < 2:
+        raise GraphError(f"n is {n}; the family of Theorem 5 starts at n = 2 components")
+    low = np.arange(4, 2 * n + 2, 2)
+    pairs = np.concatenate([complete(4).edges, np.column_stack([low, low + 1])])
+    return _graph(2 * n + 2, pairs)
+
+
+def disjoint_union(*graphs: Graph) -> Graph:
+    """Graphs side by side; vertex v of the k-th is (k, v).
+
+    >>> disjoint_union(path(2), path(1)).components()
+    [[(0, 0), (0, 1)], [(1, 0)]]
+    """
+    if not graphs:
+        raise GraphError("disjoint_union needs at least one graph")
+    labels: tuple[Hashable, ...] = tuple((k, node) for k, graph in enumerate(graphs) for node in graph.nodes)
+    offsets = np.cumsum([0, *(graph.size for graph in graphs)])
+    return _graph(
+        labels, np.concatenate([g.edges + offset for g, offset in zip(graphs, offsets[:-1], strict=True)])
+    )
+
+
+def policy_of_graph(graph: Graph) -> Policy:
+    """The policy with one record whose databases are joined exactly as in the graph (Edwards et al., Thm 4).
+
+    >>> policy_of_graph(cycle(5)).adjacency().labelled_edges() == cycle(5).labelled_edges()
+    True
+    """
+    if isinstance(graph, SecretGraph):
+        return Policy(graph)
+    if not isinstance(graph, Graph):
+        raise GraphError(
+            f"graph is a {type(graph).__name__}; give a Graph, for example Graph.from_edges(edges)"
+        )
+    count = len(graph.edges)
+    words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
+    return Policy(SecretGraph._of_indices(graph.nodes, graph.edges, kind="edges", words=words))
+
+
+def _graph(nodes: int | Labels, edges: NDArray[np.intp]) -> Graph:
+    labels = labels_or_range(None, nodes, "n", GraphError) if isinstance(nodes, int) else nodes
+    return Graph._of_indices(labels, np.sort(edges.astype(np.intp).reshape(-1, 2), axis=1))
+
+
+def _count(argument: str, value: object) -> int:
+    return whole_number(argument, value, GraphError)
+
+
+def _refuse_many(edges: int) -> None:
+    if edges > LARGEST_EDGES:
+        digits = f"{edges}" if edges < 10**15 else f"about 10^{int(math.log10(edges))}"
+        raise TooLargeError(
+            f"the graph has {digits} edges; at most {LARGEST_EDGES} are stored; a product over records "
+            "stays implicit as sv.Policy(secrets, records)",
+            size=edges,
+        )
