@@ -21,7 +21,18 @@ __all__ = [
 
 
 class SievertError(ValueError):
-    """Base of all errors caused by input that Sievert cannot accept."""
+    """Base of all errors caused by input that Sievert cannot accept.
+
+    `fix` says what to do in Python; `file_fix` says it to someone who wrote the input in a file.
+    """
+
+    def __init__(self, message: str, *, fix: str = "", file_fix: str = "") -> None:
+        super().__init__(f"{message}; {fix}" if fix else message)
+        self._file_message = f"{message}; {file_fix}" if file_fix else message
+
+    def in_file(self) -> str:
+        """The message for someone who wrote the input in a file."""
+        return self._file_message
 
 
 class ChannelError(SievertError):

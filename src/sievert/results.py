@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "plain"]
+__all__ = ["Result", "exact_texts", "plain"]
 
 
 def plain(value: Any) -> Any:
-    """Turn a result's field into data that JSON can hold (fractions and infinities as strings)."""
+    """Turn a result's field into data that JSON can hold: fractions as floats, infinities as strings."""
     if isinstance(value, Result):
         return value.to_dict()
     if isinstance(value, np.ndarray):
@@ -22,7 +22,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, Fraction):
-        return str(value)
+        return plain(_nearest(value))
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
@@ -36,13 +36,46 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def exact_texts(value: Any) -> Any:
+    """A fraction, or a list of nothing but fractions and whole numbers, as texts; None for other data."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.dtype == object else None
+    if isinstance(value, Fraction):
+        return str(value)
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    texts = [str(item) if type(item) is int else exact_texts(item) for item in value]
+    only_integers = all(type(item) is int for item in value)
+    return None if only_integers or any(text is None for text in texts) else texts
+
+
 class Result:
     """Base of the frozen dataclasses that functions return."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data, ready for JSON."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {field.name: plain(getattr(self, field.name)) for field in fields}
+        """Fields as plain data, ready for JSON.
+
+        A field that holds fractions is given as floats, and as texts under its name followed by _exact;
+        a field named `exact` is the text itself.
+        """
+        found: dict[str, Any] = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            texts = exact_texts(value)
+            if texts is not None and field.name == "exact":
+                found[field.name] = texts
+                continue
+            found[field.name] = plain(value)
+            if texts is not None:
+                found[f"{field.name}_exact"] = texts
+        return found
 
     def _repr_html_(self) -> str:
         rows = "".join(

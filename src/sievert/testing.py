@@ -18,13 +18,15 @@ examples shrink to readable ones and exact and float channels look alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert import mechanisms
 from sievert.channels.channel import Channel
 from sievert.spaces import secrets as secret_kinds
 from sievert.spaces.metric import Metric
@@ -42,6 +44,7 @@ __all__ = [
     "policies",
     "priors",
     "secret_graphs",
+    "structured_channels",
 ]
 
 Form = Literal["exact", "float", "log"]
@@ -81,6 +84,24 @@ def degraded_pairs(
         first = _channel(draw, draw(_sizes(inputs)), draw(_sizes(outputs)), form, sparse)
         post = _channel(draw, first.shape[1], draw(_sizes(outputs)), form, sparse)
         return first, first.then(post)
+
+    return _composite(build)
+
+
+def structured_channels(
+    inputs: Size = (1, 4), *, kinds: Collection[str] | None = None, form: Form | None = None
+) -> SearchStrategy[Channel]:
+    """Channels known by a rule, small enough for their matrix; `kinds` picks some of STRUCTURED.
+
+    `form` "exact" or "float" (which may be logarithms); either by default. Sparse channels are floats.
+    """
+
+    def build(draw: Callable[[Any], Any]) -> Channel:
+        strategies = _strategies()
+        exact = form == "exact" if form is not None else draw(strategies.booleans())
+        known = [kind for kind in STRUCTURED if kinds is None or kind in kinds]
+        able = [kind for kind in known if form != "exact" or kind != "sparse"]
+        return STRUCTURED[draw(strategies.sampled_from(able))](draw, draw(_sizes(inputs)), exact)
 
     return _composite(build)
 
@@ -185,6 +206,64 @@ def _channel(draw: Callable[[Any], Any], n: int, m: int, form: Form, sparse: boo
     if form == "exact":
         return exact
     return Channel.from_log(exact.log_matrix) if form == "log" else Channel(exact.matrix)
+
+
+def _alpha(draw: Callable[[Any], Any], exact: bool) -> dict[str, Any]:
+    value = Fraction(draw(_strategies().integers(0, 9)), 10)
+    return {"alpha": value} if exact or value in (0, 1) else {"eps": -math.log(value)}
+
+
+def _kernel(draw: Callable[[Any], Any], length: int, exact: bool) -> list[Any]:
+    kernel: list[Any] = _distribution(draw(_weights(length, sparse=True)), exact).tolist()
+    return kernel
+
+
+def _program(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
+    images = draw(_strategies().lists(_sizes((0, n)), min_size=n, max_size=n))
+    return Channel.from_function(images.__getitem__, n)
+
+
+def _blocks(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
+    sizes = draw(_strategies().lists(_sizes((1, 3)), min_size=1, max_size=n))
+    return Channel.from_blocks(sizes)
+
+
+def _group(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
+    plain: Form = "exact" if exact else "float"
+    parts = [_channel(draw, draw(_sizes((1, n))), draw(_sizes((1, 3))), plain, True)]
+    if draw(_strategies().booleans()):
+        parts.append(mechanisms.randomised_response(n, **_alpha(draw, exact)))
+    if draw(_strategies().booleans()):
+        parts.append(_program(draw, n, exact))
+    return Channel.block_diagonal(parts)
+
+
+def _records(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
+    first = _channel(draw, min(n, 3), 2, "exact" if exact else "float", True)
+    second = mechanisms.randomised_response(2, **_alpha(draw, exact))
+    return Channel.product_of([(first, draw(_sizes((1, 2)))), second])
+
+
+def _sparse(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
+    return Channel.from_sparse(_channel(draw, n, draw(_sizes((1, 4))), "float", True).matrix)
+
+
+STRUCTURED: dict[str, Callable[[Callable[[Any], Any], int, bool], Channel]] = {
+    "blocks": _group,
+    "cycle": lambda draw, n, exact: Channel.from_noise(
+        _kernel(draw, draw(_sizes((1, n))), exact), n, draw(_sizes((-2, 2))), cyclic=True
+    ),
+    "geometric": lambda draw, n, exact: mechanisms.geometric(n, **_alpha(draw, exact)),
+    "noise": lambda draw, n, exact: Channel.from_noise(
+        _kernel(draw, draw(_sizes((1, 4))), exact), n, draw(_sizes((-2, 2)))
+    ),
+    "partition": _blocks,
+    "product": _records,
+    "program": _program,
+    "response": lambda draw, n, exact: mechanisms.randomised_response(n, **_alpha(draw, exact)),
+    "sparse": _sparse,
+    "truncated": lambda draw, n, exact: mechanisms.truncated_geometric(n, **_alpha(draw, exact)),
+}
 
 
 def _edges(draw: Callable[[Any], Any], n: int) -> SecretGraph:

@@ -193,10 +193,10 @@ def test_large_exact_gains_are_quick() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: sv.gains.identity(0), "n is 0; there must be at least one secret"),
+        (lambda: sv.gains.identity(0), "n is 0; give the number of secrets or their labels, at least one"),
         (lambda: sv.gains.identity([]), "n is empty"),
         (lambda: sv.gains.identity("abc"), "n is 'abc'; give the number of secrets or their labels"),
-        (lambda: sv.gains.identity(["a", "a"]), "secrets has the label 'a' twice"),
+        (lambda: sv.gains.identity(["a", "a"]), "n has the label 'a' twice"),
         (lambda: sv.gains.tries(3, 0), "k is 0; the number of tries must be a whole number ≥ 1"),
         (lambda: sv.gains.tries(3, 1.5), "k is 1.5"),
         (

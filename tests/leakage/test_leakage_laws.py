@@ -231,7 +231,8 @@ def test_results_speak_and_become_data() -> None:
     )
     assert float(found) == 1.8
     assert float(sv.leakage(channel, kind="additive")) == pytest.approx(0.4)
-    assert json.loads(json.dumps(found.to_dict()))["posterior"] == "9/10"
+    data = json.loads(json.dumps(found.to_dict()))
+    assert (data["posterior"], data["posterior_exact"]) == (0.9, "9/10")
     before = sv.vulnerability(["1/3", "2/3"])
     assert str(before) == "the adversary (identity) expects a gain of 0.666667 by 1"
     worst = sv.posterior_vulnerability(channel, case="max")

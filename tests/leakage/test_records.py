@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.leakage.records import record_leakage, repeated_guess_bound
+from sievert.leakage.records import record_leakage
 
 
 def by_enumeration(channel: sv.Channel, policy: sv.Policy, query: sv.Query, prior: Any) -> float:
@@ -49,21 +49,3 @@ def test_warner_survey() -> None:
     found = record_leakage(sv.mechanisms.warner(), answers)
     assert (found.before, found.after) == (0.5, 0.75)
     assert found.bits == pytest.approx(math.log2(1.5))
-
-
-@given(st.data(), st.integers(1, 3))
-def test_repeated_releases_stay_below_the_bound(data: st.DataObject, times: int) -> None:
-    policy = sv.Policy.local(data.draw(st.integers(1, 3)))
-    answers = sv.Query.record().answers(policy)
-    channel = data.draw(testing.channels(len(answers), (1, 3), sparse=True))
-    prior = data.draw(testing.priors(len(answers)))
-    exact = float(sv.posterior_vulnerability(channel.repeated(times), prior))
-    assert exact <= repeated_guess_bound(channel, answers, times, prior) + 1e-12
-
-
-def test_repeated_releases_reach_certainty() -> None:
-    answers = sv.Query.record().answers(sv.Policy.local(2))
-    assert repeated_guess_bound(sv.Channel.identity(2), answers, 1) == 1
-    assert repeated_guess_bound(sv.Channel.null(2), answers, 1000) == pytest.approx(0.5)
-    assert repeated_guess_bound(sv.mechanisms.warner(), answers, 1) == pytest.approx(0.75)
-    assert repeated_guess_bound(sv.mechanisms.warner(), answers, 10**6) == 1

@@ -10,12 +10,14 @@ when their rows sum to 1 exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import composition
+from sievert.channels.constructors import Constructors
 from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
 from sievert.numerics.logs import log_fraction, log_of
@@ -33,7 +35,7 @@ FloatArray = NDArray[np.float64]
 ObjectArray = NDArray[np.object_]
 
 
-class Channel:
+class Channel(Constructors):
     """A row-stochastic matrix with labelled inputs and outputs.
 
     Parameters
@@ -117,86 +119,6 @@ class Channel:
         self.outputs: Labels = labels_or_range(outputs, data.shape[1], "outputs", ChannelError)
         self._cache: dict[str, Any] = {}
 
-    @classmethod
-    def identity(cls, inputs: int | Iterable[object]) -> Channel:
-        """The channel that reveals its input.
-
-        >>> Channel.identity(["yes", "no"]).row("no")
-        array([0., 1.])
-        """
-        labels = _input_labels(inputs)
-        return cls(np.eye(len(labels), dtype=np.int64), labels, labels)
-
-    @classmethod
-    def null(cls, inputs: int | Iterable[object]) -> Channel:
-        """The channel with one output, which reveals nothing.
-
-        >>> Channel.null(3).shape
-        (3, 1)
-        """
-        labels = _input_labels(inputs)
-        return cls(np.ones((len(labels), 1), dtype=np.int64), labels)
-
-    @classmethod
-    def from_function(cls, function: Callable[[Any], object], inputs: int | Iterable[object]) -> Channel:
-        """A deterministic program, run once on every input; stored as a partition, not a matrix.
-
-        >>> Channel.from_function(lambda x: x % 3, inputs=9)
-        Channel(deterministic, 9 inputs, 3 outputs)
-        """
-        from sievert.channels.deterministic import DeterministicChannel
-
-        return DeterministicChannel.from_function(function, inputs)
-
-    @classmethod
-    def from_blocks(cls, sizes: Mapping[int, int] | Iterable[int], inputs: int | None = None) -> Channel:
-        """A deterministic program known only by how many secrets share each output.
-
-        `sizes` lists the block sizes, or maps a size to how many blocks have it, so that programs on 2^32
-        secrets need no list.
-
-        >>> low_byte = Channel.from_blocks({2**24: 256}, inputs=2**32)
-        >>> low_byte.shape
-        (4294967296, 256)
-        """
-        from sievert.channels.deterministic import PartitionChannel
-
-        return PartitionChannel.from_sizes(sizes, inputs)
-
-    @classmethod
-    def from_noise(cls, kernel: Iterable[Any], size: int, first: int = 0, *, cyclic: bool = False) -> Channel:
-        """Input plus noise: P(noise = first + k) = kernel[k], on integers 0…size-1 or around a cycle.
-
-        >>> Channel.from_noise(["1/4", "1/2", "1/4"], size=3, first=-1).outputs
-        (-1, 0, 1, 2, 3)
-        """
-        from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
-
-        return CyclicChannel(kernel, size, first) if cyclic else ConvolutionChannel(kernel, size, first)
-
-    @classmethod
-    def block_diagonal(cls, blocks: Iterable[Channel]) -> Channel:
-        """Channels on disjoint groups of inputs with outputs of their own: the group is revealed."""
-        from sievert.channels.blocks import BlockChannel
-
-        return BlockChannel(list(blocks))
-
-    @classmethod
-    def from_sparse(
-        cls, matrix: Any, inputs: Iterable[object] | None = None, outputs: Iterable[object] | None = None
-    ) -> Channel:
-        """A channel stored by its non-zero entries (any SciPy sparse matrix)."""
-        from sievert.channels.blocks import SparseChannel
-
-        return SparseChannel(matrix, inputs, outputs)
-
-    @classmethod
-    def product_of(cls, channels: Iterable[Channel | tuple[Channel, int]]) -> Channel:
-        """Independent channels side by side, one a record, or (channel, how many records)."""
-        from sievert.channels.products import ProductChannel
-
-        return ProductChannel([item if isinstance(item, tuple) else (item, 1) for item in channels])
-
     @property
     def shape(self) -> tuple[int, int]:
         """(number of inputs, number of outputs)."""
@@ -277,11 +199,25 @@ class Channel:
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: the expected value, for each input, of a function of the output."""
-        return np.asarray(self.rounded() @ np.asarray(vector, dtype=np.float64))
+        return np.asarray(self.rounded() @ self._vector(vector, "outputs"))
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: the distribution of the output for a distribution of the input."""
-        return np.asarray(np.asarray(vector, dtype=np.float64) @ self.rounded())
+        return np.asarray(self._vector(vector, "inputs") @ self.rounded())
+
+    def _vector(self, vector: Any, side: Literal["inputs", "outputs"]) -> FloatArray:
+        """A vector with one entry for each input or output."""
+        size = self.shape[0 if side == "inputs" else 1]
+        try:
+            values = np.asarray(vector, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty((0, 0))
+        if values.shape != (size,):
+            raise ChannelError(
+                f"vector has shape {values.shape}; it needs one number for each of the "
+                f"{composition.readable(size)} {side}"
+            )
+        return values
 
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input."""
@@ -379,6 +315,14 @@ class Channel:
     def _indices(self, items: Any) -> NDArray[np.intp]:
         """Positions of many labelled inputs; in arrays each distinct value is looked up once."""
         array = items if isinstance(items, np.ndarray) else None
+        if (
+            isinstance(items, str)
+            or not isinstance(items, Iterable)
+            or (array is not None and not array.ndim)
+        ):
+            raise ChannelError(
+                f"xs is {items!r}; give a list or an array of inputs, for one input [{items!r}]"
+            )
         labels = self.inputs
         if array is not None and array.dtype.kind in "iu" and isinstance(labels, range):
             outside = np.flatnonzero((array < labels.start) | (array >= labels.stop))
@@ -413,26 +357,28 @@ class Channel:
 
     def _repr_html_(self) -> str:
         if self.shape[0] * self.shape[1] > 400:
-            return f"<p>{self!r}</p>"
+            return f"<p>{escape(repr(self))}</p>"
         cells = self._data if self.form == "exact" else np.round(self.rounded(), 6)
-        head = "".join(f"<th>{name}</th>" for name in self.outputs)
+        head = "".join(f"<th>{escape(str(name))}</th>" for name in self.outputs)
         body = "".join(
-            f"<tr><th>{name}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
+            f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
             for name, row in zip(self.inputs, cells.tolist(), strict=True)
         )
         return f"<table><tr><th></th>{head}</tr>{body}</table>"
 
 
-def _input_labels(inputs: int | Iterable[object]) -> list[object]:
-    if isinstance(inputs, int | np.integer):
-        return list(range(int(inputs)))
-    return list(inputs)
-
-
 def label_array(labels: Sequence[Hashable]) -> NDArray[Any]:
-    """Labels as a one-dimensional array (tuples stay tuples)."""
-    if any(isinstance(item, tuple) for item in labels):
-        array = np.empty(len(labels), dtype=object)
-        array[:] = labels
-        return array
-    return np.array(labels)
+    """Labels as a one-dimensional array: of numbers, of texts, or of objects where kinds are mixed.
+
+    >>> label_array([1, "1", (1, 2)]).tolist()
+    [1, '1', (1, 2)]
+    """
+    kinds = {type(item) for item in labels}
+    if kinds in ({str}, {bool}) or kinds <= {int, float}:
+        array = np.array(labels)
+        # Only whole numbers beyond 64 bits make anything else.
+        if kinds != {int} or array.dtype == np.int64:
+            return array
+    array = np.empty(len(labels), dtype=object)
+    array[:] = list(labels)
+    return array

@@ -22,7 +22,17 @@ from sievert.spaces.query import Query
 if TYPE_CHECKING:
     from sievert.channels.channel import Channel, Form
 
-__all__ = ["LARGEST_DENSE", "cascade", "oblivious", "parallel", "repeated", "require_dense", "whole_number"]
+__all__ = [
+    "LARGEST_DENSE",
+    "cascade",
+    "common_form",
+    "oblivious",
+    "parallel",
+    "readable",
+    "repeated",
+    "require_dense",
+    "whole_number",
+]
 
 LARGEST_DENSE = 100_000_000
 
@@ -32,13 +42,13 @@ def require_dense(rows: int, columns: int, what: str) -> None:
     entries = rows * columns
     if entries > LARGEST_DENSE:
         raise TooLargeError(
-            f"{what} would be a {_readable(rows)} × {_readable(columns)} matrix "
-            f"({_readable(8 * entries)} bytes); at most {LARGEST_DENSE} entries are stored densely",
+            f"{what} would be a {readable(rows)} × {readable(columns)} matrix "
+            f"({readable(8 * entries)} bytes); at most {LARGEST_DENSE} entries are stored densely",
             size=entries,
         )
 
 
-def _readable(number: int) -> str:
+def readable(number: int) -> str:
     """A whole number of any size; long ones to three digits."""
     if number < 10**15:
         return str(number)
@@ -46,10 +56,10 @@ def _readable(number: int) -> str:
     return f"{10 ** (exponent % 1):.2f}e{int(exponent)}"
 
 
-def _common_form(first: Channel, second: Channel) -> Form:
-    if first.form == "exact" and second.form == "exact":
-        return "exact"
-    return "log" if "log" in (first.form, second.form) else "float"
+def common_form(channels: Iterable[Channel]) -> Form:
+    """The form of what is made of several channels: exact if all are, logarithms if any is."""
+    forms = {channel.form for channel in channels}
+    return "exact" if forms == {"exact"} else "log" if "log" in forms else "float"
 
 
 def _data(channel: Channel, form: Form) -> NDArray[Any]:
@@ -64,8 +74,10 @@ def cascade(first: Channel, post: Channel) -> Channel:
 
     Post-processing never increases any leakage (Fernandes, Lem 3.3, 4.10, 4.11).
     """
+    post = post.finite()
     order = align(first.outputs, post.inputs, "the inputs of the second channel", ChannelError)
-    form = _common_form(first, post)
+    require_dense(first.shape[0], post.shape[1], "the cascade")
+    form = common_form([first, post])
     left, right = _data(first, form), _data(post, form)
     if order is not None:
         right = right[order]
@@ -80,7 +92,7 @@ def parallel(first: Channel, second: Channel) -> Channel:
     """C;D: both outputs for one input, (C;D)[x, (y, z)] = C[x, y]·D[x, z]; the ε's add (Lem 3.1)."""
     first, second = first.finite(), second.finite()
     order = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
-    form = _common_form(first, second)
+    form = common_form([first, second])
     left, right = _data(first, form), _data(second, form)
     if order is not None:
         right = right[order]
@@ -102,6 +114,7 @@ def repeated(channel: Channel, times: int) -> Channel:
     count = whole_number("times", times)
     size = math.comb(m + count - 1, count)
     require_dense(n, size, f"{times} repetitions")
+    require_dense(size, m, f"the counts of {times} repetitions")
     types = np.array(list(_types(m, count)), dtype=np.int64).reshape(size, m)
     data = _data(channel, channel.form)
     if channel.form == "exact":

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.signal import fftconvolve
 
 from sievert.channels.channel import Channel
-from sievert.channels.structured import StructuredChannel, closest_pair
+from sievert.channels.composition import whole_number
+from sievert.channels.structured import Level, StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
 from sievert.spaces.metric import Metric
 
@@ -20,14 +24,25 @@ __all__ = ["ConvolutionChannel", "CyclicChannel"]
 FloatArray = NDArray[np.float64]
 # Below this kernel length a direct convolution is faster, and it keeps every digit of small entries.
 SHORT_KERNEL = 256
+LARGEST_OFFSETS = 100_000_000
 
 
 def _noise(kernel: Any) -> Channel:
     """The noise distribution, checked like the row of a channel."""
     try:
+        if isinstance(kernel, np.ndarray):
+            return Channel(np.atleast_2d(kernel))
         return Channel([list(kernel)])
+    except TypeError:
+        raise ChannelError(f"kernel is {kernel!r}; give a list of probabilities, one a noise value") from None
     except ChannelError as problem:
         raise ChannelError(f"kernel: {problem}") from None
+
+
+def _integer(name: str, value: object) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise ChannelError(f"{name} is {value!r}; it must be a whole number")
+    return int(value)
 
 
 class ConvolutionChannel(StructuredChannel):
@@ -35,19 +50,18 @@ class ConvolutionChannel(StructuredChannel):
 
     def __init__(self, kernel: Any, size: int, first: int = 0) -> None:
         noise = _noise(kernel)
-        if size < 1:
-            raise ChannelError(f"size is {size!r}; a channel needs at least one input")
-        length = noise.shape[1]
-        super().__init__(noise.form, (size, size + length - 1), None, range(first, first + size + length - 1))
+        count, start = whole_number("size", size), _integer("first", first)
+        total = count + noise.shape[1] - 1
+        super().__init__(noise.form, (count, total), None, range(start, start + total))
         self.noise = noise
         self.kernel: FloatArray = noise.rounded()[0]
-        self.first = first
+        self.first = start
 
     def _entries(self) -> NDArray[Any]:
-        n, m = self.shape
-        data = np.zeros((n, m), dtype=self.noise._data.dtype)
-        data[:] = self.noise._data.ravel()[0] * 0
-        for i in range(n):
+        data = np.zeros(self.shape, dtype=self.noise._data.dtype)
+        if self.form == "exact":
+            data.fill(Fraction(0))
+        for i in range(len(data)):
             data[i, i : i + len(self.kernel)] = self.noise._data[0]
         return data
 
@@ -60,19 +74,42 @@ class ConvolutionChannel(StructuredChannel):
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: a correlation with the kernel."""
-        return _convolve(np.asarray(vector, dtype=np.float64), self.kernel[::-1], "valid")
+        return _convolve(self._vector(vector, "outputs"), self.kernel[::-1], "valid")
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: a convolution with the kernel."""
-        return _convolve(np.asarray(vector, dtype=np.float64), self.kernel, "full")
+        return _convolve(self._vector(vector, "inputs"), self.kernel, "full")
 
-    def column_maxima(self) -> FloatArray:
-        """max_x C[x,y] for each output: a running maximum of the kernel."""
-        n, length = self.shape[0], len(self.kernel)
-        padded = np.concatenate([np.zeros(n - 1), self.kernel, np.zeros(n - 1)])
-        # Output y sees kernel[y-n+1 … y].
-        running = maximum_filter1d(padded, n, origin=-(n // 2) if n % 2 else -(n // 2 - 1) if n > 1 else 0)
-        return np.asarray(running[: n + length - 1])
+    def column_maxima(self) -> NDArray[Any]:
+        """max_x C[x,y] for each output: output y sees kernel[y-n+1 … y]. Exact for an exact kernel."""
+        return self._running(maximum_filter1d, max)
+
+    def column_minima(self) -> NDArray[Any]:
+        """min_x C[x,y] for each output."""
+        return self._running(minimum_filter1d, min)
+
+    def _running(self, float_filter: Callable[..., Any], extreme: Callable[..., Any]) -> NDArray[Any]:
+        n, m = self.shape
+        if self.form == "exact":
+            padded = [Fraction(0)] * (n - 1) + list(self.noise._data[0]) + [Fraction(0)] * (n - 1)
+            return _running_extreme(padded, n, extreme)
+        padded_floats = np.concatenate([np.zeros(n - 1), self.kernel, np.zeros(n - 1)])
+        # The filter's window is centred; the window that starts at y has its centre at y + n//2.
+        return np.asarray(float_filter(padded_floats, n)[n // 2 : n // 2 + m])
+
+    def furthest_offset(self) -> tuple[int, Any]:
+        """The offset of two inputs whose rows are furthest apart in total variation, and that distance."""
+        length, last = len(self.kernel), self.shape[0] - 1
+        if last >= length:
+            return length, Fraction(1) if self.form == "exact" else 1.0
+        row = self.noise._data[0]
+        zero = row[:1] * 0
+        distances = [
+            np.maximum(np.append(row, zero.repeat(k)) - np.append(zero.repeat(k), row), 0).sum()
+            for k in range(last + 1)
+        ]
+        k = max(range(last + 1), key=distances.__getitem__)
+        return k, distances[k]
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
@@ -80,7 +117,7 @@ class ConvolutionChannel(StructuredChannel):
         starts = self._indices(xs)
         return starts + self.first + generator.choice(len(self.kernel), len(starts), p=self.kernel)
 
-    def smallest_epsilon(self, metric: Metric) -> tuple[float, int, int, float] | None:
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Shifted kernels have different supports, so ε is infinite for any two inputs at finite distance."""
         if self.shape[0] == 1:
             return 0.0, 0, 0, 0.0
@@ -92,25 +129,23 @@ class ConvolutionChannel(StructuredChannel):
 
 
 class CyclicChannel(StructuredChannel):
-    """Output = input + noise modulo n (a circulant matrix)."""
+    """Output = input + noise modulo n (a circulant matrix); `kernel[k]` = P(noise = k mod n)."""
 
     def __init__(self, kernel: Any, size: int, first: int = 0) -> None:
         noise = _noise(kernel)
-        length = noise.shape[1]
-        if length > size:
+        length, count = noise.shape[1], whole_number("size", size)
+        if length > count:
             raise ChannelError(
-                f"kernel has {length} entries but the cycle only {size}; add up what wraps around"
+                f"kernel has {length} entries but the cycle only {count}; add up what wraps around"
             )
-        super().__init__(noise.form, (size, size))
-        padded = (
-            np.zeros(size, dtype=noise._data.dtype)
-            if noise.form == "float"
-            else np.full(size, noise._data.ravel()[0] * 0, dtype=object)
-        )
+        super().__init__(noise.form, (count, count))
+        padded = np.zeros(count, dtype=noise._data.dtype)
+        if noise.form == "exact":
+            padded.fill(Fraction(0))
         padded[:length] = noise._data[0]
-        noise = Channel._trusted(np.roll(padded, first)[None, :], noise.form)
-        self.noise = noise
-        self.kernel: FloatArray = noise.rounded()[0]
+        turned = np.roll(padded, _integer("first", first) % count)
+        self.noise = Channel._trusted(turned[None, :], noise.form)
+        self.kernel: FloatArray = self.noise.rounded()[0]
 
     def _entries(self) -> NDArray[Any]:
         size = self.shape[0]
@@ -123,14 +158,24 @@ class CyclicChannel(StructuredChannel):
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v by fast Fourier transform, O(n log n)."""
-        values = np.asarray(vector, dtype=np.float64)
+        values = self._vector(vector, "outputs")
         spectrum = np.conj(np.fft.rfft(self.kernel)) * np.fft.rfft(values)
         return np.asarray(np.fft.irfft(spectrum, len(values)))
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C by fast Fourier transform, O(n log n)."""
-        values = np.asarray(vector, dtype=np.float64)
+        values = self._vector(vector, "inputs")
         return np.asarray(np.fft.irfft(np.fft.rfft(self.kernel) * np.fft.rfft(values), len(values)))
+
+    def furthest_offset(self) -> tuple[int, Any] | None:
+        """As for noise on the integers, one rotation for each offset; None where that takes too long."""
+        size = self.shape[0]
+        if size * (size // 2 + 1) > LARGEST_OFFSETS:
+            return None
+        row = self.noise._data[0]
+        distances = [np.maximum(row - np.roll(row, k), 0).sum() for k in range(size // 2 + 1)]
+        k = max(range(len(distances)), key=distances.__getitem__)
+        return k, distances[k]
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""
@@ -139,25 +184,41 @@ class CyclicChannel(StructuredChannel):
         drawn = (starts + generator.choice(len(self.kernel), len(starts), p=self.kernel)) % self.shape[0]
         return np.asarray(drawn)
 
-    def smallest_epsilon(self, metric: Metric) -> tuple[float, int, int, float] | None:
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Pairs at the same offset are equally far apart: one rotation of the kernel for each offset."""
+        logs, size = self.noise.log_matrix[0], self.shape[0]
+        if metric.uniform_distance is not None:
+            # Some input reaches a given output by the likeliest noise, another one by the least likely.
+            high, low = int(np.argmax(logs)), int(np.argmin(logs))
+            gap = float(logs[high] - logs[low])
+            return rate(gap, metric.uniform_distance), 0, (high - low) % size, metric.uniform_distance
         edges = metric.edges
         if edges is None or not len(edges):
             return None
-        offsets = (edges.pairs[:, 1] - edges.pairs[:, 0]) % self.shape[0]
+        offsets = (edges.pairs[:, 1] - edges.pairs[:, 0]) % size
         distinct = np.unique(offsets)
-        if len(distinct) * self.shape[0] > 100_000_000:
+        if len(distinct) * size > LARGEST_OFFSETS:
             return None
-        logs = self.noise.log_matrix[0]
-        distances = np.array([_largest_ratio(logs, int(offset)) for offset in distinct])
-        per_edge = distances[np.searchsorted(distinct, offsets)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where((per_edge == 0) | np.isinf(edges.lengths), 0.0, per_edge / edges.lengths)
-        k = int(np.argmax(ratios))
-        return float(ratios[k]), int(edges.pairs[k, 0]), int(edges.pairs[k, 1]), float(edges.lengths[k])
+        gaps = np.array([_largest_ratio(logs, int(offset)) for offset in distinct])
+        return largest_rate(gaps[np.searchsorted(distinct, offsets)], edges.pairs, edges.lengths)
 
     def __repr__(self) -> str:
         return f"Channel(input + noise around a cycle of {self.shape[0]})"
+
+
+def _running_extreme(values: list[Fraction], window: int, extreme: Callable[..., Any]) -> NDArray[Any]:
+    """Extreme of each window, each value entering and leaving a queue once."""
+    found = np.empty(len(values) - window + 1, dtype=object)
+    queue: deque[int] = deque()
+    for position, value in enumerate(values):
+        while queue and extreme(values[queue[-1]], value) == value:
+            queue.pop()
+        queue.append(position)
+        if queue[0] <= position - window:
+            queue.popleft()
+        if position >= window - 1:
+            found[position - window + 1] = values[queue[0]]
+    return found
 
 
 def _largest_ratio(logs: FloatArray, offset: int) -> float:

@@ -7,13 +7,15 @@ each size there are, which is all that a uniform prior needs, and works for 2^32
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.structured import StructuredChannel
+from sievert.channels.composition import readable, require_dense
+from sievert.channels.structured import Level, StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
 from sievert.numerics.rationals import fractions_of
 from sievert.spaces.labels import Labels, label, labels_or_range
@@ -26,7 +28,7 @@ LARGEST_INPUTS = 20_000_000
 
 
 class DeterministicChannel(StructuredChannel):
-    """A function of the secret, as the position of the output of every input."""
+    """A function of the secret, as the position of the output of every input; every output occurs."""
 
     def __init__(self, images: NDArray[np.intp], inputs: Labels, outputs: Labels) -> None:
         super().__init__("exact", (len(images), len(outputs)), inputs, outputs)
@@ -37,7 +39,7 @@ class DeterministicChannel(StructuredChannel):
         cls, function: Callable[[Any], object], inputs: int | Iterable[object]
     ) -> DeterministicChannel:
         """Run the program on every input; outputs are its distinct results, in order of appearance."""
-        items = range(inputs) if isinstance(inputs, int) else inputs
+        items = range(int(inputs)) if isinstance(inputs, int | np.integer) else inputs
         if isinstance(items, range) and len(items) > LARGEST_INPUTS:
             raise TooLargeError(
                 f"inputs: running the program on {len(items)} inputs is too long (at most {LARGEST_INPUTS}); "
@@ -61,10 +63,15 @@ class DeterministicChannel(StructuredChannel):
             images[position] = found.setdefault(result, len(found))
         return cls(images, labels, tuple(found))
 
+    def block_sizes(self) -> dict[int, int]:
+        """How many outputs have each number of inputs."""
+        sizes, counts = np.unique(np.bincount(self.images), return_counts=True)
+        return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+
     def _entries(self) -> NDArray[Any]:
         table = np.zeros(self.shape, dtype=np.int64)
         table[np.arange(len(self.images)), self.images] = 1
-        return fractions_of(table.tolist())
+        return fractions_of(table)
 
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input: a point."""
@@ -74,17 +81,25 @@ class DeterministicChannel(StructuredChannel):
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: the value at each input's output."""
-        return np.asarray(np.asarray(vector, dtype=np.float64)[self.images])
+        return np.asarray(self._vector(vector, "outputs")[self.images])
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: total weight of each output's inputs."""
-        weights = np.asarray(vector, dtype=np.float64)
+        weights = self._vector(vector, "inputs")
         return np.bincount(self.images, weights, minlength=self.shape[1]).astype(np.float64, copy=False)
 
-    def smallest_epsilon(self, metric: Metric) -> tuple[float, int, int, float] | None:
+    def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
+        """The output of each input; nothing is random."""
+        return self._named(self.images[self._indices(xs)])
+
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Infinite as soon as two inputs at finite distance have different outputs."""
         if self.shape[1] == 1:
             return 0.0, 0, 0, 0.0
+        if metric.uniform_distance is not None:
+            # Input 0 has output 0, so the first input with another output is told from it.
+            other = int(np.argmax(self.images != self.images[0]))
+            return _told_apart(0, other, metric.uniform_distance)
         edges = metric.edges
         if edges is None:
             return None
@@ -94,17 +109,26 @@ class DeterministicChannel(StructuredChannel):
         if not len(split):
             return 0.0, 0, 0, 0.0
         i, j = edges.pairs[split[0]]
-        return math.inf, int(i), int(j), float(edges.lengths[split[0]])
+        return _told_apart(int(i), int(j), float(edges.lengths[split[0]]))
 
     def __repr__(self) -> str:
         return f"Channel(deterministic, {self.shape[0]} inputs, {self.shape[1]} outputs)"
 
 
 class PartitionChannel(StructuredChannel):
-    """A deterministic program known by the sizes of its blocks: {size: how many blocks}."""
+    """A deterministic program known by the sizes of its blocks: {size: how many blocks}.
+
+    Inputs and outputs are numbered; the blocks lie one after another, from the smallest to the largest.
+    """
 
     def __init__(self, sizes: Mapping[int, int]) -> None:
         total = sum(size * count for size, count in sizes.items())
+        if total > sys.maxsize:
+            raise TooLargeError(
+                f"sizes: the blocks hold {readable(total)} inputs together; at most {sys.maxsize} can be "
+                "numbered",
+                size=total,
+            )
         super().__init__("exact", (total, sum(sizes.values())), range(total), range(sum(sizes.values())))
         self.sizes = dict(sorted(sizes.items()))
 
@@ -130,21 +154,38 @@ class PartitionChannel(StructuredChannel):
             )
         return channel
 
-    def _entries(self) -> NDArray[Any]:
-        return fractions_of(np.repeat(np.eye(self.shape[1], dtype=np.int64), self._sizes(), axis=0).tolist())
+    def block_sizes(self) -> dict[int, int]:
+        """How many outputs have each number of inputs."""
+        return self.sizes
 
-    def _sizes(self) -> list[int]:
-        return [size for size, count in self.sizes.items() for _ in range(count)]
+    def explicit(self) -> DeterministicChannel:
+        """The same program with the output of every input written out."""
+        if self.shape[0] > LARGEST_INPUTS:
+            raise TooLargeError(
+                f"the outputs of {self.shape[0]} inputs would have to be listed, one by one; at most "
+                f"{LARGEST_INPUTS} are",
+                size=self.shape[0],
+            )
+        images = np.repeat(np.arange(self.shape[1]), self._lengths())
+        return DeterministicChannel(images, self.inputs, self.outputs)
+
+    def _lengths(self) -> NDArray[np.int64]:
+        """The size of each block."""
+        return np.repeat(np.array(list(self.sizes)), np.array(list(self.sizes.values())))
+
+    def _entries(self) -> NDArray[Any]:
+        return self.explicit()._entries()
 
     def row(self, item: object) -> FloatArray:
-        """Output distribution of one input: the point at its block (inputs lie in order of block size)."""
+        """Output distribution of one input: the point at its block."""
         position = self.input_index(item)
+        require_dense(1, self.shape[1], f"a row of {self!r}")
         row = np.zeros(self.shape[1])
         row[self.block_of(position)] = 1.0
         return row
 
     def block_of(self, position: int) -> int:
-        """Block of an input, the blocks being laid out from the smallest size to the largest."""
+        """Block of an input."""
         block = 0
         for size, count in self.sizes.items():
             if position < size * count:
@@ -155,20 +196,34 @@ class PartitionChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """The block of each input; nothing is random."""
-        return np.array([self.block_of(self.input_index(item)) for item in xs])
+        return np.array([self.block_of(int(position)) for position in self._indices(xs)], dtype=np.int64)
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: the value of each input's block."""
-        return np.repeat(np.asarray(vector, dtype=np.float64), self._sizes())
+        require_dense(1, self.shape[0], f"the product of {self!r} with a vector")
+        return np.repeat(self._vector(vector, "outputs"), self._lengths())
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: total weight of each block."""
-        starts = np.concatenate([[0], np.cumsum(self._sizes())[:-1]])
-        return np.asarray(np.add.reduceat(np.asarray(vector, dtype=np.float64), starts))
+        weights = self._vector(vector, "inputs")
+        starts = np.concatenate([[0], np.cumsum(self._lengths())[:-1]])
+        return np.asarray(np.add.reduceat(weights, starts))
 
-    def smallest_epsilon(self, metric: Metric) -> tuple[float, int, int, float] | None:
-        """0 for one block; otherwise the metric decides which pairs count, so the matrix is needed."""
-        return (0.0, 0, 0, 0.0) if self.shape[1] == 1 else None
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
+        """0 for one block; infinite for a common finite distance; otherwise input by input."""
+        if self.shape[1] == 1:
+            return 0.0, 0, 0, 0.0
+        if metric.uniform_distance is not None:
+            return _told_apart(0, self.shape[0] - 1, closest_pair(metric)[2])
+        return self.explicit().smallest_epsilon(metric)
+
+    def witness(self, i: int, j: int) -> tuple[int, int, int, None]:
+        """The block of the first input."""
+        return i, j, self.block_of(i), None
 
     def __repr__(self) -> str:
         return f"Channel(deterministic, {self.shape[0]} inputs, {self.shape[1]} outputs)"
+
+
+def _told_apart(i: int, j: int, distance: float) -> Level:
+    return (0.0 if math.isinf(distance) else math.inf), i, j, distance

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import PriorError
+from sievert.channels.composition import readable
+from sievert.errors import PriorError, TooLargeError
 from sievert.numerics.rationals import as_fraction, is_exact
 from sievert.spaces.labels import Labels, label, shown
 
@@ -18,6 +19,7 @@ __all__ = ["SUM_TOLERANCE", "as_prior", "from_counts", "point", "uniform"]
 
 # A prior typed with six decimals is off by at most 1e-6 relative; accumulated rounding stays below 1e-9.
 SUM_TOLERANCE = 1e-9
+LARGEST_VECTOR = 1_000_000_000
 
 Prior = NDArray[Any]  # float64, or object (Fraction) for an exact prior
 
@@ -86,6 +88,8 @@ def _count(position: int, count: Any) -> Fraction:
 
 def as_prior(prior: object, n: int) -> Prior:
     """A checked prior over n secrets: None is uniform; fractions stay exact, other numbers become floats."""
+    if n > LARGEST_VECTOR:
+        raise TooLargeError(f"a prior over {readable(n)} secrets is too long to be written out", size=n)
     if prior is None:
         return uniform(n)
     if isinstance(prior, np.ndarray) and prior.dtype == np.float64 and prior.shape == (n,):
@@ -105,8 +109,9 @@ def as_prior(prior: object, n: int) -> Prior:
     total = sum(values) if exact else math.fsum(values)
     if not abs(total - 1) <= (0 if exact else SUM_TOLERANCE):
         raise PriorError(
-            f"prior sums to {total if exact else format(total, '.12g')}; probabilities must sum to 1; "
-            "use sv.priors.from_counts to rescale"
+            f"prior sums to {total if exact else format(total, '.12g')}; probabilities must sum to 1",
+            fix="use sv.priors.from_counts to rescale",
+            file_fix="correct the list, or name a CSV file of label and weight, whose weights are rescaled",
         )
     result = np.empty(n, dtype=object if exact else np.float64)
     result[:] = values

@@ -167,6 +167,8 @@ def epsilon(
         return _product_epsilon(channel, metric_or_policy)
     metric = target_metric(metric_or_policy, query)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
+    if order is not None and order == list(range(len(order))):
+        order = None  # the same labels in the same order, kept in another kind of sequence
     if isinstance(channel, StructuredChannel) and order is None:
         known = channel.smallest_epsilon(metric)
         if known is not None:

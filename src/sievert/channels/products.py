@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel, Form
-from sievert.channels.composition import require_dense, whole_number
+from sievert.channels.composition import common_form, require_dense, whole_number
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
 from sievert.spaces.labels import Labels
-from sievert.spaces.metric import Metric
 
 __all__ = ["ProductChannel"]
 
@@ -30,15 +29,19 @@ LARGEST_LABELS = 1_000_000
 class ProductChannel(StructuredChannel):
     """Independent channels side by side; inputs and outputs are tuples, one entry a record.
 
-    `factors` are (channel, how many records it serves), in the order of the records.
+    `factors` are (channel, how many records it serves), in the order of the records; a channel with
+    infinitely many outputs stands there as its finite equivalent, and draws as itself.
     """
 
     def __init__(self, factors: Sequence[tuple[Channel, int]]) -> None:
         if not factors:
             raise ChannelError("factors is empty; a product needs at least one channel")
+        for channel, _ in factors:
+            if not isinstance(channel, Channel):
+                raise ChannelError(f"factors: {channel!r} is not a channel")
+        self.drawn = tuple(channel for channel, _ in factors)
         self.factors = tuple((channel.finite(), whole_number("records", count)) for channel, count in factors)
-        forms = {channel.form for channel, _ in self.factors}
-        self.form: Form = "exact" if forms == {"exact"} else "log" if "log" in forms else "float"
+        self.form: Form = common_form(channel for channel, _ in self.factors)
         self._shape = (
             math.prod(channel.shape[0] ** count for channel, count in self.factors),
             math.prod(channel.shape[1] ** count for channel, count in self.factors),
@@ -70,7 +73,7 @@ class ProductChannel(StructuredChannel):
                     f"use .factors for the {side} of one record",
                     size=size,
                 )
-            labels = [getattr(channel, side) for channel, count in self.factors for _ in range(count)]
+            labels = [getattr(channel, side) for channel in self.channels()]
             self._cache[key] = tuple(cartesian(*labels))
         return self._cache[key]  # type: ignore[no-any-return]
 
@@ -90,8 +93,9 @@ class ProductChannel(StructuredChannel):
     def _part(self, channel: Channel) -> NDArray[Any]:
         if self.form == "exact":
             assert channel.exact is not None
-            return channel.exact
-        return channel.log_matrix if self.form == "log" else channel.rounded()
+            # A copy: a product of one record must not hand out the factor's own matrix.
+            return channel.exact.copy()
+        return (channel.log_matrix if self.form == "log" else channel.rounded()).copy()
 
     def row(self, item: object) -> FloatArray:
         """Output distribution of one tuple, while it is short enough to list."""
@@ -107,35 +111,43 @@ class ProductChannel(StructuredChannel):
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v one record at a time: O(size·outputs of a record), no matrix of the product."""
-        return self._along(vector, [channel.rounded() for channel in self.channels()])
+        matrices = [channel.rounded() for channel in self.channels()]
+        return _along(self._vector(vector, "outputs"), matrices)
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C one record at a time."""
-        return self._along(vector, [channel.rounded().T for channel in self.channels()])
-
-    def _along(self, vector: Any, matrices: list[FloatArray]) -> FloatArray:
-        tensor = np.asarray(vector, dtype=np.float64).reshape([matrix.shape[1] for matrix in matrices])
-        for axis, matrix in enumerate(matrices):
-            tensor = np.moveaxis(np.tensordot(matrix, tensor, axes=(1, axis)), 0, axis)
-        return tensor.ravel()
+        matrices = [channel.rounded().T for channel in self.channels()]
+        return _along(self._vector(vector, "inputs"), matrices)
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs for an array [draws, records] of inputs; the result has the same shape."""
         generator = np.random.default_rng(rng)
-        table = np.asarray(xs)
+        table = xs if isinstance(xs, np.ndarray) else np.array(list(xs), dtype=object)
         if table.ndim != 2 or table.shape[1] != self.records:
-            raise ChannelError(f"xs has shape {table.shape}; it must be [draws, {self.records}]")
+            raise ChannelError(
+                f"xs has shape {table.shape}; it must be [draws, {self.records}], one row of inputs a draw"
+            )
         columns, start = [], 0
-        for channel, count in self.factors:
+        for channel, (_, count) in zip(self.drawn, self.factors, strict=True):
             part = table[:, start : start + count]
             columns.append(channel.sample(part.ravel(), generator).reshape(part.shape))
             start += count
-        return np.concatenate(columns, axis=1)
-
-    def smallest_epsilon(self, metric: Metric) -> tuple[float, int, int, float] | None:
-        """A metric on the tuples is explicit, so the matrix is; `record_epsilon` needs neither."""
-        return None
+        mixed = len({column.dtype.kind for column in columns}) > 1
+        return np.concatenate(columns, axis=1, dtype=object if mixed else None)
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{channel!r} for {count} records" for channel, count in self.factors[:3])
+        parts = ", ".join(
+            f"{channel!r} for {count} record{'s' * (count > 1)}" for channel, count in self.factors[:3]
+        )
         return f"Channel(product: {parts}{', …' if len(self.factors) > 3 else ''})"
+
+
+def _along(vector: FloatArray, matrices: list[FloatArray]) -> FloatArray:
+    """The product of matrices applied to a vector over tuples, one place of the tuples at a time."""
+    done, left = vector, math.prod(matrix.shape[1] for matrix in matrices)
+    right = 1
+    for matrix in reversed(matrices):
+        left //= matrix.shape[1]
+        done = (matrix @ done.reshape(left, matrix.shape[1], right)).reshape(-1)
+        right *= matrix.shape[0]
+    return done

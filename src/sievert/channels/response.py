@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import label_array
-from sievert.channels.structured import StructuredChannel, closest_pair
+from sievert.channels.structured import Level, StructuredChannel, closest_pair, rate
 from sievert.spaces.metric import Metric
 
 __all__ = ["ResponseChannel"]
@@ -48,7 +47,9 @@ class ResponseChannel(StructuredChannel):
 
     @property
     def lie(self) -> Fraction | float:
-        """Probability of reporting one given other value."""
+        """Probability of reporting one given other value (0 where there is none)."""
+        if self.alpha is not None and self.shape[0] == 1:
+            return Fraction(0)
         if self.alpha is not None:
             return self.alpha / (1 + (self.shape[0] - 1) * self.alpha)
         return math.exp(self.log_lie)
@@ -69,12 +70,12 @@ class ResponseChannel(StructuredChannel):
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v in O(n)."""
-        values = np.asarray(vector, dtype=np.float64)
+        values = self._vector(vector, "outputs")
         return np.asarray(float(self.lie) * values.sum() + (float(self.truth) - float(self.lie)) * values)
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C in O(n); the channel is symmetric."""
-        return self.matvec(vector)
+        return self.matvec(self._vector(vector, "inputs"))
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: lie uniformly among the others with the total probability of lying."""
@@ -84,16 +85,14 @@ class ResponseChannel(StructuredChannel):
         others = generator.integers(0, max(size - 1, 1), len(truths))
         lies = others + (others >= truths)
         honest = generator.random(len(truths)) < float(self.truth)
-        drawn = np.where(honest | (size == 1), truths, lies)
-        return drawn if isinstance(self.outputs, range) else label_array(self.outputs)[drawn]
+        return self._named(np.where(honest | (size == 1), truths, lies))
 
-    def smallest_epsilon(self, metric: Metric) -> tuple[float, int, int, float] | None:
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Every pair of values is eps apart, so the closest pair of the metric decides."""
-        if self.shape[0] == 1 or self.eps == 0:
+        if self.shape[0] == 1:
             return 0.0, 0, 0, 0.0
         i, j, distance = closest_pair(metric)
-        value = 0.0 if math.isinf(distance) else math.inf if distance == 0 else self.eps / distance
-        return value, i, j, distance
+        return rate(self.eps, distance), i, j, distance
 
     def witness(self, i: int, j: int) -> tuple[int, int, int, Fraction | None]:
         """Reporting i tells i from any other input."""

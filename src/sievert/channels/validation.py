@@ -111,8 +111,9 @@ def checked(data: NDArray[Any], form: Form, inputs: Labels, outputs: Labels, nor
         value = str(sums[i]) if form == "exact" else f"{sums[i]:.12g}"
         exactly = "exactly" if form == "exact" else f"within {ROW_SUM_TOLERANCE:g}"
         raise ChannelError(
-            f"row {inputs[i]!r} of the channel sums to {value}; rows must sum to 1 {exactly}; "
-            "pass normalise=True to rescale"
+            f"row {inputs[i]!r} of the channel sums to {value}; rows must sum to 1 {exactly}",
+            fix="pass normalise=True to rescale",
+            file_fix="correct the row in the file",
         )
     return fractions_of(data) if data.dtype == np.int64 else data
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from functools import wraps
 from types import ModuleType
@@ -15,6 +16,8 @@ from sievert.leakage import measures
 
 class _Room(ModuleType):
     """A module that can be called like the measure it is named after."""
+
+    __signature__ = inspect.signature(measures.leakage)
 
     @wraps(measures.leakage)
     def __call__(self, *args: Any, **kwargs: Any) -> measures.Leakage:

@@ -19,8 +19,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from sievert.channels.channel import Channel
-from sievert.errors import GainError
+from sievert.channels.composition import readable
+from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
+from sievert.channels.response import ResponseChannel
+from sievert.errors import TooLargeError
 from sievert.leakage.columns import joint_distribution
+from sievert.leakage.extremes import sum_of_minima
 from sievert.numerics.exact_programs import ExactProgram, exact_vertex
 from sievert.numerics.linear_programs import LinearProgram, Solution, solve
 
@@ -28,6 +32,7 @@ __all__ = ["AdditiveOptimum", "signed_capacity", "spanning_capacity", "unit_capa
 
 Number = Any
 LARGEST_PROGRAM = 2_000_000
+LARGEST_EXACT_PROGRAM = 2_500
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +43,34 @@ class AdditiveOptimum:
     ----------
     value : the capacity (a lower bound within `gap` of the upper bound)
     gap : upper bound minus lower bound; 0 when exact
-    prior : the prior it is attained at
-    gain : attaining gain function [action, secret], one action an output
-    reference : output distribution r that proves the upper bound
+    prior : the prior it is attained at (None: a symmetric one, not written out)
+    gain : attaining gain function [action, secret], one action an output (None for closed forms)
+    reference : output distribution r that proves the upper bound (None for closed forms)
     """
 
     value: Number
     gap: Number
-    prior: NDArray[Any]
-    gain: NDArray[Any]
-    reference: NDArray[Any]
+    prior: NDArray[Any] | None
+    gain: NDArray[Any] | None = None
+    reference: NDArray[Any] | None = None
 
 
 def unit_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
+    """Gains in [0, 1], fixed prior: closed forms where the channel is large and known by a rule.
+
+    Randomised response: r adds what the truth has over a lie to the likeliest value, so the optimum is
+    (truth - lie)·(1 - max π). A program: r is the likeliest output, so it is 1 - its probability.
+    """
+    if _is_large(channel) and isinstance(channel, ResponseChannel):
+        spread = channel.truth - channel.lie
+        return AdditiveOptimum(float(spread) * (1 - float(belief.max())), 0, belief)
+    if _is_large(channel) and isinstance(channel, DeterministicChannel):
+        heaviest = channel.rmatvec(belief.astype(np.float64)).max()
+        return AdditiveOptimum(1 - float(heaviest), 0, belief)
+    return _filled_capacity(channel, belief)
+
+
+def _filled_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
     """Gains in [0, 1], fixed prior: the water-filling optimum of Σ_x π_x·TV(C_x, r), exact for exact input.
 
     Σ_x π_x (C[x,y] - r_y)⁺ is convex in each r_y with slope -Σ{π_x : C[x,y] > r_y}; the only coupling is
@@ -68,23 +88,26 @@ def unit_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
 
 def _fill(matrix: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], Number]:
     """The optimal r and the slope at which the unit of r runs out."""
-    n, m = matrix.shape
+    m = matrix.shape[1]
     order = np.argsort(matrix, axis=0, kind="stable")
     levels = np.take_along_axis(matrix, order, axis=0)
-    masses = weights[order]
     # Segment k of column y runs from the (k-1)-th to the k-th smallest entry; its slope is the belief in
     # the inputs whose entry is at least the k-th.
-    slopes = np.cumsum(masses[::-1], axis=0)[::-1]
-    lengths = np.diff(levels, axis=0, prepend=levels[:1] * 0)
-    ranked = np.argsort(-slopes.ravel(), kind="stable")
-    spent = np.cumsum(lengths.ravel()[ranked])
-    last = int(np.searchsorted(np.asarray(spent >= 1, dtype=bool), True))
-    last = min(last, len(ranked) - 1)
-    taken = np.zeros_like(lengths).ravel()
-    taken[ranked[:last]] = lengths.ravel()[ranked[:last]]
-    before = spent[last - 1] if last else spent[0] * 0
-    taken[ranked[last]] = 1 - before
-    return taken.reshape(n, m).sum(axis=0), slopes.ravel()[ranked[last]]
+    slopes = np.cumsum(weights[order][::-1], axis=0)[::-1].ravel()
+    lengths = np.diff(levels, axis=0, prepend=levels[:1] * 0).ravel()
+    ranked = np.argsort(-slopes, kind="stable")
+    spent = np.cumsum(lengths[ranked])
+    # Rounding may leave the sum of all column maxima just below 1; the last segment then takes the rest.
+    enough = np.asarray(spent >= 1, dtype=bool)
+    last = int(np.argmax(enough)) if enough.any() else len(ranked) - 1
+    # r is read off the levels, not summed up, so that it equals an entry exactly where it ends at one.
+    reached = np.bincount(ranked[:last] % m, minlength=m)
+    reference = np.where(reached > 0, levels[np.maximum(reached - 1, 0), np.arange(m)], levels[0] * 0)
+    partial = int(ranked[last] % m)
+    zero = reference[partial] * 0
+    reference[partial] = zero
+    reference[partial] = max(1 - reference.sum(), zero)
+    return reference, slopes[ranked[last]]
 
 
 def _attaining_gain(
@@ -92,17 +115,16 @@ def _attaining_gain(
 ) -> NDArray[Any]:
     """Gain 1 where C[x,y] exceeds r_y, and where they tie a common share that makes every action's prior
     value the threshold, so that no action is better than another before the release."""
-    n, m = matrix.shape
-    zero = weights[:1].sum() * 0
-    gain = np.full((m, n), zero, dtype=matrix.dtype)
-    for y in range(m):
-        above = np.asarray(matrix[:, y] > reference[y], dtype=bool)
-        tie = np.asarray(matrix[:, y] == reference[y], dtype=bool)
-        sure, spare = weights[above].sum() + zero, weights[tie].sum() + zero
-        share = (threshold - sure) / spare if spare > 0 else zero
-        gain[y, above] = zero + 1
-        gain[y, tie] = min(max(share, zero), zero + 1)
-    return gain
+    # The last r_y is what remains of 1, so rounding may hide that it ends at an entry; a tie that is none
+    # costs at most the tolerance, because the value is recomputed from the gain.
+    tolerance = 0 if matrix.dtype == object else 1e-12
+    excess = matrix - reference
+    above = np.asarray(excess > tolerance, dtype=bool)
+    tie = np.asarray(abs(excess) <= tolerance, dtype=bool)
+    sure, spare = ((weights[:, None] * mask).sum(axis=0) for mask in (above, tie))
+    share = np.where(spare > 0, (threshold - sure) / np.where(spare > 0, spare, 1), threshold * 0)
+    share = np.minimum(np.maximum(share, threshold * 0), threshold * 0 + 1)
+    return np.asarray(np.where(above, threshold * 0 + 1, np.where(tie, share, threshold * 0)).T)
 
 
 def unit_radius(channel: Channel) -> AdditiveOptimum:
@@ -112,16 +134,20 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
     prior, where the fixed-prior optimum proves the lower bound, and r proves the upper one. For exact
     channels the vertex is rebuilt over the rationals.
     """
-    matrix = channel.rounded()
-    n, m = matrix.shape
+    known = _known_radius(channel)
+    if known is not None:
+        return known
+    n, m = channel.shape
     if n * m > LARGEST_PROGRAM:
-        raise GainError(
-            f"the linear program for gains in [0, 1] over all priors would have {n * m} variables; at most "
-            f"{LARGEST_PROGRAM} are tried; give a fixed prior"
+        raise TooLargeError(
+            f"gains in [0, 1] over all priors need a linear program of {readable(n)} × {readable(m)} "
+            f"variables; at most {LARGEST_PROGRAM} are tried; give a fixed prior",
+            size=n * m,
         )
+    matrix = channel.rounded()
     solution = solve(_radius_program(matrix))
     exact = channel.exact if channel.form == "exact" else None
-    if exact is not None and n * m <= 2_500:
+    if exact is not None and n * m <= LARGEST_EXACT_PROGRAM:
         rebuilt = _exact_radius(exact, solution)
         if rebuilt is not None:
             return rebuilt
@@ -133,6 +159,18 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
     upper = float(np.maximum(matrix - reference, 0.0).sum(axis=1).max())
     gap = max(0.0, upper - float(lower.value))
     return AdditiveOptimum(float(lower.value), gap, prior, lower.gain, reference)
+
+
+def _known_radius(channel: Channel) -> AdditiveOptimum | None:
+    """Closed forms for large channels: by symmetry r is even over the outputs."""
+    size, outputs = channel.shape
+    if not _is_large(channel):
+        return None
+    if isinstance(channel, ResponseChannel):
+        return AdditiveOptimum(channel.truth - Fraction(1, size), 0, None)
+    if isinstance(channel, DeterministicChannel | PartitionChannel):
+        return AdditiveOptimum(1 - Fraction(1, outputs), 0, None)
+    return None
 
 
 def _radius_program(matrix: NDArray[np.float64]) -> LinearProgram:
@@ -151,6 +189,8 @@ def _radius_program(matrix: NDArray[np.float64]) -> LinearProgram:
     row_lower = np.concatenate([np.zeros(n), matrix[xs, ys], [1.0]])
     row_upper = np.concatenate([np.full(n + count, np.inf), [1.0]])
     lower, upper = np.zeros(shape[1]), np.full(shape[1], np.inf)
+    # t is free, so that the multipliers of its rows, the prior, sum to its cost, 1, also where t is 0.
+    lower[m] = -np.inf
     return LinearProgram(cost, coo_array(entries, shape=shape).tocsc(), row_lower, row_upper, lower, upper)
 
 
@@ -167,7 +207,7 @@ def _exact_radius(exact: NDArray[np.object_], solution: Solution) -> AdditiveOpt
             matrix=matrix,
             row_lower=list(sides),
             row_upper=[None] * (len(sides) - 1) + [Fraction(1)],
-            lower=[Fraction(0)] * dense.shape[1],
+            lower=[None if j == m else Fraction(0) for j in range(dense.shape[1])],
             upper=[None] * dense.shape[1],
         ),
         solution,
@@ -184,14 +224,22 @@ def _exact_radius(exact: NDArray[np.object_], solution: Solution) -> AdditiveOpt
 
 
 def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
-    """Gains of span at most 1 for each action, fixed prior: Σ_y a_y·TV(δ^y, π)."""
+    """Gains of span at most 1 for each action, fixed prior: Σ_y a_y·TV(δ^y, π) = Σ_x π_x·TV(C_x, a)."""
+    if _is_large(channel) and isinstance(channel, ResponseChannel):
+        weights = belief.astype(np.float64)
+        return float(channel.truth - channel.lie) * (1 - float(weights @ weights))
+    if _is_large(channel) and isinstance(channel, DeterministicChannel):
+        output = channel.rmatvec(belief.astype(np.float64))
+        return 1 - float(output @ output)
     joint = joint_distribution(channel, belief)
-    independent = (belief if joint.dtype == object else belief.astype(np.float64))[:, None] * joint.sum(
-        axis=0
-    )
-    return np.abs(joint - independent).sum() / 2
+    weights = belief if joint.dtype == object else belief.astype(np.float64)
+    return np.abs(joint - weights[:, None] * joint.sum(axis=0)).sum() / 2
 
 
 def signed_capacity(channel: Channel) -> Number:
     """Signed gains at most 1 with a prior value of at least 0, any full-support prior."""
-    return 1 - channel.exact_or_rounded().min(axis=0).sum()
+    return 1 - sum_of_minima(channel)
+
+
+def _is_large(channel: Channel) -> bool:
+    return channel.shape[0] * channel.shape[1] > LARGEST_PROGRAM

@@ -124,8 +124,8 @@ class MatrixAdversary(Adversary):
             other.__dict__.pop(cached, None)
         return other
 
-    def restricted(self, secrets: slice) -> MatrixAdversary:
-        """The same actions judged on some of the secrets only."""
+    def on_entries(self, secrets: slice) -> MatrixAdversary:
+        """The same adversary when only these secrets are possible."""
         return MatrixAdversary(
             self.table[:, secrets], self.actions, self.secrets[secrets], self.name, self.is_loss
         )

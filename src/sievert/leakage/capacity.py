@@ -6,30 +6,36 @@
 | additive | unit | all, or given | least total-variation distance of the rows from one distribution |
 | additive | spanning | given | Σ_y a_y·TV(δ^y, π) |
 | additive | signed | any with full support | 1 - Σ_y min_x C[x,y] |
+| multiplicative | a property | all | 1 + largest total-variation distance of a row with it and one without |
 | risk | identity | all | 1 / (1 - largest total-variation distance of two rows) |
+| risk | a property | all | the same over pairs of which one has the property |
 | shannon | – | all | largest mutual information |
 """
 
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
+from sievert.channels.blocks import BlockChannel
 from sievert.channels.channel import Channel
+from sievert.channels.convolution import CyclicChannel
 from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
 from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.response import ResponseChannel
-from sievert.channels.structured import StructuredChannel
 from sievert.errors import GainError
 from sievert.leakage.additive import signed_capacity, spanning_capacity, unit_capacity, unit_radius
+from sievert.leakage.adversary import MatrixAdversary
+from sievert.leakage.columns import float_prior
+from sievert.leakage.extremes import furthest_rows, sum_of_maxima
+from sievert.leakage.power_sums import row_negentropies
+from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.results import Result
 
@@ -37,6 +43,8 @@ __all__ = ["Capacity", "capacity"]
 
 Kind = Literal["multiplicative", "additive", "risk", "shannon"]
 Gains = Literal["all", "unit", "spanning", "signed", "identity"]
+# Above this many inputs a symmetric prior is not written out.
+LARGEST_VECTOR = 1_000_000
 
 WORDS = {
     "all": "all non-negative gain functions",
@@ -44,6 +52,7 @@ WORDS = {
     "spanning": "gain functions whose actions each span at most 1",
     "signed": "gain functions at most 1 with a prior value of at least 0",
     "identity": "the one-try guess, as a risk",
+    "property": "the guess whether the secret has a property",
     "shannon": "Shannon uncertainty",
 }
 
@@ -58,10 +67,10 @@ class Capacity(Result):
     difference : largest growth in the gain's own units; None where multiplicative
     bits : log2 of the factor (may be right where the factor itself overflows to inf), or Shannon bits
     gains : the class of gain functions, in words
-    prior : a prior that attains it
+    prior : a prior that attains it (None: the uniform or another symmetric one, not written out)
     gap : how far the proved upper bound is above the value (0: closed form or exact)
     gain : for gains between 0 and 1, a gain function [action, secret] that attains it
-    pair : for risks, the two inputs whose even prior attains it
+    pair : for risks and properties, the two inputs whose even prior attains it
     """
 
     factor: Any
@@ -87,14 +96,18 @@ class Capacity(Result):
 
 
 def capacity(
-    channel: Channel, kind: Kind = "multiplicative", gains: Gains | None = None, prior: object = None
+    channel: Channel,
+    kind: Kind = "multiplicative",
+    gains: Gains | MatrixAdversary | None = None,
+    prior: object = None,
 ) -> Capacity:
     """The most a channel leaks over a class of adversaries.
 
     Parameters
     ----------
     kind : "multiplicative", "additive", "risk" (Bayes risk, multiplicative) or "shannon"
-    gains : for additive capacity the class is part of the question: "unit", "spanning" or "signed"
+    gains : for additive capacity the class is part of the question: "unit", "spanning" or "signed"; for
+        multiplicative and risk also a property (`sv.gains.property`)
     prior : a fixed prior, or None for the worst one
 
     Notes
@@ -110,11 +123,14 @@ def capacity(
     (Fraction(3, 2), Fraction(1, 4), Fraction(2, 1))
     """
     finite = channel.finite()
-    chosen: str = gains or {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
+    if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
+        return _property(finite, gains, kind)
+    default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
+    chosen = default if gains is None else gains
     if kind == "multiplicative" and chosen == "all":
         return _multiplicative(finite, prior)
     if kind == "additive" and chosen in ("unit", "spanning", "signed"):
-        return _additive(finite, chosen, prior)
+        return _additive(finite, str(chosen), prior)
     if kind == "risk" and chosen == "identity" and prior is None:
         return _risk(finite)
     if kind == "shannon" and chosen == "shannon" and prior is None:
@@ -122,48 +138,42 @@ def capacity(
     raise GainError(
         f"kind is {kind!r}, gains {gains!r}, prior {'given' if prior is not None else 'None'}; known are "
         'kind="multiplicative" with gains="all"; kind="additive" with gains="unit", "spanning" or "signed"; '
-        'kind="risk" and kind="shannon" over all priors'
+        'kind="risk" and kind="shannon" over all priors; a property with kind="multiplicative" or "risk"'
     )
 
 
 def _multiplicative(channel: Channel, prior: object) -> Capacity:
     words = WORDS["all"]
-    if isinstance(channel, ProductChannel) and prior is None:
-        bits = sum(count * capacity(part).bits for part, count in channel.factors)
-        return Capacity(2.0**bits if bits < 1024 else math.inf, None, bits, words, None)
-    closed = _closed_sum(channel) if prior is None else None
-    if closed is not None:
-        return Capacity(closed, None, math.log2(closed), words, None)
-    belief = as_prior(prior, channel.shape[0])
-    possible = np.asarray(belief > 0, dtype=bool)
-    maxima = channel.exact_or_rounded()[possible].max(axis=0)
-    exact = channel.form == "exact"
-    factor: Any = sum(maxima.tolist(), Fraction(0)) if exact else max(1.0, float(maxima.sum()))
-    return Capacity(factor, None, math.log2(factor), words, belief)
+    parts = record_priors(channel, prior) if isinstance(channel, ProductChannel) else None
+    if parts is not None:
+        powers = [(_multiplicative(part.channel, part.prior).factor, part.count) for part in parts]
+        return Capacity(*_two(product_of_powers(powers)), words, prior)
+    possible = None
+    if prior is not None:
+        belief = as_prior(prior, channel.shape[0])
+        possible = np.asarray(belief > 0, dtype=bool)
+        possible = None if possible.all() else possible
+    factor = sum_of_maxima(channel, possible)
+    if not isinstance(factor, Fraction):
+        factor = max(1.0, float(factor))
+    return Capacity(factor, None, log2(factor), words, prior)
 
 
-def _closed_sum(channel: Channel) -> Any:
-    """Sum of the column maxima where the structure knows it."""
-    if isinstance(channel, ResponseChannel):
-        return channel.shape[0] * channel.truth
-    if isinstance(channel, DeterministicChannel | PartitionChannel):
-        return Fraction(channel.shape[1])
-    if isinstance(channel, StructuredChannel):
-        maxima = channel.column_maxima()
-        return None if maxima is None else max(1.0, float(maxima.sum()))
-    return None
+def _two(power: tuple[Any, float]) -> tuple[Any, None, float]:
+    return power[0], None, max(0.0, power[1])
 
 
 def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
     words = WORDS[gains]
     size = channel.shape[0]
+    if isinstance(channel, ProductChannel):
+        prior = tuple_prior(channel, prior)
     if gains == "signed":
-        belief = as_prior(prior, size)
-        if not np.asarray(belief > 0, dtype=bool).all():
+        if prior is not None and not np.asarray(as_prior(prior, size) > 0, dtype=bool).all():
             raise GainError(
                 "prior has a zero; the signed class is defined for priors that are positive everywhere"
             )
-        return Capacity(None, signed_capacity(channel), None, words, belief)
+        return Capacity(None, signed_capacity(channel), None, words, prior)
     if gains == "spanning":
         if prior is None:
             raise GainError(
@@ -178,49 +188,68 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
 
 def _risk(channel: Channel) -> Capacity:
     """Bayes risk falls most for an even prior on the two rows furthest apart (Cherubin et al., Thm 7)."""
-    i, j, distance = _furthest_rows(channel)
-    belief = np.full(channel.shape[0], Fraction(0), dtype=object)
-    belief[[i, j]] = Fraction(1, 2)
-    factor: Any = math.inf if distance == 1 else 1 / (1 - distance)
+    i, j, distance = furthest_rows(channel)
+    return _of_pair(channel, i, j, _inverse(1 - distance), "identity")
+
+
+def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
+    """Over all priors an even one on two secrets, one with the property, is worst: the guess whether it
+    holds then is the guess between two rows."""
+    table = np.asarray(gain.for_secrets(channel.inputs).table != 0, dtype=bool)
+    if gain.is_loss or len(table) != 2 or not (table[0] ^ table[1]).all() or gain.name != "property":
+        raise GainError(f"gains is {gain!r}; a capacity over priors is known for sv.gains.property only")
+    marked = table[gain.actions.index(True)]
+    if marked.all() or not marked.any():
+        # Nothing to find out: the guess is right before the release.
+        return Capacity(Fraction(1), None, 0.0, WORDS["property"], None)
+    i, j, distance = furthest_rows(channel, marked)
+    factor = _inverse(1 - distance) if kind == "risk" else 1 + distance
+    return _of_pair(channel, i, j, factor, "property")
+
+
+def _inverse(value: Any) -> Any:
+    return math.inf if value == 0 else 1 / value
+
+
+def _of_pair(channel: Channel, i: int, j: int, factor: Any, words: str) -> Capacity:
+    """A capacity attained by an even prior on two inputs."""
+    belief: NDArray[Any] | None = None
+    if channel.shape[0] <= LARGEST_VECTOR:
+        belief = np.full(channel.shape[0], Fraction(0), dtype=object)
+        belief[[i, j]] = Fraction(1, 2) if i != j else Fraction(1)
+    bits = math.inf if factor == math.inf else log2(factor)
     pair = (channel.inputs[i], channel.inputs[j])
-    bits = math.inf if factor == math.inf else math.log2(factor)
-    return Capacity(factor, None, bits, WORDS["identity"], belief, pair=pair)
-
-
-def _furthest_rows(channel: Channel) -> tuple[int, int, Any]:
-    """The two rows at the largest total-variation distance: all pairs, O(n² m), two threads of blocks."""
-    if channel.shape[0] == 1:
-        return 0, 0, Fraction(0)
-    if isinstance(channel, ResponseChannel):
-        return 0, 1, channel.truth - channel.lie
-    matrix = channel.rounded()
-    step = max(1, min(256, len(matrix) // 2))
-
-    def block(start: int) -> tuple[float, int, int]:
-        distances = cdist(matrix[start : start + step], matrix[start:], "cityblock")
-        k = int(np.argmax(distances))
-        return float(distances.flat[k]), start + k // distances.shape[1], start + k % distances.shape[1]
-
-    with ThreadPoolExecutor(2) as pool:
-        value, i, j = max(pool.map(block, range(0, len(matrix), step)), key=lambda found: found[0])
-    if channel.form == "exact":
-        assert channel.exact is not None
-        rows: NDArray[Any] = channel.exact
-        return i, j, sum(np.maximum(rows[i] - rows[j], 0).tolist(), Fraction(0))
-    return i, j, min(1.0, value / 2)
+    return Capacity(factor, None, bits, WORDS[words], belief, pair=pair)
 
 
 def _shannon(channel: Channel) -> Capacity:
-    if isinstance(channel, ResponseChannel):
-        size, truth, lie = channel.shape[0], float(channel.truth), float(channel.lie)
-        noise = -truth * math.log2(truth) - ((size - 1) * lie * math.log2(lie) if lie > 0 else 0.0)
-        return Capacity(None, None, max(0.0, math.log2(size) - noise), WORDS["shannon"], None)
+    words = WORDS["shannon"]
+    if isinstance(channel, ResponseChannel | CyclicChannel):
+        # Every row is a permutation of every other and so is every column: the uniform prior is best.
+        bits = math.log2(channel.shape[0]) + float(row_negentropies(channel)) / math.log(2)
+        return Capacity(None, None, max(0.0, bits), words, None)
     if isinstance(channel, DeterministicChannel | PartitionChannel):
-        return Capacity(None, None, math.log2(channel.shape[1]), WORDS["shannon"], None)
+        return Capacity(None, None, math.log2(channel.shape[1]), words, None)
     if isinstance(channel, ProductChannel):
         found = [(capacity(part, "shannon"), count) for part, count in channel.factors]
         bits = sum(count * part.bits for part, count in found)
         gap = sum(count * part.gap for part, count in found)
-        return Capacity(None, None, bits, WORDS["shannon"], None, gap)
-    found_one = shannon_capacity(channel)
-    return Capacity(None, None, found_one.bits, WORDS["shannon"], found_one.prior, found_one.gap)
+        return Capacity(None, None, bits, words, None, gap)
+    if isinstance(channel, BlockChannel):
+        return _shannon_of_blocks(channel)
+    optimum = shannon_capacity(channel)
+    return Capacity(None, None, optimum.bits, words, optimum.prior, optimum.gap)
+
+
+def _shannon_of_blocks(channel: BlockChannel) -> Capacity:
+    """log2 Σ 2^capacity, each block used in that proportion (Shannon's sum channel)."""
+    found = [_shannon(block) for block in channel.blocks]
+    largest = max(part.bits for part in found)
+    shares = np.array([2.0 ** (part.bits - largest) for part in found])
+    bits = largest + math.log2(shares.sum())
+    priors = [
+        share / shares.sum() * float_prior(part.prior, block.shape[0])
+        for share, part, block in zip(shares, found, channel.blocks, strict=True)
+    ]
+    gap = max(part.gap for part in found)
+    return Capacity(None, None, bits, WORDS["shannon"], np.concatenate(priors), gap)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,22 @@ from sievert.errors import GainError, TooLargeError
 from sievert.leakage.adversary import Adversary, Columns
 from sievert.spaces.labels import Labels
 
-__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Tries"]
+__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries"]
 
 LARGEST_ACTIONS = 200_000
 BLOCK_ENTRIES = 1_000_000
 
 
+class Symmetric(Adversary):
+    """An adversary to whom all secrets are alike: the values depend on the entries, not on whose they are."""
+
+    def on_entries(self, secrets: slice) -> Self:
+        """The same adversary when only these secrets are possible."""
+        return self._with(secrets=range(secrets.stop - secrets.start))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Identity(Adversary):
+class Identity(Symmetric):
     """Guess the secret in one try: gain 1 for the right guess (Bayes vulnerability)."""
 
     secrets: Labels
@@ -45,7 +53,7 @@ class Identity(Adversary):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tries(Adversary):
+class Tries(Symmetric):
     """Guess the secret in k tries: gain 1 if one of them is right."""
 
     secrets: Labels
@@ -83,7 +91,7 @@ class Tries(Adversary):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Guessing(Adversary):
+class Guessing(Symmetric):
     """Guess until right: the loss is the number of guesses (guessing entropy, Massey)."""
 
     secrets: Labels
@@ -108,7 +116,7 @@ class Guessing(Adversary):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Shannon(Adversary):
+class Shannon(Symmetric):
     """Shannon entropy in bits: the loss of describing the secret with the best code for one's belief."""
 
     secrets: Labels

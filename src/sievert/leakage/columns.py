@@ -1,6 +1,6 @@
 """An adversary's value on every output of a channel, by the channel's structure.
 
-`column_values(channel, adversary, belief)` gives, for each class of outputs that are alike, the
+`column_values(channel, adversary, prior)` gives, for each class of outputs that are alike, the
 unnormalised optimum, the probability, and how many such outputs there are; the average and the max
 case follow from these. The matrix is used only where the structure knows nothing better.
 """
@@ -8,34 +8,32 @@ case follow from these. The matrix is used only where the structure knows nothin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
-from scipy.sparse import csc_array
 
-from sievert.channels.blocks import BlockChannel, SparseChannel
+from sievert.channels.blocks import BlockChannel
 from sievert.channels.channel import Channel
-from sievert.channels.convolution import ConvolutionChannel
-from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
-from sievert.channels.priors import as_prior
-from sievert.channels.response import ResponseChannel
-from sievert.errors import PriorError
+from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
+from sievert.channels.deterministic import LARGEST_INPUTS, DeterministicChannel, PartitionChannel
+from sievert.channels.priors import LARGEST_VECTOR, as_prior
+from sievert.channels.sparse import SparseChannel
+from sievert.errors import TooLargeError
 from sievert.leakage.adversary import Adversary, MatrixAdversary
-from sievert.leakage.closed_forms import Guessing, Identity, Shannon, Tries
+from sievert.leakage.closed_forms import Guessing, Identity, Symmetric, Tries
+from sievert.mechanisms.truncated import TruncatedGeometricChannel
 
-__all__ = ["ColumnValues", "column_values", "joint_distribution"]
+__all__ = ["ColumnValues", "column_values", "float_prior", "joint_distribution"]
 
 FloatArray = NDArray[np.float64]
 BLOCK_ENTRIES = 2_000_000
-CHUNK = 100_000
-SMALL_RESPONSE = 2000
-Symmetric = Identity | Tries | Guessing | Shannon
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +68,13 @@ def joint_distribution(channel: Channel, belief: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(belief.astype(np.float64)[:, None] * channel.rounded())
 
 
+def float_prior(prior: object, size: int) -> FloatArray:
+    """A checked prior as floats; the uniform one without a list of fractions."""
+    if prior is None and size <= LARGEST_VECTOR:
+        return np.full(size, 1.0 / size)
+    return as_prior(prior, size).astype(np.float64, copy=False)
+
+
 @singledispatch
 def column_values(channel: Channel, adversary: Adversary, prior: object) -> ColumnValues:
     """The adversary's value on each output under a prior (None: uniform)."""
@@ -77,129 +82,63 @@ def column_values(channel: Channel, adversary: Adversary, prior: object) -> Colu
     return ColumnValues(adversary.values(joint), joint.sum(axis=0))
 
 
-def _on_entries(adversary: Symmetric, columns: NDArray[Any]) -> NDArray[Any]:
-    """A symmetric adversary's value on columns listed by their non-zero entries only (rows padded with 0)."""
-    labels = tuple(range(columns.shape[0]))
-    if isinstance(adversary, Tries):
-        return Tries(labels, adversary.tries).values(columns)
-    return type(adversary)(labels).values(columns)
+_by_matrix = column_values.dispatch(Channel)
+
+
+def _is_small(channel: Channel) -> bool:
+    return channel.shape[0] * channel.shape[1] <= BLOCK_ENTRIES
 
 
 @column_values.register
-def _(channel: ResponseChannel, adversary: Adversary, prior: object) -> ColumnValues:
+def _(channel: DeterministicChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if prior is None and isinstance(adversary, Symmetric):
-        return _even_response(channel, adversary)
-    if channel.shape[0] <= SMALL_RESPONSE or not isinstance(adversary, Symmetric | MatrixAdversary):
-        return column_values.dispatch(Channel)(channel, adversary, prior)
-    belief = as_prior(prior, channel.shape[0]).astype(np.float64)
-    truth, lie = float(channel.truth), float(channel.lie)
-    weights = lie + (truth - lie) * belief
+        return _even_blocks(adversary, channel.block_sizes(), np.bincount(channel.images))
+    belief = as_prior(prior, channel.shape[0])
+    exact = belief.dtype == object and _is_small(channel)
+    if exact or not isinstance(adversary, Symmetric | MatrixAdversary):
+        return _by_matrix(channel, adversary, belief)
+    entries = belief.astype(np.float64, copy=False)
     if isinstance(adversary, MatrixAdversary):
-        table = np.asarray(adversary.table, dtype=np.float64)
-        scores = lie * (table @ belief)[:, None] + (truth - lie) * table * belief
-        return ColumnValues(scores.min(axis=0) if adversary.is_loss else scores.max(axis=0), weights)
-    return ColumnValues(_response_values(adversary, belief, truth, lie), weights)
-
-
-def _even_response(channel: ResponseChannel, adversary: Symmetric) -> ColumnValues:
-    """Uniform prior: all outputs are alike; one column has one truth and n-1 lies."""
-    size, truth, lie = channel.shape[0], channel.truth, channel.lie
-    if isinstance(adversary, Identity):
-        value: Any = truth
-    elif isinstance(adversary, Tries):
-        value = truth + (min(adversary.tries, size) - 1) * lie
-    elif isinstance(adversary, Guessing):
-        value = truth + lie * (size * (size + 1) // 2 - 1)
-    else:
-        value = _plog(float(truth)) + (size - 1) * _plog(float(lie))
-    dtype = object if isinstance(value, Fraction) else np.float64
-    values, weights = np.empty(1, dtype), np.empty(1, dtype)
-    values[0], weights[0] = value / size, (Fraction(1, size) if dtype is object else 1 / size)
-    return ColumnValues(values, weights, (size,), np.zeros(1, dtype=np.intp))
-
-
-def _plog(p: float) -> float:
-    return -p * math.log2(p) if p > 0 else 0.0
-
-
-def _response_values(adversary: Symmetric, belief: FloatArray, truth: float, lie: float) -> FloatArray:
-    """Column y is lie·π with entry y replaced by truth·π_y: one entry of the sorted prior moves up."""
-    if isinstance(adversary, Shannon):
-        return _response_entropies(belief, truth, lie)
-    if isinstance(adversary, Guessing):
-        return _response_guesses(belief, truth, lie)
-    k = min(adversary.tries, len(belief)) if isinstance(adversary, Tries) else 1
-    largest = np.partition(belief, len(belief) - k)[len(belief) - k :].copy()
-    least, total = float(largest[0]), float(largest.sum())
-    # With y among the k largest its own entry only grows; otherwise it may replace the least of them.
-    values = truth * belief
-    values += lie * np.where(belief >= least, total - belief, total - least)
-    return np.maximum(values, lie * total, out=values)
-
-
-def _chunks(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
-
-
-def _response_entropies(belief: FloatArray, truth: float, lie: float) -> FloatArray:
-    """Σ_x J log2(w/J) of each column, from the prior's own Σ π log2 π."""
-
-    def logs(part: slice) -> FloatArray:
-        return np.asarray(belief[part] * np.log2(np.where(belief[part] > 0, belief[part], 1.0)))
-
-    total = math.fsum(float(logs(part).sum()) for part in _chunks(len(belief)))
-    values = np.empty(len(belief))
-    for part in _chunks(len(belief)):
-        own, entry = logs(part), belief[part]
-        weight = lie + (truth - lie) * entry
-        inner = lie * (total - own) + truth * own - _plog(lie) * (1 - entry) - _plog(truth) * entry
-        values[part] = weight * np.log2(weight) - inner
-    return values
-
-
-def _response_guesses(belief: FloatArray, truth: float, lie: float) -> FloatArray:
-    """y rises to the first place where its entry is no smaller; those it passes move down by one."""
-    size = len(belief)
-    order = np.argsort(belief, kind="stable")
-    rising = belief[order]
-    below = np.cumsum(rising)
-    places = (
-        float(np.arange(size - part.start, size - part.stop, -1) @ rising[part]) for part in _chunks(size)
-    )
-    base = lie * math.fsum(places)
-    values = np.empty(size)
-    for part in _chunks(size):
-        entry, position = rising[part], np.arange(part.start, part.stop)
-        bound = entry * (truth / lie) if lie > 0 else np.where(entry > 0, np.inf, 0.0)
-        # Places count from the top: `passed` entries stand between the old place and the new one.
-        highest = np.maximum(np.searchsorted(rising, bound, side="right") - 1, position)
-        passed = below[highest] - below[position]
-        old, new = size - position, size - highest
-        values[order[part]] = base + lie * (passed - old * entry) + new * truth * entry
-    return values
+        return _by_actions(channel, adversary, entries)
+    return _grouped(adversary, entries, channel.images, channel.shape[1])
 
 
 @column_values.register
 def _(channel: PartitionChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if prior is not None or not isinstance(adversary, Symmetric):
-        if channel.shape[0] > 20_000_000:
-            raise PriorError(
-                f"prior: a program on {channel.shape[0]} secrets given by block sizes knows only the uniform "
-                "prior and the guesses that treat all secrets alike; use Channel.from_function for others"
-            )
-        images = np.repeat(np.arange(channel.shape[1]), channel._sizes())
-        explicit = DeterministicChannel(images, channel.inputs, channel.outputs)
-        return column_values(explicit, adversary, prior)
-    total = channel.shape[0]
-    values = [_block_value(adversary, size, total) for size in channel.sizes]
-    weights = [Fraction(size, total) for size in channel.sizes]
-    counts = tuple(channel.sizes.values())
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
-    return ColumnValues(np.array(values, dtype=object), np.array(weights, dtype=object), counts, first)
+    if prior is None and isinstance(adversary, Symmetric):
+        return _even_blocks(adversary, channel.sizes)
+    if channel.shape[0] > LARGEST_INPUTS:
+        inputs, outputs = channel.shape
+        raise TooLargeError(
+            f"a program on {inputs} secrets known by its block sizes answers for the uniform prior and for "
+            f"guesses that treat all secrets alike; this question needs its {inputs} × {outputs} matrix; use "
+            "Channel.from_function on fewer secrets",
+            size=inputs * outputs,
+        )
+    return column_values(channel.explicit(), adversary, prior)
+
+
+def _even_blocks(
+    adversary: Symmetric, sizes: Mapping[int, int], lengths: NDArray[np.intp] | None = None
+) -> ColumnValues:
+    """Uniform prior on a deterministic program: blocks of one size are alike (spec 3.6).
+
+    `lengths` are the sizes of all blocks in their order; by default they rise.
+    """
+    total = sum(size * count for size, count in sizes.items())
+    counts = tuple(sizes.values())
+    values, weights = np.empty((2, len(sizes)), dtype=object)
+    values[:] = [_block_value(adversary, size, total) for size in sizes]
+    weights[:] = [Fraction(size, total) for size in sizes]
+    if lengths is None:
+        first = np.array([0, *accumulate(counts)][:-1], dtype=np.intp)
+    else:
+        first = np.array([np.argmax(lengths == size) for size in sizes], dtype=np.intp)
+    return ColumnValues(values, weights, counts, first)
 
 
 def _block_value(adversary: Symmetric, size: int, total: int) -> Any:
-    """Value of a block of equally likely secrets (spec 3.6)."""
+    """Value of a block of equally likely secrets."""
     if isinstance(adversary, Identity):
         return Fraction(1, total)
     if isinstance(adversary, Tries):
@@ -210,55 +149,39 @@ def _block_value(adversary: Symmetric, size: int, total: int) -> Any:
 
 
 @column_values.register
-def _(channel: DeterministicChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    belief = as_prior(prior, channel.shape[0])
-    small = channel.shape[0] * channel.shape[1] <= BLOCK_ENTRIES
-    if not isinstance(adversary, Symmetric | MatrixAdversary) or (small and belief.dtype == object):
-        return column_values.dispatch(Channel)(channel, adversary, prior)
-    weights = belief.astype(np.float64)
-    order = np.lexsort((-weights, channel.images))
-    owner, sorted_belief = channel.images[order], weights[order]
-    starts = np.searchsorted(owner, np.arange(channel.shape[1]))
-    totals = np.add.reduceat(sorted_belief, starts)
-    if isinstance(adversary, MatrixAdversary):
-        scores = np.add.reduceat(np.asarray(adversary.table, float)[:, order] * sorted_belief, starts, axis=1)
-        return ColumnValues(scores.min(axis=0) if adversary.is_loss else scores.max(axis=0), totals)
-    if isinstance(adversary, Identity):
-        return ColumnValues(sorted_belief[starts], totals)
-    rank = np.arange(len(order)) - starts[owner]
-    if isinstance(adversary, Tries):
-        terms = np.where(rank < adversary.tries, sorted_belief, 0.0)
-    elif isinstance(adversary, Guessing):
-        terms = (rank + 1) * sorted_belief
-    else:
-        share = sorted_belief / np.where(totals > 0, totals, 1.0)[owner]
-        terms = -sorted_belief * np.log2(np.where(share > 0, share, 1.0))
-    return ColumnValues(np.add.reduceat(terms, starts), totals)
-
-
-@column_values.register
 def _(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    belief = as_prior(prior, channel.shape[0])
     if not isinstance(adversary, Symmetric | MatrixAdversary):
-        return column_values.dispatch(Channel)(channel, adversary, prior)
-    parts = []
-    for block, rows, _ in channel.slices():
-        joint = joint_distribution(block, belief[rows])
-        if isinstance(adversary, MatrixAdversary):
-            values = adversary.restricted(rows).values(joint)
-        else:
-            values = _on_entries(adversary, joint)
-        parts.append((values, joint.sum(axis=0)))
-    joined, weights = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return ColumnValues(joined, weights)
+        return _by_matrix(channel, adversary, prior)
+    belief = None if prior is None else as_prior(prior, channel.shape[0])
+    values: list[Any] = []
+    weights: list[Any] = []
+    counts: list[int] = []
+    outputs: list[int] = []
+    for block, rows, columns in channel.slices():
+        # Values are homogeneous, so a block is judged under its own conditional prior and scaled.
+        share = Fraction(block.shape[0], channel.shape[0]) if belief is None else belief[rows].sum()
+        if share == 0:
+            continue
+        inside = None if belief is None else belief[rows] / share
+        found = column_values(block, adversary.on_entries(rows), inside)
+        known = range(len(found.values)) if found.outputs is None else found.outputs.tolist()
+        outputs += [columns.start + y for y in known]
+        counts += [1] * len(found.values) if found.counts is None else list(found.counts)
+        values += [share * value for value in found.values]
+        weights += [share * weight for weight in found.weights]
+    return ColumnValues(
+        np.array(values, dtype=object),
+        np.array(weights, dtype=object),
+        tuple(counts),
+        np.array(outputs, dtype=np.intp),
+    )
 
 
 @column_values.register
 def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    n, m = channel.shape
-    if n * m <= BLOCK_ENTRIES or not isinstance(adversary, Symmetric | MatrixAdversary):
-        return column_values.dispatch(Channel)(channel, adversary, prior)
-    belief = as_prior(prior, n).astype(np.float64)
+    if _is_small(channel) or not isinstance(adversary, Symmetric | MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    belief = float_prior(prior, channel.shape[0])
     weights = np.maximum(channel.rmatvec(belief), 0.0)
     if isinstance(adversary, MatrixAdversary):
         rows = (np.asarray(row, dtype=np.float64) * belief for row in adversary.table)
@@ -268,24 +191,57 @@ def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> Colum
     windows = np.lib.stride_tricks.sliding_window_view(padded, length)
     step = max(1, BLOCK_ENTRIES // length)
     reverse = channel.kernel[::-1]
-    values = [
-        _on_entries(adversary, (windows[start : start + step] * reverse).T) for start in range(0, m, step)
-    ]
+    own = adversary.on_entries(slice(0, length))
+    values = [own.values((windows[at : at + step] * reverse).T) for at in range(0, channel.shape[1], step)]
     return ColumnValues(np.concatenate(values), weights)
+
+
+@column_values.register
+def _(channel: CyclicChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and isinstance(adversary, Symmetric):
+        # All columns are rotations of the reversed kernel.
+        size = channel.shape[0]
+        column = channel.noise.exact_or_rounded()[0][:, None] / size
+        return ColumnValues(adversary.values(column), column.sum(axis=0), (size,), np.zeros(1, dtype=np.intp))
+    if _is_small(channel) or not isinstance(adversary, MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    return _by_actions(channel, adversary, float_prior(prior, channel.shape[0]))
 
 
 @column_values.register
 def _(channel: SparseChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if not isinstance(adversary, Symmetric | MatrixAdversary):
-        return column_values.dispatch(Channel)(channel, adversary, prior)
-    belief = as_prior(prior, channel.shape[0]).astype(np.float64)
-    weights = channel.rmatvec(belief)
+        return _by_matrix(channel, adversary, prior)
+    belief = float_prior(prior, channel.shape[0])
     if isinstance(adversary, MatrixAdversary):
-        rows = (np.asarray(row, dtype=np.float64) * belief for row in adversary.table)
-        return ColumnValues(_running((channel.rmatvec(row) for row in rows), adversary), weights)
-    columns = csc_array(channel.table * belief[:, None])
-    values = np.concatenate([_on_entries(adversary, part) for part in _padded_columns(columns)])
-    return ColumnValues(values, weights)
+        return _by_actions(channel, adversary, belief)
+    entries = channel.table.data * np.repeat(belief, np.diff(channel.table.indptr))
+    return _grouped(adversary, entries, channel.table.indices, channel.shape[1])
+
+
+@column_values.register
+def _(channel: TruncatedGeometricChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if _is_small(channel) or not isinstance(adversary, Identity | MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    belief = float_prior(prior, channel.shape[0])
+    if isinstance(adversary, MatrixAdversary):
+        return _by_actions(channel, adversary, belief)
+    # max_x π_x·alpha^|x-y| is one running maximum from the left and one from the right.
+    alpha = math.exp(-channel.level.eps)
+    left = _decaying_maximum(belief, alpha)
+    right = _decaying_maximum(belief[::-1], alpha)[::-1]
+    return ColumnValues(channel.weight_vector() * np.maximum(left, right), channel.rmatvec(belief))
+
+
+def _decaying_maximum(values: FloatArray, decay: float) -> FloatArray:
+    found = accumulate(values.tolist(), lambda before, value: max(value, decay * before))
+    return np.fromiter(found, np.float64, len(values))
+
+
+def _by_actions(channel: Channel, adversary: MatrixAdversary, belief: FloatArray) -> ColumnValues:
+    """One product with the channel for each action."""
+    rows = (channel.rmatvec(np.asarray(row, dtype=np.float64) * belief) for row in adversary.table)
+    return ColumnValues(_running(rows, adversary), np.maximum(channel.rmatvec(belief), 0.0))
 
 
 def _running(rows: Iterator[FloatArray], adversary: MatrixAdversary) -> FloatArray:
@@ -296,18 +252,23 @@ def _running(rows: Iterator[FloatArray], adversary: MatrixAdversary) -> FloatArr
     return best
 
 
-def _padded_columns(columns: csc_array) -> Iterator[FloatArray]:
-    """Non-zero entries of each column as dense columns padded with zeros, a block of columns at a time."""
-    lengths = np.diff(columns.indptr)
-    height = max(1, int(lengths.max(initial=1)))
-    step = max(1, BLOCK_ENTRIES // height)
-    for start in range(0, columns.shape[1], step):
-        part = lengths[start : start + step]
-        block = np.zeros((height, len(part)))
-        owner = np.repeat(np.arange(len(part)), part)
-        first = columns.indptr[start]
-        offset = np.arange(int(part.sum())) - np.repeat(
-            columns.indptr[start : start + len(part)] - first, part
-        )
-        block[offset, owner] = columns.data[first : first + int(part.sum())]
-        yield block
+def _grouped(adversary: Symmetric, entries: FloatArray, owners: NDArray[Any], outputs: int) -> ColumnValues:
+    """Columns listed by their non-zero entries: entry e belongs to output owners[e]. One sort."""
+    order = np.lexsort((-entries, owners))
+    ranked, owner = entries[order], owners[order]
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    present = owner[starts]
+    totals = np.add.reduceat(ranked, starts)
+    place = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(owner)))
+    rank = np.arange(len(owner)) - starts[place]
+    if isinstance(adversary, Tries | Identity):
+        tries = adversary.tries if isinstance(adversary, Tries) else 1
+        terms = np.where(rank < tries, ranked, 0.0)
+    elif isinstance(adversary, Guessing):
+        terms = (rank + 1) * ranked
+    else:
+        share = ranked / np.where(totals > 0, totals, 1.0)[place]
+        terms = -ranked * np.log2(np.where(share > 0, share, 1.0))
+    values, weights = np.zeros((2, outputs))
+    values[present], weights[present] = np.add.reduceat(terms, starts), totals
+    return ColumnValues(values, weights)

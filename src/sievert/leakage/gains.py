@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sievert.errors import GainError
 from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
 from sievert.leakage.closed_forms import Belief, Identity, Tries
-from sievert.spaces.labels import Labels, label, labels_or_range
+from sievert.spaces.labels import Labels, label, labels_of
 from sievert.spaces.metric import Metric
 
 __all__ = [
@@ -85,19 +85,28 @@ def partition(
     return matrix_adversary(table, list(members), "partition", secrets=order)
 
 
-def property(secrets: int | Iterable[object], holds: Iterable[object]) -> MatrixAdversary:
-    """Guess whether the secret has a property (a predicate): actions True and False.
+def property(
+    secrets: int | Iterable[object], holds: Callable[[Any], object] | Iterable[object]
+) -> MatrixAdversary:
+    """Guess whether the secret has a property: a function of the secret, or the secrets that have it.
+
+    The actions are True and False.
 
     >>> property([10, 20, 60, 100], [60, 100]).matrix
     array([[0, 0, 1, 1],
            [1, 1, 0, 0]])
+    >>> property([10, 20, 60, 100], lambda age: age >= 60).matrix[0].tolist()
+    [0, 0, 1, 1]
     """
     labels = secret_labels(secrets)
-    inside = {label(item) for item in holds}
-    unknown = inside - set(labels)
-    if unknown:
-        raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
-    row = np.array([item in inside for item in labels], dtype=np.int64)
+    if callable(holds):
+        row = np.array([bool(holds(item)) for item in labels], dtype=np.int64)
+    else:
+        inside = {label(item) for item in holds}
+        unknown = inside - set(labels)
+        if unknown:
+            raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
+        row = np.array([item in inside for item in labels], dtype=np.int64)
     return matrix_adversary(np.stack([row, 1 - row]), [True, False], "property", secrets=labels)
 
 
@@ -220,16 +229,7 @@ def as_gain(gain: object, secrets: Labels) -> Adversary:
 
 def secret_labels(secrets: int | Iterable[object]) -> Labels:
     """Labels of the secrets: 0…n-1, or the given ones."""
-    if isinstance(secrets, int | np.integer) and not isinstance(secrets, bool):
-        if secrets < 1:
-            raise GainError(f"n is {secrets!r}; there must be at least one secret")
-        return labels_or_range(None, int(secrets), "n", GainError)
-    if isinstance(secrets, str) or not isinstance(secrets, Iterable):
-        raise GainError(f"n is {secrets!r}; give the number of secrets or their labels")
-    items = list(secrets)
-    if not items:
-        raise GainError("n is empty; there must be at least one secret")
-    return labels_or_range(items, len(items), "secrets", GainError)
+    return labels_of(secrets, "n", "secrets", GainError)
 
 
 def _natural(items: list[Any]) -> list[Any]:

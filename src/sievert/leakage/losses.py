@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
+from sievert.leakage import gains
 from sievert.leakage.adversary import MatrixAdversary, matrix_adversary
 from sievert.leakage.closed_forms import Guessing, Shannon
 from sievert.leakage.gains import secret_labels
 from sievert.spaces.labels import Labels
 
-__all__ = ["absolute", "bayes_risk", "guessing", "matrix", "shannon", "squared"]
+__all__ = ["absolute", "bayes_risk", "guessing", "matrix", "property", "shannon", "squared"]
 
 
 def absolute(n: int | Iterable[float]) -> MatrixAdversary:
@@ -51,6 +52,19 @@ def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
     labels = secret_labels(n)
     table = 1 - np.eye(len(labels), dtype=np.int64)
     return matrix_adversary(table, labels, "bayes risk", is_loss=True, secrets=labels)
+
+
+def property(
+    secrets: int | Iterable[object], holds: Callable[[Any], object] | Iterable[object]
+) -> MatrixAdversary:
+    """1 for a wrong answer to whether the secret has a property (`sv.gains.property`), 0 for the right one.
+
+    >>> property([10, 20, 60, 100], [60, 100]).matrix
+    array([[1, 1, 0, 0],
+           [0, 0, 1, 1]])
+    """
+    gain = gains.property(secrets, holds)
+    return matrix_adversary(1 - gain.table, gain.actions, "property", is_loss=True, secrets=gain.secrets)
 
 
 def guessing(n: int | Iterable[object]) -> Guessing:

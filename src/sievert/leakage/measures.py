@@ -16,12 +16,20 @@ from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import GainError, PriorError
-from sievert.leakage.adversary import Adversary, matrix_adversary
-from sievert.leakage.closed_forms import Belief, Guessing, Identity, Shannon, Tries
-from sievert.leakage.columns import column_values, joint_distribution
+from sievert.leakage import response_columns  # noqa: F401  (teaches column_values randomised response)
+from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
+from sievert.leakage.closed_forms import Belief, Guessing, Identity, Shannon, Symmetric, Tries
+from sievert.leakage.columns import column_values, float_prior, joint_distribution
 from sievert.leakage.gains import as_gain
-from sievert.leakage.products import is_product_question, power_of_two, record_priors
-from sievert.numerics.logs import log_fraction, log_of
+from sievert.leakage.products import (
+    is_product_question,
+    log2,
+    power_of_two,
+    product_of_powers,
+    record_priors,
+    tuple_prior,
+)
+from sievert.numerics.logs import log_of
 from sievert.results import Result
 
 __all__ = ["Leakage", "Vulnerability", "leakage", "posterior_vulnerability", "strategy", "vulnerability"]
@@ -30,6 +38,8 @@ __all__ = ["Leakage", "Vulnerability", "leakage", "posterior_vulnerability", "st
 LARGEST_COLUMNS = 4_000_000
 # Above this many secrets a uniform prior is not written out.
 LARGEST_VECTOR = 10_000
+# Guesses about more records than this are not spelled out.
+LARGEST_NAMED = 1000
 
 Case = Literal["average", "max"]
 Kind = Literal["multiplicative", "additive"]
@@ -141,8 +151,9 @@ def posterior_vulnerability(
         raise GainError(f'case is {case!r}; it must be "average" or "max"')
     channel = channel.finite()
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
-        found = _product_leakage(channel, prior, gain, "additive", case)
-        return Vulnerability(found.posterior, None, None, found.gain, isinstance(gain, Shannon))
+        return _product_vulnerability(channel, prior, gain, case)[1]
+    if isinstance(channel, ProductChannel):
+        prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
     if case == "average":
         total = column_values(channel, adversary, prior).average()
@@ -166,6 +177,8 @@ def strategy(channel: Channel, prior: object = None, gain: object = None) -> dic
     {0: 'yes', 1: 'no'}
     """
     channel = channel.finite()
+    if isinstance(channel, ProductChannel):
+        prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
     outputs, columns = _possible_columns(channel, as_prior(prior, channel.shape[0]))
     chosen: dict[Hashable, Hashable] = dict.fromkeys(channel.outputs)
@@ -197,67 +210,91 @@ def leakage(
     channel = channel.finite()
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_leakage(channel, prior, gain, kind, case)
+    if isinstance(channel, ProductChannel):
+        prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
-    before = _before(adversary, prior, channel.shape[0])
+    before = _before(adversary, prior, channel.shape[0], channel.form == "exact")
     after = posterior_vulnerability(channel, prior, adversary, case).value
     if not (isinstance(after, Fraction) or isinstance(adversary, Belief)):
         # A release never makes the best action worse; rounding may say so by 1e-16.
         after = min(before.value, after) if adversary.is_loss else max(before.value, after)
     difference = before.value - after if adversary.is_loss else after - before.value
     factor = _factor(before.value, after, adversary, kind)
-    bits = _log2(factor)
+    bits = log2(factor)
     return Leakage(before.value, after, factor, difference, bits, before.action, adversary.name, kind, case)
 
 
-def _before(adversary: Adversary, prior: object, size: int) -> Vulnerability:
-    """Prior vulnerability; for a uniform prior and a guess that treats secrets alike, without a vector."""
-    if size <= LARGEST_VECTOR or not isinstance(adversary, Identity | Tries | Guessing | Shannon):
-        return vulnerability(as_prior(prior, size), adversary)
-    action: Hashable = None
-    if prior is not None:
-        column = as_prior(prior, size)[:, None]
-        value = adversary.values(column)[0]
-        action = adversary.best(column)[0] if isinstance(adversary, Identity) else None
-    elif isinstance(adversary, Identity):
-        value, action = Fraction(1, size), adversary.secrets[0]
-    elif isinstance(adversary, Tries):
-        value = Fraction(min(adversary.tries, size), size)
-    else:
-        value = Fraction(size + 1, 2) if isinstance(adversary, Guessing) else math.log2(size)
+def _before(adversary: Adversary, prior: object, size: int, exact: bool) -> Vulnerability:
+    """Prior vulnerability; for a uniform prior and a guess that treats secrets alike, without a vector.
+
+    Fractions beside a channel that is not `exact` would cost an exact product and gain nothing.
+    """
+    if size <= LARGEST_VECTOR:
+        belief = as_prior(prior, size)
+        return vulnerability(belief if exact else belief.astype(np.float64), adversary)
+    if prior is None and isinstance(adversary, Symmetric):
+        return Vulnerability(*_even_before(adversary, size), None, adversary.name, adversary.is_loss)
+    column = float_prior(prior, size)[:, None]
+    value = adversary.values(column)[0]
+    short = isinstance(adversary, Identity | MatrixAdversary)
+    action = adversary.best(column)[0] if short else None
     return Vulnerability(_number(value), action, None, adversary.name, adversary.is_loss)
 
 
-def _product_leakage(channel: ProductChannel, prior: object, gain: object, kind: Kind, case: Case) -> Leakage:
-    """Records are independent before and after, so best guesses multiply and Shannon bits add."""
+def _even_before(adversary: Symmetric, size: int) -> tuple[Number, Hashable]:
+    """Value and best action under a uniform prior."""
+    if isinstance(adversary, Identity):
+        return Fraction(1, size), adversary.secrets[0]
+    if isinstance(adversary, Tries):
+        return Fraction(min(adversary.tries, size), size), None
+    return (Fraction(size + 1, 2) if isinstance(adversary, Guessing) else math.log2(size)), None
+
+
+def _product_vulnerability(
+    channel: ProductChannel, prior: object, gain: object, case: Case
+) -> tuple[Vulnerability, Vulnerability, float]:
+    """Before and after, and the bits gained: records are independent, so best guesses multiply and Shannon
+    bits add."""
     shannon = isinstance(gain, Shannon)
     parts = record_priors(channel, prior)
     assert parts is not None
-    found = [
-        (
-            part.count,
-            leakage(part.channel, part.prior, Shannon(part.channel.inputs) if shannon else None, case=case),
-        )
-        for part in parts
-    ]
+    found: list[tuple[Vulnerability, Vulnerability, int]] = []
+    for part in parts:
+        own = Shannon(part.channel.inputs) if shannon else Identity(part.channel.inputs)
+        after = posterior_vulnerability(part.channel, part.prior, own, case)
+        before = _before(own, part.prior, part.channel.shape[0], part.channel.form == "exact")
+        found.append((before, after, part.count))
+    named = channel.records <= LARGEST_NAMED and not shannon
+    actions = tuple(before.action for before, _, count in found for _ in range(count)) if named else None
+    outputs = None
+    if case == "max" and channel.records <= LARGEST_NAMED:
+        outputs = tuple(after.output for _, after, count in found for _ in range(count))
     if shannon:
-        before: Any = sum(count * item.prior for count, item in found)
-        after: Any = sum(count * item.posterior for count, item in found)
-        factor = before / after if after > 0 else math.inf if before > 0 else 1.0
-        bits, difference, name = _log2(factor), before - after, "shannon"
+        sums = [sum(count * pair[side].value for *pair, count in found) for side in (0, 1)]
+        bits = log2(sums[0] / sums[1]) if sums[1] > 0 else math.inf if sums[0] > 0 else 0.0
+        values: list[Number] = sums
     else:
-        bits = sum(count * item.bits for count, item in found)
-        prior_bits = sum(count * _log2(item.prior) for count, item in found)
-        before, after = power_of_two(prior_bits), power_of_two(prior_bits + bits)
-        factor, difference, name = power_of_two(bits), after - before, "identity"
-    return Leakage(before, after, factor, difference, bits, None, name, kind, case)
+        powers = [product_of_powers((pair[side].value, count) for *pair, count in found) for side in (0, 1)]
+        bits = math.fsum(count * max(0.0, log2(after.value / before.value)) for before, after, count in found)
+        values = [value for value, _ in powers]
+    name = "shannon" if shannon else "identity"
+    return (
+        Vulnerability(values[0], actions, None, name, shannon),
+        Vulnerability(values[1], None, outputs, name, shannon),
+        bits,
+    )
 
 
-def _log2(factor: Number) -> float:
-    if not factor > 0:
-        return math.nan
-    if isinstance(factor, Fraction):
-        return log_fraction(factor) / math.log(2)
-    return math.log2(factor)
+def _product_leakage(channel: ProductChannel, prior: object, gain: object, kind: Kind, case: Case) -> Leakage:
+    before, after, bits = _product_vulnerability(channel, prior, gain, case)
+    top, bottom = (before, after) if before.is_loss else (after, before)
+    exact = isinstance(top.value, Fraction) and isinstance(bottom.value, Fraction)
+    # Where both guesses are too small for a float, their ratio is known by its bits.
+    factor: Number = top.value / bottom.value if exact else power_of_two(bits)
+    difference = max(top.value - bottom.value, 0 * bottom.value)
+    return Leakage(
+        before.value, after.value, factor, difference, bits, before.action, before.gain, kind, case
+    )
 
 
 def _factor(before: Number, after: Number, adversary: Adversary, kind: Kind) -> Number:

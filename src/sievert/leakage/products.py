@@ -3,61 +3,121 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from sievert.channels.products import ProductChannel
-from sievert.errors import GainError, PriorError
-from sievert.leakage.adversary import Adversary
-from sievert.leakage.closed_forms import Identity, Shannon
+import numpy as np
 
-__all__ = ["RecordPart", "is_product_question", "record_priors"]
+from sievert.channels.channel import Channel
+from sievert.channels.composition import require_dense
+from sievert.channels.priors import as_prior
+from sievert.channels.products import ProductChannel
+from sievert.errors import PriorError
+from sievert.leakage.closed_forms import Identity, Shannon
+from sievert.numerics.logs import log_fraction
+
+__all__ = [
+    "RecordPart",
+    "is_product_question",
+    "power_of_two",
+    "product_of_powers",
+    "record_priors",
+    "tuple_prior",
+]
+
+# A product of fractions is written out exactly while it has fewer bits than this.
+LARGEST_EXACT_BITS = 20_000
 
 
 @dataclass(frozen=True)
 class RecordPart:
     """One factor of a product: its channel, how many records it serves, and the prior of each of them."""
 
-    channel: Any
+    channel: Channel
     count: int
     prior: Any
 
 
 def is_product_question(channel: ProductChannel, prior: object, gain: object) -> bool:
-    """Whether the answer follows record by record: the one-try guess or Shannon, under a product prior."""
-    if gain is not None and not isinstance(gain, Identity | Shannon):
-        if isinstance(gain, Adversary) or not isinstance(gain, str):
-            return False
-        raise GainError(f"gain is {gain!r}; give a gain function, or None for the one-try guess")
-    return prior is None or record_priors(channel, prior) is not None
+    """Whether the answer follows record by record: the one-try guess or Shannon, under a product prior.
+
+    The Shannon loss of one record stands for that of all: the tuples may be too many for labels.
+    """
+    known = gain is None or (isinstance(gain, Identity | Shannon) and gain.size == channel.shape[0])
+    if isinstance(gain, Shannon):
+        known = known or all(part.shape[0] == gain.size for part, _ in channel.factors)
+    return known and record_priors(channel, prior) is not None
+
+
+def tuple_prior(channel: ProductChannel, prior: object) -> object:
+    """A prior over all tuples from one of the records' priors; refused where the tuples are too many."""
+    parts = record_priors(channel, prior)
+    if prior is None or parts is None:
+        return prior
+    require_dense(1, channel.shape[0], f"the prior of {channel!r}")
+    beliefs = [as_prior(part.prior, part.channel.shape[0]) for part in parts for _ in range(part.count)]
+    joint = beliefs[0]
+    for belief in beliefs[1:]:
+        joint = np.multiply.outer(joint, belief).ravel()
+    return joint
 
 
 def record_priors(channel: ProductChannel, prior: object) -> list[RecordPart] | None:
-    """The prior of each factor's records: None is uniform; one prior for all; or one for each factor.
+    """The prior of the records: None is uniform; one for all; or one for each factor, or for each record.
 
     None when the prior is a vector over all tuples.
     """
     if prior is None:
         return [RecordPart(part, count, None) for part, count in channel.factors]
-    items = list(prior)  # type: ignore[call-overload]
-    if items and all(isinstance(item, Sequence) or hasattr(item, "__len__") for item in items):
-        if len(items) != len(channel.factors):
-            raise PriorError(
-                f"prior has {len(items)} records' priors but the product has {len(channel.factors)} factors; "
-                "give one for each factor, or one for all"
-            )
-        return [
-            RecordPart(part, count, given)
-            for (part, count), given in zip(channel.factors, items, strict=True)
-        ]
-    if len(items) == channel.shape[0]:
-        return None
-    return [RecordPart(part, count, items) for part, count in channel.factors]
+    if isinstance(prior, str) or not isinstance(prior, Iterable):
+        raise PriorError(
+            f"prior is {prior!r}; give the probabilities of one record's values, or a list of such"
+        )
+    items = list(prior)
+    if not items or any(isinstance(item, str) or not isinstance(item, Sized) for item in items):
+        whole = len(items) == channel.shape[0]
+        return None if whole else [RecordPart(part, count, items) for part, count in channel.factors]
+    if len(items) == len(channel.factors):
+        pairs = zip(channel.factors, items, strict=True)
+        return [RecordPart(part, count, given) for (part, count), given in pairs]
+    if len(items) == channel.records:
+        return [RecordPart(part, 1, given) for part, given in zip(channel.channels(), items, strict=True)]
+    raise PriorError(
+        f"prior has {len(items)} records' priors but the product has {channel.records} records in "
+        f"{len(channel.factors)} factors; give one for all, one for each factor or one for each record"
+    )
+
+
+def product_of_powers(factors: Iterable[tuple[Any, int]]) -> tuple[Any, float]:
+    """Π value^count and its log2: exact while it is short, else a float (0 or inf beyond its range)."""
+    pairs = list(factors)
+    if any(value == 0 for value, _ in pairs):
+        return Fraction(0), -math.inf
+    bits = math.fsum(count * log2(value) for value, count in pairs)
+    if all(isinstance(value, Fraction | int) for value, _ in pairs):
+        fractions = [(Fraction(value), count) for value, count in pairs]
+        length = sum(
+            count * max(value.numerator.bit_length(), value.denominator.bit_length())
+            for value, count in fractions
+        )
+        if length <= LARGEST_EXACT_BITS:
+            return math.prod((value**count for value, count in fractions), start=Fraction(1)), bits
+    return power_of_two(bits), bits
+
+
+def log2(value: Any) -> float:
+    """log2 of a positive number, however large or small a fraction; nan otherwise."""
+    if not value > 0:
+        return math.nan
+    if isinstance(value, Fraction):
+        return log_fraction(value) / math.log(2)
+    return math.log2(value)
 
 
 def power_of_two(bits: float) -> float:
     """2^bits, 0 or inf where a float cannot hold it."""
-    if bits > 1023.9:
+    if bits >= 1024:
         return math.inf
-    return 0.0 if bits < -1074 else 2.0**bits
+    return 0.0 if bits < -1075 else 2.0**bits

@@ -1,23 +1,49 @@
-"""One record when all the others are known: the attacker of differential privacy."""
+"""One record when all the others are known: the attacker of differential privacy.
+
+Each situation of the others is a small channel whose rows are what the record's values lead to. Where the
+situations can be listed, or do not matter because records are perturbed one by one, the best guess is
+exact; otherwise the level of privacy alone bounds it (Alvim et al., Prop 21).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
+from sievert.channels.composition import LARGEST_DENSE
 from sievert.channels.priors import as_prior
-from sievert.errors import ChannelError
+from sievert.channels.privacy import Epsilon, epsilon
+from sievert.channels.products import ProductChannel
+from sievert.errors import ChannelError, PolicyError, PriorError, TooLargeError
+from sievert.leakage.columns import float_prior
+from sievert.leakage.measures import leakage
 from sievert.results import Result
+from sievert.spaces import metrics
 from sievert.spaces.labels import align
-from sievert.spaces.query import Answers
+from sievert.spaces.policy import Policy
+from sievert.spaces.query import Answers, Query
 
-__all__ = ["RecordLeakage", "record_leakage", "repeated_guess_bound"]
+__all__ = ["RecordLeakage", "context_rows", "record_leakage"]
+
+# Up to this many products the best guess is also computed over the rationals.
+LARGEST_EXACT = 200_000
+BLOCK_ENTRIES = 4_000_000
+LARGEST_NAMED = 1000
+
+FloatArray = NDArray[np.float64]
+# [situations, values]: the channel's row for each value of the record, -1 where it is impossible.
+Situations = NDArray[np.intp]
+
+LISTED = "exact: every situation of the other records"
+SEPARATE = "exact: each record has a channel of its own, so the others say nothing"
+BOUND = "bound: Alvim et al., Prop 21"
 
 
 @dataclass(frozen=True)
@@ -28,80 +54,231 @@ class RecordLeakage(Result):
     ----------
     before, after : probability of guessing the record's value without and with the release
     bits : log2(after/before)
-    answers : the answers that the record's values lead to in the worst situation of the others
+    answers : the inputs of the channel that the record's values lead to in the worst situation of the others
+    method : how it was found: "exact: …", or "bound: …" where only an upper bound is known
+    exact : `after` as a fraction where channel and prior are exact and small
     """
 
     before: float
     after: float
     bits: float
     answers: tuple[Hashable, ...]
+    method: str = LISTED
+    exact: Fraction | None = None
 
     def __float__(self) -> float:
         return self.after
 
     def __str__(self) -> str:
+        most = "at most " if self.method.startswith("bound") else ""
         return (
             f"someone who knows every other record guesses the remaining one with probability "
-            f"{self.before:.4g} before and {self.after:.4g} after the release ({self.bits:.4g} bits)"
+            f"{self.before:.4g} before and {most}{self.after:.4g} after the release ({self.bits:.4g} bits)"
         )
 
 
-def record_leakage(channel: Channel, answers: Answers, prior: object = None) -> RecordLeakage:
-    """Exact best guess about one record given the others, at the worst values of the others.
+def record_leakage(
+    channel: Channel | Epsilon | float,
+    policy_or_answers: Policy | Answers,
+    prior: object = None,
+    query: Query | None = None,
+) -> RecordLeakage:
+    """Best guess about one record given the others, at the worst values of the others.
 
-    The others fix the answer up to the record's own contribution, so each situation of the others is a
-    small channel whose rows are the answers the record can lead to. O(situations · values · outputs).
+    Parameters
+    ----------
+    channel : Channel, or its level of privacy
+        Its inputs are the query's answers; the policy's databases; or, for a product channel, the values
+        of one record. A level (nats) gives the bound that holds for every mechanism of that level.
+    policy_or_answers : Policy or Answers
+        Which records there are, or what a query answers about them.
+    prior : probabilities of the record's values (uniform by default)
+    query : what is computed before the channel, if a policy is given
+
+    Notes
+    -----
+    Exact for product channels, for answers and for databases that can be listed: O(situations · values ·
+    outputs). Otherwise π_v / Σ_u π_u e^(-ε·d(v, u)) at the worst v, which under a uniform prior on v values
+    at distance 1 is e^ε/(v - 1 + e^ε). With public knowledge the situation that teaches most is reported.
+
+    Examples
+    --------
+    >>> survey = Policy.differential(["yes", "no"], records=1000)
+    >>> coin = Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["yes", "no"])
+    >>> found = record_leakage(coin.product(1000), survey)
+    >>> found.exact, found.method
+    (Fraction(3, 4), 'exact: each record has a channel of its own, so the others say nothing')
+    >>> record_leakage(1.35, Policy.differential(3, records=10**6)).bits
+    0.982334
     """
+    policy = policy_or_answers.policy if isinstance(policy_or_answers, Answers) else policy_or_answers
+    if not isinstance(policy, Policy):
+        raise PolicyError(f"policy_or_answers is {policy!r}; give a Policy or a query's answers")
+    if not isinstance(channel, Channel):
+        return _bound(_level(channel), policy, prior)
     channel = channel.finite()
-    belief = as_prior(prior, len(answers.policy.values)).astype(np.float64)
-    rows = _rows(channel, answers)
-    matrix = channel.rounded()
-    before = float(belief.max())
-    after, worst = -1.0, 0
-    for context, row in enumerate(rows):
-        guess = float((belief[:, None] * matrix[row]).max(axis=0).sum())
-        if guess > after:
-            after, worst = guess, context
-    after = min(1.0, max(before, after))
-    reached = tuple(channel.inputs[i] for i in rows[worst])
-    return RecordLeakage(before, after, math.log2(after / before), reached)
+    if isinstance(policy_or_answers, Policy) and query is None and not policy.constrained:
+        if isinstance(channel, ProductChannel):
+            return _separate(channel.factors, policy, prior)
+        if policy.records == 1:
+            return _separate([(channel, 1)], policy, prior)
+    answers = _answers(policy_or_answers, query)
+    if answers is not None:
+        if channel.shape[0] * channel.shape[1] > LARGEST_DENSE:
+            return _bound(epsilon(channel, answers).nats, policy, prior)
+        return _worst(channel, as_prior(prior, len(policy.values)), context_rows(channel, answers))
+    if query is not None and not policy.constrained:
+        return _bound(_level_by_sensitivity(channel, policy, query), policy, prior)
+    situations = _situations(channel, policy, query)
+    return _worst(channel, as_prior(prior, len(policy.values)), situations)
 
 
-def repeated_guess_bound(
-    channel: Channel, answers: Answers, observations: int, prior: object = None
-) -> float:
-    """Upper bound on the best guess about one record after independent releases from the same data.
-
-    The posterior odds of v against u change by at most exp(k·d_C(v, u)), so no output raises the belief
-    in v above π_v / Σ_u π_u e^(-k·d_C(v, u)); and each release multiplies the best guess by at most the
-    capacity of the record's rows.
-    """
-    channel = channel.finite()
-    belief = as_prior(prior, len(answers.policy.values)).astype(np.float64)
-    logs, matrix = channel.log_matrix, channel.rounded()
-    worst = 0.0
-    for row in _rows(channel, answers):
-        distances = _row_distances(logs[row])
-        possible = belief > 0
-        spread = np.exp(-observations * distances[possible]) @ belief
-        reach = float((belief[possible] / spread).max())
-        growth = observations * math.log(matrix[row].max(axis=0).sum()) + math.log(belief.max())
-        worst = max(worst, min(reach, math.exp(min(growth, 0.0))))
-    return min(1.0, worst)
+def _level(eps: object) -> float:
+    value = eps.nats if isinstance(eps, Epsilon) else eps
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not value >= 0:
+        raise ChannelError(f"channel is {eps!r}; give a channel or its level of privacy, a number ≥ 0 (nats)")
+    return float(value)
 
 
-def _rows(channel: Channel, answers: Answers) -> NDArray[np.intp]:
+def _answers(given: Policy | Answers, query: Query | None) -> Answers | None:
+    """The answers, or None where the databases must be listed, or where the answers are too many."""
+    if isinstance(given, Answers):
+        return given
+    if given.constrained or (query is None and given.records > 1):
+        return None
+    try:
+        return (Query.record() if query is None else query).answers(given)
+    except TooLargeError:
+        return None
+
+
+def _level_by_sensitivity(channel: Channel, policy: Policy, query: Query) -> float:
+    """ε per unit of the answer times how much a step of the policy moves the answer (Fernandes, Lem 3.6)."""
+    if query.kind not in ("count", "sum"):
+        query.answers(policy)  # raises, and says how many answers there are
+    numbers = metrics.line(channel.inputs)  # type: ignore[arg-type]
+    steps = query.sensitivity(policy)
+    level = epsilon(channel, numbers).nats
+    return 0.0 if steps == 0 else level * steps
+
+
+def _separate(factors: Sequence[tuple[Channel, int]], policy: Policy, prior: object) -> RecordLeakage:
+    """The record's own channel, at the worst record."""
+    served = sum(count for _, count in factors)
+    if served != policy.records:
+        raise PolicyError(f"the policy has {policy.records} records but the product channel serves {served}")
+    found = []
+    for part, _ in factors:
+        order = align(part.inputs, policy.values, "the policy's values", PolicyError)
+        own = prior
+        if prior is not None and order is not None:
+            own = as_prior(prior, len(policy.values))[order]
+        found.append((leakage(part, own), part))
+    worst, part = max(found, key=lambda pair: pair[0].posterior)
+    named = tuple(part.inputs) if len(part.inputs) <= LARGEST_NAMED else ()
+    exact = worst.posterior if isinstance(worst.posterior, Fraction) else None
+    return RecordLeakage(float(worst.prior), float(worst.posterior), worst.bits, named, SEPARATE, exact)
+
+
+def context_rows(channel: Channel, answers: Answers) -> Situations:
     """Distinct situations of the others: the channel row of each value of the record."""
     order = align(answers.labels, channel.inputs, "the channel", ChannelError)
-    contexts = answers.contexts if order is None else np.array(order, dtype=np.intp)[answers.contexts]
+    contexts = answers.contexts
+    if order is not None:
+        contexts = np.where(contexts >= 0, np.array(order, dtype=np.intp)[contexts], -1)
     return np.unique(contexts, axis=0)
 
 
-def _row_distances(logs: NDArray[np.float64]) -> NDArray[Any]:
-    size = len(logs)
-    result = np.zeros((size, size))
-    for i in range(size):
-        with np.errstate(invalid="ignore"):
-            gap = np.abs(logs - logs[i])
-        result[i] = np.where(np.isnan(gap), 0.0, gap).max(axis=1)
-    return result
+def _situations(channel: Channel, policy: Policy, query: Query | None) -> Situations:
+    """As `context_rows`, from the list of all databases; -1 where public knowledge rules a value out."""
+    policy.require_enumerable("one record given the others")
+    if query is None:
+        labels = policy.database_labels()
+        order = align(labels, channel.inputs, "the channel", ChannelError)
+        row_of = np.arange(len(labels)) if order is None else np.array(order)
+    else:
+        row_of = np.array([channel.input_index(answer) for answer in query.images(policy)])
+    place = {value: i for i, value in enumerate(policy.values)}
+    databases = np.array([[place[value] for value in database] for database in policy.databases()])
+    found = []
+    for record in range(policy.records):
+        others = np.delete(databases, record, axis=1)
+        distinct, situation = np.unique(others, axis=0, return_inverse=True)
+        table = np.full((max(1, len(distinct)), len(policy.values)), -1, dtype=np.intp)
+        table[situation.ravel(), databases[:, record]] = row_of
+        found.append(table)
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def _worst(channel: Channel, belief: NDArray[Any], rows: Situations) -> RecordLeakage:
+    """The situation whose best guess grows most."""
+    rows = rows[np.where(rows >= 0, np.asarray(belief > 0, dtype=bool), False).any(axis=1)]
+    if not len(rows):
+        raise PriorError("prior: no database is possible under it; give weight to a permitted value")
+    befores, afters = _guesses(channel.rounded(), belief.astype(np.float64), rows)
+    growth = afters / befores
+    worst = int(np.lexsort((afters, growth))[-1])
+    before = float(befores[worst])
+    after = min(1.0, max(before, float(afters[worst])))
+    # Situations that rounding cannot tell apart are compared exactly.
+    ties = np.flatnonzero(growth >= growth[worst] * (1 - 1e-12))
+    exact = _exactly(channel, belief, rows[ties])
+    reached = tuple(channel.inputs[i] for i in rows[worst] if i >= 0)
+    bits = math.log2(after / before)
+    return RecordLeakage(before, after if exact is None else float(exact), bits, reached, LISTED, exact)
+
+
+def _guesses(matrix: FloatArray, belief: FloatArray, rows: Situations) -> tuple[FloatArray, FloatArray]:
+    """Best guess before and after the release in each situation, a block of situations at a time."""
+    befores, afters = np.empty((2, len(rows)))
+    step = max(1, BLOCK_ENTRIES // (rows.shape[1] * matrix.shape[1]))
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        likely = np.where(part >= 0, belief, 0.0)
+        if part.min() < 0:
+            likely /= likely.sum(axis=1, keepdims=True)
+        befores[start : start + step] = likely.max(axis=1)
+        afters[start : start + step] = (likely[:, :, None] * matrix[part]).max(axis=1).sum(axis=1)
+    return befores, afters
+
+
+def _exactly(channel: Channel, belief: NDArray[Any], rows: Situations) -> Fraction | None:
+    """The largest best guess over some situations as a fraction, where that is quick."""
+    if channel.form != "exact" or belief.dtype != object or rows.size * channel.shape[1] > LARGEST_EXACT:
+        return None
+    entries = channel.exact
+    assert entries is not None
+    best = Fraction(0)
+    for row in rows:
+        likely = belief * (row >= 0)
+        joint = (likely / likely.sum())[:, None] * entries[row]
+        best = max(best, sum(joint.max(axis=0).tolist(), Fraction(0)))
+    return best
+
+
+def _bound(eps: float, policy: Policy, prior: object) -> RecordLeakage:
+    """The odds of v against u change by at most e^(ε·d(v, u)), so no output raises the belief in v above
+    π_v / Σ_u π_u e^(-ε·d(v, u))."""
+    if policy.constrained:
+        raise PolicyError(
+            "permitted: under public knowledge a level of privacy alone does not bound one record; give the "
+            "channel on the databases"
+        )
+    weights = float_prior(prior, len(policy.values))
+    before = float(weights.max())
+    metric = policy.record_metric
+    if metric.uniform_distance is not None:
+        others = _fading(eps, np.array([metric.uniform_distance]))[0]
+        spread = weights + others * (1 - weights)
+    else:
+        spread = _fading(eps, metric.matrix) @ weights
+    possible = weights > 0
+    after = min(1.0, max(before, float((weights[possible] / spread[possible]).max())))
+    return RecordLeakage(before, after, math.log2(after / before), (), BOUND)
+
+
+def _fading(eps: float, distances: FloatArray) -> FloatArray:
+    """e^(-ε·d) with 0·∞ = 0 for a distance of 0, and 0 across infinite distances even at ε = 0."""
+    with np.errstate(invalid="ignore"):
+        exponents = np.where(distances == 0, 0.0, eps * distances)
+    return np.exp(-np.where(np.isinf(distances), np.inf, exponents))

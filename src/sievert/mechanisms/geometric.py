@@ -15,11 +15,14 @@ from sievert.channels.channel import Channel
 from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
-from sievert.spaces.labels import shown
+from sievert.mechanisms.truncated import TruncatedGeometricChannel, two_sided_noise
+from sievert.spaces.labels import labels_or_range, shown
 
 __all__ = ["GeometricChannel", "geometric", "truncated_geometric"]
 
 FloatArray = NDArray[np.float64]
+# Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
+FURTHEST = 2.0**62
 
 
 def truncated_geometric(
@@ -82,11 +85,16 @@ def geometric(
 
 
 class GeometricChannel(Channel):
-    """Geometric noise on all integers, kept symbolic."""
+    """Geometric noise on all integers, kept symbolic.
+
+    Every measure, and every product with a vector, is that of the equivalent finite channel; only `sample`
+    and `probability` speak of single integers.
+    """
 
     def __init__(self, positions: list[int], level: Privacy) -> None:
         self.level = level
-        self.inputs = tuple(positions)
+        consecutive = range(positions[0], positions[-1] + 1) if _is_consecutive(positions) else positions
+        self.inputs = labels_or_range(consecutive, len(positions), "points", MechanismError)
         self.form = "log" if level.alpha is None and len(positions) > 1 else "exact"
         self._cache = {}
 
@@ -105,6 +113,18 @@ class GeometricChannel(Channel):
     def __getattr__(self, name: str) -> Never:
         raise _infinite() if name in ("_data", "outputs") else AttributeError(name)
 
+    def row(self, item: object) -> FloatArray:
+        """Distribution of one input over the outputs of `.finite()`; `probability` has single integers."""
+        return self.finite().row(item)
+
+    def matvec(self, vector: Any) -> FloatArray:
+        """C·v for a vector over the outputs of `.finite()`."""
+        return self.finite().matvec(vector)
+
+    def rmatvec(self, vector: Any) -> FloatArray:
+        """v·C over the outputs of `.finite()`."""
+        return self.finite().rmatvec(vector)
+
     def probability(self, x: int, y: int) -> Fraction | float:
         """Probability of output y for input x."""
         self.input_index(x)
@@ -116,11 +136,9 @@ class GeometricChannel(Channel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
         generator = np.random.default_rng(rng)
-        items = xs if isinstance(xs, np.ndarray) else list(xs)
-        values = np.array(self.inputs, dtype=np.int64)[self._indices(items)]
-        success = -math.expm1(-self.level.eps)
-        noise = generator.geometric(success, len(values)) - generator.geometric(success, len(values))
-        return np.asarray(values + noise)
+        values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
+        noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
+        return np.asarray(values + noise.astype(np.int64))
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs and parameter as plain data."""
@@ -136,7 +154,8 @@ class GeometricChannel(Channel):
 
 def _infinite() -> ChannelError:
     return ChannelError(
-        "a geometric channel has infinitely many outputs; use .finite() for an equivalent channel"
+        "a geometric channel has infinitely many outputs; use .finite() for an equivalent channel, or "
+        ".probability(x, y) for one entry"
     )
 
 
@@ -185,11 +204,19 @@ def _consecutive(outputs: Iterable[int]) -> list[int]:
     return labels
 
 
+def _is_consecutive(positions: Sequence[Any]) -> bool:
+    """Whether the positions are integers without gaps."""
+    low, high = positions[0], positions[-1]
+    return all(isinstance(value, int) for value in positions) and high - low == len(positions) - 1
+
+
 def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
     """c_y·e^(-eps·|x-y|) on any increasing points; on 0…n-1 the truncated geometric."""
-    require_dense(len(positions), len(positions), "the truncated geometric mechanism")
     if len(positions) == 1:
         return Channel([[1]], positions, positions)
+    if _is_consecutive(positions):
+        return TruncatedGeometricChannel(len(positions), level, range(positions[0], positions[-1] + 1))
+    require_dense(len(positions), len(positions), "the truncated geometric mechanism")
     whole = all((Fraction(b) - Fraction(a)).denominator == 1 for a, b in pairwise(positions))
     if level.alpha is not None and (whole or level.alpha in (0, 1)):
         return _exact_kernel(positions, level.alpha)
@@ -281,7 +308,10 @@ def _equivalent(positions: list[int], level: Privacy) -> Channel:
     low, high = positions[0], positions[-1]
     if low == high:
         return Channel([[1]], positions, ["any integer"])
-    require_dense(len(positions), high - low + 1, "the equivalent finite channel")
+    if not _is_consecutive(positions):
+        require_dense(len(positions), high - low + 1, "the equivalent finite channel")
+    names = [f"≤ {low}", *range(low + 1, high), f"≥ {high}"]
+    if _is_consecutive(positions):
+        return TruncatedGeometricChannel(len(positions), level, range(low, high + 1), names)
     clamped = _clamped(positions, list(range(low, high + 1)), level)
-    names: list[object] = [f"≤ {low}", *range(low + 1, high), f"≥ {high}"]
     return Channel._trusted(clamped._data, clamped.form, positions, names)

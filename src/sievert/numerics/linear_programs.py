@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-__all__ = ["LinearProgram", "Solution", "solve"]
+__all__ = ["GrowingProgram", "LinearProgram", "Solution", "Unsolved", "solve", "solved"]
 
 FloatArray = NDArray[np.float64]
 Method = Literal["choose", "simplex", "ipm", "pdlp"]
@@ -59,6 +59,20 @@ class Solution:
     def optimal(self) -> bool:
         """Whether the solver says it reached an optimum within its tolerances."""
         return self.status == "optimal"
+
+
+class Unsolved(Exception):
+    """The solver found no optimum of a program that has one."""
+
+
+def solved(
+    program: LinearProgram, method: Method = "choose", *, tolerance: float = 1e-9, crossover: bool = True
+) -> Solution:
+    """Solve a program that is known to have an optimum; `Unsolved` when the solver does not find it."""
+    solution = solve(program, method, tolerance=tolerance, crossover=crossover)
+    if not solution.optimal or not np.isfinite(solution.primal).all():
+        raise Unsolved(f"the linear-program solver stopped with the status {solution.status!r}")
+    return solution
 
 
 def solve(
@@ -135,3 +149,43 @@ def _solution(solver: Any, program: LinearProgram) -> Solution:
 def _filled(values: Any, size: int) -> FloatArray:
     array = np.array(values, dtype=np.float64)
     return array if len(array) == size else np.full(size, np.nan)
+
+
+class GrowingProgram:
+    """minimise cost·x over free x with rows k·x ≥ 1, added over time; each solve starts from the last.
+
+    Adding rows keeps the last basis dual feasible, so the dual simplex needs few steps.
+    """
+
+    def __init__(self, cost: FloatArray) -> None:
+        self.size = len(cost)
+        self.rows = 0
+        self.solver = highspy.Highs()
+        for name, value in (("output_flag", False), ("presolve", "off"), ("solver", "simplex")):
+            self.solver.setOptionValue(name, value)
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self.solver.setOptionValue(name, 1e-10)
+        free = np.full(self.size, highspy.kHighsInf)
+        self.solver.addVars(self.size, -free, free)
+        self.solver.changeColsCost(self.size, np.arange(self.size, dtype=np.int32), cost)
+
+    def add(self, rows: FloatArray) -> None:
+        """Require k·x ≥ 1 for each row k."""
+        count = len(rows)
+        index = np.tile(np.arange(self.size, dtype=np.int32), count)
+        starts = np.arange(0, count * self.size, self.size, dtype=np.int32)
+        upper = np.full(count, highspy.kHighsInf)
+        self.solver.addRows(count, np.ones(count), upper, rows.size, starts, index, rows.ravel())
+        self.rows += count
+
+    def drop(self, rows: NDArray[np.intp]) -> None:
+        """Forget rows; those that are slack leave the basis as good as it was."""
+        self.solver.deleteRows(len(rows), rows.astype(np.int32))
+        self.rows -= len(rows)
+
+    def solve(self) -> tuple[FloatArray, FloatArray, float]:
+        """The optimal x, the multiplier of each row, and the value."""
+        self.solver.run()
+        found = self.solver.getSolution()
+        value = float(self.solver.getInfo().objective_function_value)
+        return np.array(found.col_value), np.array(found.row_dual), value

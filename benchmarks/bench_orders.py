@@ -1,0 +1,161 @@
+"""Refinement against qif: every path of the decision by itself, and structured pairs far beyond matrices.
+
+qif's `refined_by_witness` is the like-for-like peer, since ours always returns R or an adversary. It runs in
+a process of its own, stopped after 15 seconds; then the note says so and larger sizes are not tried.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sievert as sv
+from benchmarks.harness import Row, timed
+from sievert.orders.refinement import deficiency
+
+LIMIT = 15.0
+SIZES = (20, 50, 100, 200)
+# Degenerate pairs need the interior point, which grows like n⁴.
+DEGENERATE_SIZES = (20, 50, 100)
+Matrix = NDArray[np.float64]
+
+
+def run() -> list[Row]:
+    """Each kind of pair at four sizes, with qif's boolean and its witness."""
+    rows: list[Row] = []
+    for name, (make, expected) in KINDS.items():
+        alive = {"refined_by": True, "refined_by_witness": True}
+        for n in DEGENERATE_SIZES if "a row" in name or "sparse" in name else SIZES:
+            a, b = make(n, np.random.default_rng(n))
+            first, second = sv.Channel(a), sv.Channel(b, normalise=True)
+            verdict = sv.refines(first, second)
+            assert verdict.holds is expected, (name, n, verdict)
+            ours = timed(lambda first=first, second=second: sv.refines(first, second), repeat=3)
+            for function, running in list(alive.items()):
+                seconds = bounded(function, a, b) if running else None
+                alive[function] = seconds is not None
+                note = verdict.method + ("" if seconds is not None else f"; qif over {LIMIT:g} s")
+                rows.append(Row(name, n, ours, f"qif {function}", seconds, note))
+    return rows + structured() + exact() + deficiencies()
+
+
+def _random(rng: np.random.Generator, n: int, m: int) -> Matrix:
+    table = rng.random((n, m))
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def _sparse(rng: np.random.Generator, n: int, m: int, entries: int) -> Matrix:
+    table = np.zeros((n, m))
+    for row in table:
+        row[rng.choice(m, min(entries, m), replace=False)] = rng.random(min(entries, m)) + 0.1
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def _inside_hull(n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """B = A·M with M ≥ 0, so posteriors are inside the hull, but M's rows sum to 1 + a null vector of A."""
+    a = _random(rng, n, 3 * n // 2)
+    null = np.linalg.svd(a)[2][n:]
+    shift = rng.standard_normal(len(null)) @ null
+    scale = 1 + 0.9 * shift / np.abs(shift).max()
+    return a, a @ (scale[:, None] * _sparse(rng, a.shape[1], n, 1))
+
+
+Maker = Callable[[int, np.random.Generator], tuple[Matrix, Matrix]]
+KINDS: dict[str, tuple[Maker, bool]] = {
+    "square false": (lambda n, r: (_random(r, n, n), _random(r, n, n)), False),
+    "square true": (lambda n, r: _degraded(_random(r, n, n), _random(r, n, n)), True),
+    "wide false": (lambda n, r: (_random(r, n, 3 * n // 2), _random(r, n, n)), False),
+    "wide false, inside the hull": (_inside_hull, False),
+    "wide true": (lambda n, r: _degraded(_random(r, n, 3 * n // 2), _random(r, 3 * n // 2, n)), True),
+    "2n outputs, true": (lambda n, r: _degraded(_random(r, n, 2 * n), _random(r, 2 * n, n)), True),
+    "wide true, R deterministic": (
+        lambda n, r: _degraded(_random(r, n, 3 * n // 2), _sparse(r, 3 * n // 2, n, 1)),
+        True,
+    ),
+    "wide true, R 3 a row": (
+        lambda n, r: _degraded(_random(r, n, 3 * n // 2), _sparse(r, 3 * n // 2, n, 3)),
+        True,
+    ),
+    "sparse true": (lambda n, r: _degraded(_sparse(r, n, 3 * n // 2, 5), _sparse(r, 3 * n // 2, n, 5)), True),
+}
+
+
+def _degraded(a: Matrix, post: Matrix) -> tuple[Matrix, Matrix]:
+    return a, a @ post
+
+
+def bounded(function: str, a: Matrix, b: Matrix) -> float | None:
+    """Seconds of one call of qif in its own process, or None when it is stopped at the limit."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_peer, args=(function, a, b, sender))
+    process.start()
+    seconds = receiver.recv() if receiver.poll(LIMIT + 5) else None
+    process.terminate()
+    process.join()
+    return seconds if seconds is not None and seconds <= LIMIT else None
+
+
+def _peer(function: str, a: Matrix, b: Matrix, sender: Any) -> None:
+    import qif
+
+    start = time.perf_counter()
+    getattr(qif.refinement, function)(a, b)
+    sender.send(time.perf_counter() - start)
+
+
+def structured() -> list[Row]:
+    """Families by their column tests, two secrets by ROC curves, programs by partitions."""
+    rows = []
+    for n in (100, 300, 1000):
+        tg, rr = sv.mechanisms.truncated_geometric(n, 1.0), sv.mechanisms.randomised_response(n, 0.7)
+        for channel in (tg, rr):
+            channel.rounded()
+        rows.append(Row("TG against R, true", n, timed(lambda a=tg, b=rr: sv.refines(a, b), repeat=3)))
+        rows.append(Row("R against TG, false", n, timed(lambda a=rr, b=tg: sv.refines(a, b), repeat=3)))
+        exact = [
+            sv.mechanisms.truncated_geometric(n, alpha="1/2"),
+            sv.mechanisms.randomised_response(n, alpha="2/3"),
+        ]
+        seconds = timed(lambda pair=exact: sv.refines(*pair), repeat=3)
+        rows.append(Row("TG against R at the boundary, exact", n, seconds))
+        binary = _degraded(
+            _random(np.random.default_rng(n), 2, n), _sparse(np.random.default_rng(1), n, n // 4, 1)
+        )
+        pair = [sv.Channel(binary[0]), sv.Channel(binary[1], normalise=True)]
+        rows.append(Row("two secrets, n outputs", n, timed(lambda pair=pair: sv.refines(*pair), repeat=3)))
+        programs = [sv.Channel.from_function(lambda h, m=m: h % m, n * 100) for m in (64, 32)]
+        rows.append(Row("programs on 100·n secrets", n, timed(lambda p=programs: sv.refines(*p), repeat=3)))
+    return rows
+
+
+def exact() -> list[Row]:
+    """Rational pairs decided with proof, the float step included."""
+    rows = []
+    for n in (20, 50, 100):
+        rng = np.random.default_rng(n)
+        a = sv.Channel(rng.integers(1, 100, (n, n)).tolist(), normalise=True)
+        post = sv.Channel(rng.multinomial(64, np.ones(n) / n, n).tolist(), normalise=True)
+        pairs = {"exact square true": a.then(post)}
+        pairs["exact square false"] = sv.Channel(rng.integers(1, 100, (n, n)).tolist(), normalise=True)
+        for name, b in pairs.items():
+            rows.append(Row(name, n, timed(lambda a=a, b=b: sv.refines(a, b), repeat=1)))
+    return rows
+
+
+def deficiencies() -> list[Row]:
+    """Le Cam deficiency with its bracket; qif's add_metric fails beyond small sizes."""
+    rows = []
+    for n in (20, 50, 100):
+        rng = np.random.default_rng(n)
+        pair = [sv.Channel(_random(rng, n, n)) for _ in range(2)]
+        start = time.perf_counter()
+        found = deficiency(*pair)
+        width = f"bracket {found.upper - found.lower:.1e}"
+        rows.append(Row("deficiency, square", n, time.perf_counter() - start, note=width))
+    return rows

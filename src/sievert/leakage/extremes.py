@@ -1,0 +1,285 @@
+"""Column maxima and minima of a channel summed up, and its two rows furthest apart, by structure."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from sievert.channels.blocks import BlockChannel
+from sievert.channels.channel import Channel
+from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
+from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
+from sievert.channels.products import ProductChannel
+from sievert.channels.response import ResponseChannel
+from sievert.channels.sparse import SparseChannel
+from sievert.leakage.closed_forms import Identity
+from sievert.leakage.columns import column_values
+from sievert.leakage.products import product_of_powers
+from sievert.mechanisms.truncated import TruncatedGeometricChannel
+
+__all__ = ["furthest_rows", "sum_of_maxima", "sum_of_minima", "total_variation"]
+
+# Matrices of fractions up to this many entries are built for an exact answer; beyond, floats will do.
+LARGEST_EXACT = 2_000_000
+# Pairs of rows at the same distance up to rounding that are compared exactly.
+LARGEST_TIES = 1000
+
+Number = Any  # float, or Fraction for exact channels
+Mask = NDArray[np.bool_] | None  # which inputs are possible; None: all
+
+
+@singledispatch
+def sum_of_maxima(channel: Channel, possible: Mask = None) -> Number:
+    """Σ_y max_x C[x,y] over the possible inputs."""
+    entries = channel.exact_or_rounded()
+    return _total((entries if possible is None else entries[possible]).max(axis=0))
+
+
+@singledispatch
+def sum_of_minima(channel: Channel) -> Number:
+    """Σ_y min_x C[x,y]."""
+    return _total(channel.exact_or_rounded().min(axis=0))
+
+
+def _is_small(channel: Channel) -> bool:
+    return channel.shape[0] * channel.shape[1] <= LARGEST_EXACT
+
+
+def _total(values: NDArray[Any]) -> Number:
+    if values.dtype == object:
+        return sum(values.tolist(), Fraction(0))
+    return float(values.sum())
+
+
+@sum_of_maxima.register
+def _(channel: ResponseChannel, possible: Mask = None) -> Number:
+    size = channel.shape[0]
+    count = size if possible is None else int(possible.sum())
+    return count * channel.truth + (size - count) * channel.lie
+
+
+@sum_of_minima.register
+def _(channel: ResponseChannel) -> Number:
+    size = channel.shape[0]
+    return size * channel.lie if size > 1 else channel.truth
+
+
+@sum_of_maxima.register(DeterministicChannel | PartitionChannel)
+def _(channel: DeterministicChannel | PartitionChannel, possible: Mask = None) -> Number:
+    if possible is None:
+        return Fraction(channel.shape[1])
+    program = channel.explicit() if isinstance(channel, PartitionChannel) else channel
+    return Fraction(len(np.unique(program.images[possible])))
+
+
+@sum_of_minima.register(DeterministicChannel | PartitionChannel)
+def _(channel: DeterministicChannel | PartitionChannel) -> Number:
+    return Fraction(int(channel.shape[1] == 1))
+
+
+@sum_of_maxima.register
+def _(channel: ConvolutionChannel, possible: Mask = None) -> Number:
+    if possible is not None and not possible.all():
+        return _maxima_by_guess(channel, possible)
+    return _total(channel.column_maxima())
+
+
+@sum_of_minima.register
+def _(channel: ConvolutionChannel) -> Number:
+    return _total(channel.column_minima())
+
+
+@sum_of_maxima.register
+def _(channel: CyclicChannel, possible: Mask = None) -> Number:
+    if possible is not None and not possible.all():
+        return sum_of_maxima.dispatch(Channel)(channel, possible)
+    return channel.shape[0] * _total(channel.noise.exact_or_rounded().max(axis=1))
+
+
+@sum_of_minima.register
+def _(channel: CyclicChannel) -> Number:
+    return channel.shape[0] * _total(channel.noise.exact_or_rounded().min(axis=1))
+
+
+@sum_of_maxima.register
+def _(channel: BlockChannel, possible: Mask = None) -> Number:
+    parts = []
+    for block, rows, _ in channel.slices():
+        inside = None if possible is None else possible[rows]
+        if inside is None or inside.any():
+            parts.append(sum_of_maxima(block, inside))
+    return sum(parts)
+
+
+@sum_of_minima.register
+def _(channel: BlockChannel) -> Number:
+    return Fraction(0) if len(channel.blocks) > 1 else sum_of_minima(channel.blocks[0])
+
+
+@sum_of_minima.register
+def _(channel: ProductChannel) -> Number:
+    # Minima over tuples of products are products of minima.
+    return product_of_powers((sum_of_minima(part), count) for part, count in channel.factors)[0]
+
+
+@sum_of_maxima.register
+def _(channel: SparseChannel, possible: Mask = None) -> Number:
+    table = channel.table if possible is None else channel.table[np.flatnonzero(possible)]
+    return float(table.max(axis=0).sum())
+
+
+@sum_of_minima.register
+def _(channel: SparseChannel) -> Number:
+    columns = channel.table.tocsc()
+    full = np.flatnonzero(np.diff(columns.indptr) == channel.shape[0])
+    return float(columns[:, full].min(axis=0).sum()) if len(full) else 0.0
+
+
+@sum_of_maxima.register
+def _(channel: TruncatedGeometricChannel, possible: Mask = None) -> Number:
+    if possible is not None and not possible.all():
+        return _maxima_by_guess(channel, possible)
+    end, inner = channel.weights()
+    return 2 * end + (channel.shape[0] - 2) * inner
+
+
+@sum_of_minima.register
+def _(channel: TruncatedGeometricChannel) -> Number:
+    end, inner = channel.weights()
+    last = channel.shape[0] - 1
+    if channel.level.alpha is not None and last <= 2000:
+        alpha = channel.level.alpha
+        inside = sum((alpha ** max(y, last - y) for y in range(1, last)), Fraction(0))
+        return 2 * end * alpha**last + inner * inside
+    furthest = np.maximum(np.arange(1, last), last - np.arange(1, last))
+    tails = float(np.exp(-channel.level.eps * furthest).sum())
+    return 2 * float(end) * math.exp(-channel.level.eps * last) + float(inner) * tails
+
+
+def _maxima_by_guess(channel: Channel, possible: NDArray[np.bool_]) -> Number:
+    """Under an even prior on k inputs the best guess is Σ_y max_x C[x,y] / k."""
+    if channel.form == "exact" and _is_small(channel):
+        return sum_of_maxima.dispatch(Channel)(channel, possible)
+    count = int(possible.sum())
+    even = column_values(channel, Identity(channel.inputs), possible / count)
+    return count * float(even.average())
+
+
+def total_variation(channel: Channel, i: int, j: int) -> Number:
+    """Total-variation distance of two rows, given by position."""
+    if channel.form == "exact" and _is_small(channel):
+        entries = channel.exact
+        assert entries is not None
+        return sum(np.maximum(entries[i] - entries[j], 0).tolist(), Fraction(0))
+    rows = [channel.row(channel.inputs[k]) for k in (i, j)]
+    return min(1.0, float(np.abs(rows[0] - rows[1]).sum()) / 2)
+
+
+@singledispatch
+def furthest_rows(channel: Channel, marked: Mask = None) -> tuple[int, int, Number]:
+    """The two rows at the largest total-variation distance, and that distance.
+
+    With `marked`, one of the two must be marked and the other not. All pairs, O(n² m).
+    """
+    if channel.shape[0] == 1:
+        return 0, 0, Fraction(0)
+    if channel.form == "exact":
+        return _furthest_exact(channel, marked)
+    value, i, j = _furthest_pairs(channel.rounded(), marked)
+    return i, j, min(1.0, value / 2)
+
+
+def _furthest_pairs(matrix: NDArray[np.float64], marked: Mask) -> tuple[float, int, int]:
+    """Largest L1 distance of two rows, blocks of rows on two threads."""
+    first, second = (np.arange(len(matrix)),) * 2
+    if marked is not None:
+        first, second = np.flatnonzero(marked), np.flatnonzero(~marked)
+    left, right = (matrix, matrix) if marked is None else (matrix[first], matrix[second])
+    step = max(1, min(64, len(left) // 2))
+
+    def block(start: int) -> tuple[float, int, int]:
+        skip = start if marked is None else 0
+        distances = cdist(left[start : start + step], right[skip:], "cityblock")
+        i, j = divmod(int(np.argmax(distances)), distances.shape[1])
+        return float(distances[i, j]), int(first[start + i]), int(second[skip + j])
+
+    with ThreadPoolExecutor(2) as pool:
+        return max(pool.map(block, range(0, len(left), step)), key=lambda found: found[0])
+
+
+def _furthest_exact(channel: Channel, marked: Mask) -> tuple[int, int, Fraction]:
+    """As for floats; pairs that rounding cannot tell apart are compared exactly."""
+    matrix = channel.rounded()
+    value, i, j = _furthest_pairs(matrix, marked)
+    best = (total_variation(channel, i, j), i, j)
+    # Rounded distances are off by less than m·1e-15; beyond that a pair cannot win.
+    slack = 4e-16 * matrix.shape[1]
+    checked = 0
+    for a in range(len(matrix)):
+        distances = np.abs(matrix[a] - matrix[a + 1 :]).sum(axis=1)
+        for b in (np.flatnonzero(distances >= value - slack) + a + 1).tolist():
+            if (a, b) == (i, j) or (marked is not None and marked[a] == marked[b]):
+                continue
+            best = max(best, (total_variation(channel, a, b), a, b), key=lambda found: found[0])
+            checked += 1
+            if checked == LARGEST_TIES:
+                return best[1], best[2], best[0]
+    return best[1], best[2], best[0]
+
+
+@furthest_rows.register
+def _(channel: ResponseChannel, marked: Mask = None) -> tuple[int, int, Number]:
+    if channel.shape[0] == 1:
+        return 0, 0, Fraction(0)
+    i, j = (0, 1) if marked is None else (int(np.argmax(marked)), int(np.argmin(marked)))
+    return i, j, channel.truth - channel.lie
+
+
+@furthest_rows.register(DeterministicChannel | PartitionChannel)
+def _(channel: DeterministicChannel | PartitionChannel, marked: Mask = None) -> tuple[int, int, Number]:
+    if marked is not None:
+        program = channel.explicit() if isinstance(channel, PartitionChannel) else channel
+        inside, outside = np.flatnonzero(marked), np.flatnonzero(~marked)
+        for chosen, others in ((inside, outside), (outside, inside)):
+            differs = program.images[others] != program.images[chosen[0]]
+            if differs.any():
+                return int(chosen[0]), int(others[np.argmax(differs)]), Fraction(1)
+        return int(inside[0]), int(outside[0]), Fraction(0)
+    if channel.shape[1] == 1:
+        return 0, 0, Fraction(0)
+    if isinstance(channel, PartitionChannel):
+        return 0, channel.shape[0] - 1, Fraction(1)
+    return 0, int(np.argmax(channel.images != channel.images[0])), Fraction(1)
+
+
+@furthest_rows.register
+def _(channel: BlockChannel, marked: Mask = None) -> tuple[int, int, Number]:
+    if marked is not None or len(channel.blocks) == 1:
+        return furthest_rows.dispatch(Channel)(channel, marked)
+    one: Number = Fraction(1) if channel.form == "exact" else 1.0
+    return 0, channel.shape[0] - 1, one
+
+
+@furthest_rows.register(ConvolutionChannel | CyclicChannel)
+def _(channel: ConvolutionChannel | CyclicChannel, marked: Mask = None) -> tuple[int, int, Number]:
+    found = channel.furthest_offset() if marked is None else None
+    if found is None:
+        return furthest_rows.dispatch(Channel)(channel, marked)
+    offset, distance = found
+    return 0, offset, distance if channel.form == "exact" else min(1.0, float(distance))
+
+
+@furthest_rows.register
+def _(channel: TruncatedGeometricChannel, marked: Mask = None) -> tuple[int, int, Number]:
+    if marked is not None:
+        return furthest_rows.dispatch(Channel)(channel, marked)
+    # Rows rise stochastically with the input, so the two ends differ most.
+    last = channel.shape[0] - 1
+    return 0, last, total_variation(channel, 0, last)
