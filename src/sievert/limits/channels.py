@@ -1,0 +1,99 @@
+"""From a float solution to a channel that is truly private: rational repair, and the kernel channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.limits.space import Space
+from sievert.numerics.balls import UNIT, exp_below, sum_error
+
+__all__ = ["DENOMINATOR", "integers", "kernel_certificate", "kernel_matrix", "mixed_until", "repaired"]
+
+FloatArray = NDArray[np.float64]
+DENOMINATOR = 2**62
+
+
+def repaired(matrix: FloatArray, space: Space, eps: Fraction) -> dict[str, Any]:
+    """A channel certificate near a float matrix: exact rows, exactly private.
+
+    Rows are rounded to integers over 2^62; then the whole is mixed with its mean row, which every point
+    shares, just enough that every ratio stays below a rational proved to be below e^ε.
+    """
+    clipped = np.maximum(matrix, 0.0)
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    rows = [integers(row) for row in clipped]
+    mean = [sum(column) for column in zip(*rows, strict=True)]
+    mixing = _mixing(rows, mean, space, eps)
+    if mixing == 0:
+        return {"type": "channel", "denominator": DENOMINATOR, "rows": rows}
+    # K' = (1-t)K + t·u with t = a/b: common denominator b·n·2^62.
+    a, b, n = mixing.numerator, mixing.denominator, len(rows)
+    blended = [[(b - a) * n * v + a * u for v, u in zip(row, mean, strict=True)] for row in rows]
+    return {"type": "channel", "denominator": b * n * DENOMINATOR, "rows": blended}
+
+
+def integers(row: FloatArray) -> list[int]:
+    """Integers that sum to the denominator; the remainder goes to the largest entry."""
+    # A product with a power of two is exact, so int() drops less than one part in 2^62.
+    values = [int(v) for v in (row * float(DENOMINATOR)).tolist()]
+    values[int(np.argmax(row))] += DENOMINATOR - sum(values)
+    return values
+
+
+def _mixing(rows: list[list[int]], mean: list[int], space: Space, eps: Fraction) -> Fraction:
+    """Least t with (1-t)K + t·mean private: t*/(1+t*), t* the worst violation against what mixing buys."""
+    table, shared = np.array(rows, dtype=object), np.array(mean, dtype=object)
+    allowed = {length: exp_below(eps * Fraction(length)) for length in set(space.lengths.tolist())}
+    worst = Fraction(0)
+    for (i, h), length in zip(space.pairs.tolist(), space.lengths.tolist(), strict=True):
+        g = allowed[length]
+        for x, y in ((i, h), (h, i)):
+            excess = table[x] * g.denominator - table[y] * g.numerator
+            for j in np.flatnonzero(np.asarray(excess > 0, dtype=bool)):
+                gained = (g.numerator - g.denominator) * shared[j]
+                worst = max(worst, Fraction(int(len(rows) * excess[j]), int(gained)))
+    share = worst / (1 + worst)
+    # Rounded up to few digits, so that denominators stay small.
+    return Fraction(-((-share.numerator * 2**80) // share.denominator), 2**80)
+
+
+def mixed_until(
+    round_off: Callable[[float], dict[str, Any]], holds: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
+    """The certificate with the least mixing towards the uniform channel that makes it hold exactly."""
+    for mixing in (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 0.5):
+        rounded = round_off(mixing)
+        if holds(rounded):
+            return rounded
+    raise ArithmeticError("the solver's channel is too far from private to be repaired")
+
+
+def kernel_matrix(z: FloatArray, mixing: float, space: Space, eps: float) -> FloatArray:
+    """Columns (1-t)·Φ[:,j]·z_j/s for the positive z, and a last one that takes the rest."""
+    kernel = space.kernel(eps) * z
+    scale = float(kernel.sum(axis=1).max())
+    columns = (1 - mixing) * kernel[:, z > 0] / scale
+    rest = np.maximum(1 - columns.sum(axis=1), 0.0)
+    return np.column_stack([columns, rest])
+
+
+def kernel_certificate(z: FloatArray, space: Space, eps: Fraction) -> dict[str, Any]:
+    """Weights z with the least mixing t that lets the verifier prove the remaining column private."""
+    proof = space.proof
+    low, high = (bound @ z for bound in proof.kernel(eps))
+    scale = high.max() * (1 + sum_error(len(z)))
+    low, high = low / scale * (1 - sum_error(len(z))), high / scale * (1 + sum_error(len(z)))
+    # Beyond e^30 a remainder need only be positive.
+    growth = np.minimum(proof.growth(eps)[0], np.exp(30.0)) * (1 - 4 * UNIT)
+    kept = 1.0
+    for a, b in (space.pairs.T, space.pairs[:, ::-1].T):
+        # 1 - (1-t)·low_a + 8u ≤ g·(1 - (1-t)·high_b - 8u), solved for 1-t.
+        slope = growth * high[b] - low[a]
+        most = (growth - 1 - 10 * UNIT * (growth + 1)) / np.where(slope > 0, slope, 1.0)
+        kept = min(kept, float(np.where(slope > 0, most, 1.0).min(initial=1.0)))
+    return {"type": "kernel", "z": z.tolist(), "t": min(0.999, max(0.0, 1 - kept) * (1 + 1e-6) + 16 * UNIT)}

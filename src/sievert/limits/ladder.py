@@ -1,0 +1,214 @@
+"""Which method solves a space: closed forms first, then ever larger programs, an interval at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.limits.blocks import decompose, solve_blocks
+from sievert.limits.channels import kernel_certificate, kernel_matrix, repaired
+from sievert.limits.packing import packing, weights
+from sievert.limits.programs import Optimum, folded_program, full_program
+from sievert.limits.rays import dual_of, generate_rays
+from sievert.limits.space import LARGEST_DENSE, Space
+from sievert.limits.trees import solve_tree, tree_packing, tree_weights
+from sievert.numerics.linear_programs import Unsolved
+from sievert.spaces.automorphisms import automorphisms
+from sievert.spaces.symmetries import pair_orbits
+
+__all__ = ["Rung", "climb", "covering"]
+
+FloatArray = NDArray[np.float64]
+Certificate = dict[str, Any]
+
+LARGEST_BLOCK = 60  # points of a block in the coupled program
+LARGEST_COUPLED = 40_000  # unknowns of the coupled program
+LARGEST_RAYS = 150  # points for ray generation
+LARGEST_EXPLICIT = 60  # points whose channel is repaired to exact rationals
+LARGEST_CHANNEL = 1500  # points whose channel is written out at all
+LARGEST_TREE_CHANNEL = 500  # points of a tree or of joined blocks whose channel is written out
+LARGEST_FOLDED = 3000  # orbit variables
+LARGEST_SYMMETRY = 1000  # points whose pairs are sorted into orbits
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """How a connected space was solved, with both certificates and the channel where it is small enough."""
+
+    method: str
+    upper: Certificate
+    lower: Certificate
+    channel: FloatArray | None
+    reason: str | None = None
+    weights: FloatArray | None = None  # the channel is Φ·diag(weights)
+
+    def log_channel(self, space: Space, eps: float) -> FloatArray:
+        """Logarithms of the channel: of Φ·diag(w) exact even where e^(-εd) is below every float."""
+        with np.errstate(divide="ignore"):
+            if self.weights is not None:
+                return np.asarray(np.log(self.weights) - eps * space.distances)
+            return np.asarray(np.log(np.asarray(self.channel)))
+
+
+def climb(space: Space, eps: Fraction) -> Rung:
+    """Solve one connected space: the first rung that fits."""
+    if space.size == 1:
+        return Rung("a single point", _packing(np.ones(1)), _constant(space), np.ones((1, 1)))
+    if eps == 0:
+        first = np.eye(1, space.size)[0]
+        channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
+        upper = _packing(first) if space.size <= LARGEST_DENSE else _cover(space, eps)
+        return Rung("ε = 0", upper, _constant(space), channel)
+    if space.is_tree:
+        return _tree(space, eps)
+    if space.size > LARGEST_DENSE:
+        return _sparse(space, eps)
+    found = weights(space, float(eps))
+    if found is not None:
+        return _attained(space, eps, found)
+    try:
+        return _exact(space, eps)
+    except (ArithmeticError, Unsolved) as problem:
+        return _interval(space, eps, str(problem))
+
+
+def _exact(space: Space, eps: Fraction) -> Rung:
+    """The exact programs: folded by symmetry, over blocks, plain, over rays."""
+    rate = float(eps)
+    parts = decompose(space)
+    unknowns = sum(len(block) ** 2 for block in parts.vertices)
+    folded = _folded(space, eps, min(unknowns // 2, LARGEST_FOLDED))
+    if folded is not None:
+        return folded
+    if parts.largest() <= LARGEST_BLOCK and unknowns <= LARGEST_COUPLED:
+        if len(parts.vertices) == 1:
+            return _from_program(
+                space, eps, full_program(space, rate, np.eye(space.size)), "the plain program"
+            )
+        optimum = solve_blocks(space, rate, parts)
+        channel = optimum.channel(space.size) if space.size <= LARGEST_TREE_CHANNEL else None
+        method = f"{len(parts.vertices)} blocks over cut vertices"
+        return Rung(method, optimum.upper(), optimum.lower(space, eps), channel)
+    if space.size <= LARGEST_RAYS and space.is_graph:
+        return _from_rays(space, eps)
+    reason = (
+        f"exact methods stop at blocks of {LARGEST_BLOCK} points, or graphs of {LARGEST_RAYS} points, "
+        f"without symmetry; this space has {space.size} points and a block of {parts.largest()}"
+    )
+    return _interval(space, eps, reason)
+
+
+def _packing(y: FloatArray) -> Certificate:
+    return {"type": "packing", "y": y.tolist()}
+
+
+def _constant(space: Space) -> Certificate:
+    """The channel that says nothing."""
+    return {"type": "channel", "denominator": 1, "rows": [[1]] * space.size}
+
+
+def _cover(space: Space, eps: Fraction) -> Certificate:
+    """The radius bound around one centre, or the number of points where that is less."""
+    _, radius, centre = space.extent
+    if float(eps) * radius >= np.log(space.size):
+        return {"type": "points"}
+    return {"type": "cover", "centres": [centre], "radius": radius}
+
+
+def covering(space: Space, eps: Fraction) -> Certificate:
+    """The packing bound of a connected space, as a certificate."""
+    if space.size > 1 and space.is_tree and eps > 0:
+        return _packing(tree_packing(space, float(eps)))
+    return _cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)
+
+
+def _attained(space: Space, eps: Fraction, found: FloatArray) -> Rung:
+    """Non-negative weights: the packing bound is attained by Φ·diag(w)."""
+    method = "non-negative weights: the packing bound is attained"
+    if space.size > LARGEST_CHANNEL:
+        return Rung(method, _packing(found), kernel_certificate(found, space, eps), None)
+    kernel = space.kernel(float(eps)) * found
+    # Integers over 2^62 cannot hold the ratios of columns that are far smaller than others.
+    explicit = space.size <= LARGEST_EXPLICIT and found.min() > 1e-6 * found.max()
+    lower = repaired(kernel, space, eps) if explicit else kernel_certificate(found, space, eps)
+    return Rung(method, _packing(found), lower, kernel, weights=found)
+
+
+def _tree(space: Space, eps: Fraction) -> Rung:
+    """Closed weights where they are not negative (Cap = P then), else two unknowns an edge."""
+    found = tree_weights(space, float(eps))
+    if found is not None and space.size <= LARGEST_EXPLICIT:
+        return _attained(space, eps, found)
+    try:
+        optimum = solve_tree(space, float(eps))
+        lower = optimum.lower(space, eps)
+    except (ArithmeticError, Unsolved) as problem:
+        return _sparse(space, eps, str(problem))
+    channel = optimum.channel(space) if space.size <= LARGEST_TREE_CHANNEL else None
+    if found is not None:
+        return Rung("a tree with ε ≥ ln(Δ-1): the packing bound is attained", _packing(found), lower, channel)
+    return Rung("a tree: two unknowns an edge", optimum.upper(), lower, channel)
+
+
+def _folded(space: Space, eps: Fraction, most: int) -> Rung | None:
+    """One unknown for each orbit of pairs, where symmetry leaves few enough."""
+    if not space.is_graph or space.matrix is not None or space.size > LARGEST_SYMMETRY:
+        return None
+    group = automorphisms(space.graph())
+    # There are at least as many orbits of pairs as of points.
+    if not len(group.generators) or group.orbit_count > most:
+        return None
+    orbits = pair_orbits(group)
+    if orbits.count > most:
+        return None
+    optimum = folded_program(space, float(eps), orbits.labels, group.orbits)
+    return _from_program(space, eps, optimum, f"symmetry: {orbits.count} orbits of pairs")
+
+
+def _from_program(space: Space, eps: Fraction, optimum: Optimum, method: str) -> Rung:
+    lower = repaired(optimum.channel, space, eps)
+    return Rung(method, optimum.certificate(), lower, optimum.channel)
+
+
+def _from_rays(space: Space, eps: Fraction) -> Rung:
+    found = generate_rays(space, float(eps))
+    if found.upper - found.lower > 1e-6 * found.upper:
+        return _interval(space, eps, "ray generation did not close in its time")
+    dual = dual_of(space, float(eps), found.y)
+    return Rung(f"{found.rays} rays", dual.certificate(), repaired(found.channel, space, eps), found.channel)
+
+
+def _interval(space: Space, eps: Fraction, reason: str) -> Rung:
+    """No exact method fits: the packing bound above, the packing's own channel below."""
+    bound = packing(space, float(eps))
+    lower = kernel_certificate(bound.z, space, eps)
+    channel = kernel_matrix(bound.z, lower["t"], space, float(eps)) if space.size <= LARGEST_CHANNEL else None
+    return Rung("packing bound", _packing(bound.y), lower, channel, reason)
+
+
+def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
+    """Too large for a table of distances: blocks if all are small, else what a few searches give."""
+    if reason is None:
+        parts = decompose(space)
+        unknowns = sum(len(block) ** 2 for block in parts.vertices)
+        if parts.largest() <= LARGEST_BLOCK and unknowns <= LARGEST_COUPLED:
+            try:
+                optimum = solve_blocks(space, float(eps), parts)
+                method = f"{len(parts.vertices)} blocks over cut vertices"
+                return Rung(method, optimum.upper(), optimum.lower(space, eps), None)
+            except (ArithmeticError, Unsolved) as problem:
+                reason = str(problem)
+    if reason is None:
+        reason = (
+            f"distances are kept for at most {LARGEST_DENSE} points; this space has {space.size}, "
+            "so only the radius bound and the levels around one point are known"
+        )
+    lower: Certificate = _constant(space)
+    if space.is_graph:
+        away = space.proof.distances_from(np.array([space.extent[2]]))
+        lower = {"type": "levels", "source": int(away.argmax())}
+    return Rung("radius bound", _cover(space, eps), lower, None, reason)

@@ -1,0 +1,85 @@
+"""The papers' transformations of a channel: each keeps privacy and leakage and makes it more regular."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sievert.channels.channel import Channel
+from sievert.errors import ChannelError
+from sievert.spaces.metric import Metric
+
+__all__ = ["diagonalise", "smooth_by_distance", "symmetrise"]
+
+
+def diagonalise(channel: Channel) -> Channel:
+    """Merge the columns whose (first) maximum is in row k into column k.
+
+    A square channel, still private, with the same sum of column maxima, all on the diagonal (Edwards et al.,
+    Lemma 6; Alvim et al., Lemma 7).
+
+    >>> diagonalise(Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]])).exact.tolist()
+    [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]]
+    """
+    channel = channel.finite()
+    data = channel.exact_or_rounded()
+    size = data.shape[0]
+    merged = np.full((size, size), data.ravel()[0] * 0, dtype=data.dtype)
+    for column in data.T:
+        merged[:, int(np.argmax(column))] += column
+    return Channel._trusted(
+        merged, "exact" if data.dtype == object else "float", channel.inputs, channel.inputs
+    )
+
+
+def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel:
+    """Average K[σi, σj] over the group that permutations generate (Edwards et al., Lemma 7).
+
+    The average over the group is the average over its orbits on ordered pairs, which union–find gets from
+    the generators; the group is never listed. `channel` must be square, outputs in the order of inputs.
+    """
+    data = _square(channel)
+    n = len(data)
+    base = np.arange(n * n)
+    links = []
+    for generator in generators:
+        moved = np.asarray(generator, dtype=np.intp)
+        if sorted(moved.tolist()) != list(range(n)):
+            raise ChannelError(f"generators: {list(generator)!r} is not a permutation of 0…{n - 1}")
+        links.append(np.column_stack([base, (moved[:, None] * n + moved[None, :]).ravel()]))
+    joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.intp)
+    table = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n * n, n * n))
+    orbit = connected_components(table, directed=False)[1]
+    return _averaged(channel, data, orbit)
+
+
+def smooth_by_distance(channel: Channel, metric: Metric) -> Channel:
+    """Average K over all pairs at the same distance (Alvim et al., Lemma 8): for distance-regular graphs."""
+    data = _square(channel)
+    if metric.size != len(data):
+        raise ChannelError(f"metric has {metric.size} points but the channel has {len(data)} inputs")
+    orbit = np.unique(metric.matrix.ravel(), return_inverse=True)[1].ravel()
+    return _averaged(channel, data, orbit)
+
+
+def _square(channel: Channel) -> NDArray[Any]:
+    data = channel.finite().exact_or_rounded()
+    if data.shape[0] != data.shape[1]:
+        raise ChannelError(f"the channel has shape {data.shape}; apply diagonalise first to make it square")
+    return data
+
+
+def _averaged(channel: Channel, data: NDArray[Any], orbit: NDArray[Any]) -> Channel:
+    count = np.bincount(orbit)
+    total = np.full(len(count), data.ravel()[0] * 0, dtype=data.dtype)
+    np.add.at(total, orbit, data.ravel())
+    mean = np.array([value / int(size) for value, size in zip(total, count, strict=True)], dtype=data.dtype)
+    averaged = mean[orbit].reshape(data.shape)
+    return Channel._trusted(
+        averaged, "exact" if data.dtype == object else "float", channel.inputs, channel.inputs
+    )

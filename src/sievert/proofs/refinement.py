@@ -1,0 +1,415 @@
+"""Proofs about refinement: a channel R with A·R = B, or an adversary who gains more from B than from A.
+
+All are checked exactly. Floats are dyadic rationals, so a float witness is evaluated in fractions; a float R
+proves only that B is within a stated distance of A·R, and the proof says so. Matrices are kept as they were
+found and become fractions when a proof is written or checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.numerics.rationals import exact_matmul
+from sievert.proofs.base import Proof, Verification
+
+__all__ = [
+    "AdversaryProof",
+    "CascadeProof",
+    "ClassProof",
+    "MixtureProof",
+    "PrivacyOrderProof",
+    "PrivacyProof",
+    "exact_rows",
+    "rows_from",
+    "texts_of",
+]
+
+ObjectArray = NDArray[np.object_]
+AnyArray = NDArray[Any]  # of floats or of fractions
+# What rows of float channels may miss from 1.
+ROUNDING = Fraction(1, 10**9)
+
+
+def exact_rows(matrix: AnyArray) -> ObjectArray:
+    """A matrix of fractions: floats are taken at their exact binary value."""
+    if matrix.dtype == object:
+        return matrix
+    table = np.empty(matrix.shape, dtype=object)
+    table.ravel()[:] = [Fraction(value) for value in matrix.ravel().tolist()]
+    return table
+
+
+def rows_from(data: Any) -> ObjectArray:
+    """Fractions back from texts."""
+    rows = [[Fraction(text) for text in row] for row in data]
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
+        raise ValueError("a matrix of the proof is empty or ragged")
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        table[i] = row
+    return table
+
+
+def texts_of(table: AnyArray) -> list[list[str]]:
+    """A matrix of fractions as texts, ready for JSON."""
+    return [[str(value) for value in row] for row in exact_rows(table).tolist()]
+
+
+def require_channels(*channels: tuple[str, ObjectArray], rounding: Fraction) -> None:
+    """Entries ≥ 0, rows that sum to 1 within `rounding`, and as many rows everywhere."""
+    for name, table in channels:
+        if any(value < 0 for value in table.ravel()):
+            raise ValueError(f"{name} has a negative entry")
+        if any(abs(sum(row) - 1) > rounding for row in table.tolist()):
+            raise ValueError(f"a row of {name} does not sum to 1")
+    if len({len(table) for _, table in channels}) > 1:
+        raise ValueError("the channels have different numbers of inputs")
+
+
+@dataclass(frozen=True, eq=False)
+class CascadeProof(Proof):
+    """B = A·R for a channel R, exactly (tolerance 0) or up to a total-variation distance in every row."""
+
+    kind: ClassVar[str] = "refinement"
+    less_safe: AnyArray
+    safer: AnyArray
+    post: AnyArray
+    tolerance: Fraction = Fraction(0)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "less_safe": texts_of(self.less_safe),
+            "safer": texts_of(self.safer),
+            "post": texts_of(self.post),
+            "tolerance": str(self.tolerance),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> CascadeProof:
+        a, b, post = (rows_from(data[name]) for name in ("less_safe", "safer", "post"))
+        return cls(a, b, post, Fraction(data["tolerance"]))
+
+    def verify(self) -> Verification:
+        rounding = ROUNDING if self.tolerance else Fraction(0)
+        try:
+            a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
+            if a.shape[1] != post.shape[0] or post.shape[1] != b.shape[1]:
+                raise ValueError("the shapes of the three matrices do not fit")
+            require_channels(("A", a), ("B", b), rounding=rounding)
+            require_channels(("the post-processing", post), rounding=rounding)
+            distance = max(np.abs(exact_matmul(a, post) - b).sum(axis=1).tolist()) / 2
+        except (ValueError, TypeError) as problem:
+            return Verification(False, str(problem))
+        if distance > self.tolerance:
+            return Verification(
+                False, f"B is {float(distance):.3g} away from A·R, more than {float(self.tolerance):.3g}"
+            )
+        exactly = "exactly" if self.tolerance == 0 else f"up to {float(distance):.3g} in total variation"
+        return Verification(
+            True, f"B is A followed by post-processing, {exactly}: no adversary gains more from B"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureProof(Proof):
+    """Every posterior of B is a mixture of posteriors of A: B = A·M for some M ≥ 0 (Fernandes, Thm 4.1)."""
+
+    kind: ClassVar[str] = "max refinement"
+    less_safe: AnyArray
+    safer: AnyArray
+    mixing: AnyArray
+    tolerance: Fraction = Fraction(0)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "less_safe": texts_of(self.less_safe),
+            "safer": texts_of(self.safer),
+            "mixing": texts_of(self.mixing),
+            "tolerance": str(self.tolerance),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> MixtureProof:
+        a, b, mixing = (rows_from(data[name]) for name in ("less_safe", "safer", "mixing"))
+        return cls(a, b, mixing, Fraction(data["tolerance"]))
+
+    def verify(self) -> Verification:
+        try:
+            a, b, mixing = (exact_rows(part) for part in (self.less_safe, self.safer, self.mixing))
+            if a.shape[1] != mixing.shape[0] or mixing.shape[1] != b.shape[1]:
+                raise ValueError("the shapes of the three matrices do not fit")
+            require_channels(("A", a), ("B", b), rounding=ROUNDING if self.tolerance else Fraction(0))
+            if any(value < 0 for value in mixing.ravel()):
+                raise ValueError("the mixing weights have a negative entry")
+            misses = np.abs(exact_matmul(a, mixing) - b).sum(axis=0).tolist()
+            weights = b.sum(axis=0).tolist()
+        except (ValueError, TypeError) as problem:
+            return Verification(False, str(problem))
+        if any(miss / 2 > self.tolerance * weight for miss, weight in zip(misses, weights, strict=True)):
+            return Verification(False, "a posterior of B is not the stated mixture of posteriors of A")
+        exactly = (
+            "exactly" if self.tolerance == 0 else f"up to {float(self.tolerance):.3g} in total variation"
+        )
+        return Verification(
+            True, f"every posterior of B is a mixture of posteriors of A, {exactly}: no output of B says more"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryProof(Proof):
+    """An adversary (prior and gain function [action, secret]) who expects more from B than from A.
+
+    `stated` holds what the adversary expects of either channel; `exact` says that rows sum to 1 exactly.
+    """
+
+    kind: ClassVar[str] = "objecting adversary"
+    less_safe: AnyArray
+    safer: AnyArray
+    gain: AnyArray
+    prior: AnyArray
+    case: str = "average"
+    exact: bool = True
+    stated: tuple[Fraction, Fraction] | None = None
+
+    def data(self) -> dict[str, Any]:
+        before, after = self.stated or self.values()
+        return {
+            "less_safe": texts_of(self.less_safe),
+            "safer": texts_of(self.safer),
+            "gain": texts_of(self.gain),
+            "prior": texts_of(self.prior[None, :])[0],
+            "case": self.case,
+            "exact": self.exact,
+            "before": str(before),
+            "after": str(after),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> AdversaryProof:
+        a, b, gain = (rows_from(data[name]) for name in ("less_safe", "safer", "gain"))
+        prior = rows_from([data["prior"]])[0]
+        stated = (Fraction(data["before"]), Fraction(data["after"]))
+        return cls(a, b, gain, prior, str(data["case"]), data["exact"] is True, stated)
+
+    def values(self) -> tuple[Fraction, Fraction]:
+        """What the adversary expects of A and of B, exactly."""
+        gain, prior = exact_rows(self.gain), exact_rows(self.prior[None, :])[0]
+        a, b = exact_rows(self.less_safe), exact_rows(self.safer)
+        value = _largest if self.case == "max" else _expected
+        return value(a, gain, prior), value(b, gain, prior)
+
+    def gap(self) -> Fraction:
+        """How much more the adversary expects from B than from A."""
+        before, after = self.values()
+        return after - before
+
+    def verify(self) -> Verification:
+        try:
+            if self.case not in ("average", "max"):
+                raise ValueError(f"the case {self.case!r} is unknown")
+            prior = exact_rows(self.prior[None, :])[0]
+            if any(value < 0 for value in prior) or sum(prior) != 1:
+                raise ValueError("the prior is not a distribution")
+            a, b = exact_rows(self.less_safe), exact_rows(self.safer)
+            if self.gain.shape[1] != len(a) or len(prior) != len(a):
+                raise ValueError("the shapes of gain, prior and channels do not fit")
+            require_channels(("A", a), ("B", b), rounding=Fraction(0) if self.exact else ROUNDING)
+            before, after = self.values()
+        except (ValueError, TypeError) as problem:
+            return Verification(False, str(problem))
+        if self.stated is not None and self.stated != (before, after):
+            return Verification(False, "the adversary does not expect what the proof states")
+        gap = after - before
+        if gap <= 0:
+            return Verification(False, f"the adversary does not prefer B: the difference is {float(gap):.3g}")
+        return Verification(
+            True,
+            f"an adversary with {len(self.gain)} actions expects {float(gap):.6g} more from B than from A "
+            f"({self.case} case)",
+        )
+
+
+def _expected(channel: ObjectArray, gain: ObjectArray, prior: ObjectArray) -> Fraction:
+    """V_g[π ▷ C] = Σ_y max_w Σ_x π_x g[w,x] C[x,y]."""
+    return Fraction(exact_matmul(gain * prior[None, :], channel).max(axis=0).sum())
+
+
+def _largest(channel: ObjectArray, gain: ObjectArray, prior: ObjectArray) -> Fraction:
+    """Max case: the best expected gain over the outputs that can occur."""
+    joint = prior[:, None] * channel
+    scores = exact_matmul(gain, joint).max(axis=0)
+    weights = joint.sum(axis=0)
+    return max(Fraction(s / w) for s, w in zip(scores.tolist(), weights.tolist(), strict=True) if w > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProof(Proof):
+    """No adversary of a class prefers B: R with Σ_x v_x π_x (AR - B)[x,w] ≥ 0 for every generator v.
+
+    The class: each action's gain is a non-negative combination of the generators, under the prior π. Float
+    channels need a `tolerance`: no gain of the class that is a mixture of generators expects more than it.
+    """
+
+    kind: ClassVar[str] = "class of adversaries"
+    less_safe: AnyArray
+    safer: AnyArray
+    generators: AnyArray
+    prior: AnyArray
+    post: AnyArray
+    tolerance: Fraction = Fraction(0)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "less_safe": texts_of(self.less_safe),
+            "safer": texts_of(self.safer),
+            "generators": texts_of(self.generators),
+            "prior": texts_of(self.prior[None, :])[0],
+            "post": texts_of(self.post),
+            "tolerance": str(self.tolerance),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> ClassProof:
+        a, b, generators = (rows_from(data[name]) for name in ("less_safe", "safer", "generators"))
+        prior = rows_from([data["prior"]])[0]
+        return cls(a, b, generators, prior, rows_from(data["post"]), Fraction(data["tolerance"]))
+
+    def verify(self) -> Verification:
+        rounding = ROUNDING if self.tolerance else Fraction(0)
+        try:
+            a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
+            require_channels(("A", a), ("B", b), rounding=rounding)
+            require_channels(("the post-processing", post), rounding=rounding)
+            prior = exact_rows(self.prior[None, :])[0]
+            if any(value < 0 for value in prior) or sum(prior) != 1:
+                raise ValueError("the prior is not a distribution")
+            weighted = exact_rows(self.generators) * prior[None, :]
+            excess = exact_matmul(weighted, b - exact_matmul(a, post))
+        except (ValueError, TypeError, IndexError) as problem:
+            return Verification(False, str(problem))
+        # Each output of B may be answered by its own generator.
+        worst = sum((max(value, Fraction(0)) for value in excess.max(axis=0).tolist()), Fraction(0))
+        if worst > self.tolerance:
+            return Verification(False, f"an adversary of the class may expect {float(worst):.3g} more from B")
+        return Verification(
+            True, f"no adversary of a class with {len(weighted)} generators expects more from B than from A"
+        )
+
+
+def _ratio(first: Iterable[Any], second: Iterable[Any]) -> Fraction | None:
+    """max_y max(p/q, q/p) of two rows; None is infinite, 0/0 counts nothing."""
+    best = Fraction(1)
+    for p, q in zip(first, second, strict=True):
+        low, high = (p, q) if p < q else (q, p)
+        if high > 0:
+            if low == 0:
+                return None
+            best = max(best, high / low)
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyProof(Proof):
+    """No pair of secrets is told apart better by B: d_A ≥ d_B. The channels are all the proof needs."""
+
+    kind: ClassVar[str] = "privacy order holds"
+    less_safe: AnyArray
+    safer: AnyArray
+    exact: bool = True
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "less_safe": texts_of(self.less_safe),
+            "safer": texts_of(self.safer),
+            "exact": self.exact,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> PrivacyProof:
+        return cls(rows_from(data["less_safe"]), rows_from(data["safer"]), data["exact"] is True)
+
+    def verify(self) -> Verification:
+        rounding = Fraction(0) if self.exact else ROUNDING
+        try:
+            a, b = exact_rows(self.less_safe), exact_rows(self.safer)
+            require_channels(("A", a), ("B", b), rounding=rounding)
+            worse = privacy_violation(a, b, rounding)
+        except (ValueError, TypeError) as problem:
+            return Verification(False, str(problem))
+        if worse is not None:
+            return Verification(False, f"B tells secrets {worse[0]} and {worse[1]} apart better than A")
+        return Verification(True, "B tells no pair of secrets apart better than A: no metric prefers A")
+
+
+def privacy_violation(
+    less_safe: ObjectArray, safer: ObjectArray, rounding: Fraction = Fraction(0)
+) -> tuple[int, int] | None:
+    """A pair with d_B > d_A (by more than a relative `rounding`), exactly, or None."""
+    size = len(less_safe)
+    for i in range(size):
+        for j in range(i):
+            mine = _ratio(less_safe[i].tolist(), less_safe[j].tolist())
+            if mine is None:
+                continue
+            theirs = _ratio(safer[i].tolist(), safer[j].tolist())
+            if theirs is None or theirs > mine * (1 + rounding):
+                return i, j
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyOrderProof(Proof):
+    """A pair of secrets that B tells apart better than A: B is not private for A's own metric."""
+
+    kind: ClassVar[str] = "privacy order"
+    less_safe: AnyArray
+    safer: AnyArray
+    pair: tuple[int, int]
+    output: int
+    exact: bool = True
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "less_safe": texts_of(self.less_safe),
+            "safer": texts_of(self.safer),
+            "pair": list(self.pair),
+            "output": self.output,
+            "exact": self.exact,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> PrivacyOrderProof:
+        i, j = (int(v) for v in data["pair"])
+        a, b = rows_from(data["less_safe"]), rows_from(data["safer"])
+        return cls(a, b, (i, j), int(data["output"]), data["exact"] is True)
+
+    def verify(self) -> Verification:
+        try:
+            i, j = self.pair
+            if min(i, j, self.output) < 0:
+                raise ValueError("a position is negative")
+            # Only the two rows matter; B's ratio must exceed every ratio of A, in both directions.
+            a, b = exact_rows(self.less_safe[[i, j]]), exact_rows(self.safer[[i, j]])
+            rounding = Fraction(0) if self.exact else ROUNDING
+            require_channels(
+                ("A", exact_rows(self.less_safe)), ("B", exact_rows(self.safer)), rounding=rounding
+            )
+            top, bottom = b[0, self.output], b[1, self.output]
+            if top <= bottom:
+                raise ValueError("the output is not likelier for the first secret of the pair")
+            mine = _ratio(a[0].tolist(), a[1].tolist())
+            if mine is None or mine * bottom >= top:
+                raise ValueError("A tells the pair apart at least as well")
+        except (ValueError, IndexError) as problem:
+            return Verification(False, str(problem))
+        ratio = "infinitely" if bottom == 0 else f"{float(top / bottom):.6g} times"
+        return Verification(
+            True,
+            f"B makes secret {i} {ratio} likelier against secret {j} at output {self.output}, A never",
+        )

@@ -1,0 +1,104 @@
+"""Upper bounds that a certificate proves: no private channel has a larger value.
+
+- *packing* y ≥ 0: any private K has K[i,j] ≥ Φ[i,j]·K[j,j], so Σ_j K[j,j]·(Φy)_j ≤ Σ_i y_i (rows sum to 1).
+- *cover*: the packing vector e^(εr) on centres such that every point is within r of one; *points*: y = 1.
+- *dual* (y, f): linear-programming weak duality with y of free sign and multipliers f ≥ 0 on the arcs.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.numerics.balls import UNIT, exp_above
+from sievert.proofs.space import ProofSpace
+
+__all__ = ["cover_bound", "dual_bound", "exact_sum", "packing_bound"]
+
+FloatArray = NDArray[np.float64]
+# Below this a product may have underflowed, which relative errors do not count.
+SMALLEST = 1e-200
+
+
+def exact_sum(values: FloatArray) -> Fraction:
+    """The sum of floats without any rounding."""
+    # Integers over the smallest power of 2 among the denominators: far faster than adding fractions.
+    ratios = [float(v).as_integer_ratio() for v in values]
+    whole = max((below for _, below in ratios), default=1)
+    return Fraction(sum(above * (whole // below) for above, below in ratios), whole)
+
+
+def packing_bound(space: ProofSpace, eps: Fraction, weights: FloatArray, y: FloatArray) -> Fraction:
+    """Σy / min_j (Φy)_j/c_j for weights c; the sum is exact, the minimum is rounded down."""
+    if y.shape != (space.size,) or not (y >= 0).all() or not np.isfinite(y).all():
+        raise ValueError("the packing vector must have one finite entry ≥ 0 for each point")
+    counted = weights > 0
+    if not counted.any():
+        return Fraction(0)
+    # The quotient and the product are each off by a unit: (1+u)²(1-2u) < 1.
+    least = float((space.covered(eps, y)[counted] / weights[counted]).min() * (1 - 2 * UNIT))
+    if not least > SMALLEST:
+        raise ValueError("the packing vector leaves some point uncovered")
+    return exact_sum(y) / Fraction(least)
+
+
+def cover_bound(space: ProofSpace, eps: Fraction, centres: Any, radius: float) -> Fraction:
+    """|C|·e^(εr), after checking that every point is within r of a centre."""
+    sources = np.array(centres, dtype=np.intp)
+    if sources.ndim != 1 or not len(sources) or sources.min() < 0 or sources.max() >= space.size:
+        raise ValueError("a cover needs centres that are points of the space")
+    farthest = float(space.distances_from(sources).max()) * (1 + space.distance_error)
+    if not farthest <= radius < np.inf:
+        raise ValueError("some point is farther from every centre than the cover's radius")
+    return len(sources) * exp_above(eps * Fraction(radius))
+
+
+def dual_bound(
+    space: ProofSpace, eps: Fraction, objective: FloatArray, certificate: dict[str, Any]
+) -> Fraction:
+    """Σy + n·δ, δ the largest violation of y_v + Σ_h f[(v,h),w] - Σ_i e^ε f[(i,v),w] ≥ A[v,w].
+
+    Raising every y by δ removes the violations, and weak duality then bounds Σ A·K by Σy + n·δ. Each entry
+    sums at most 2·degree + 2 rounded terms, so its error is that many units of the sum of their sizes.
+    """
+    y = np.array(certificate["y"], dtype=np.float64)
+    outputs = objective.shape[1]
+    forward = _multipliers(certificate["forward"], len(space.pairs), outputs)
+    backward = _multipliers(certificate["backward"], len(space.pairs), outputs)
+    if y.shape != (space.size,) or not np.isfinite(y).all():
+        raise ValueError("the dual needs one finite entry for each point")
+    growth = space.growth(eps)[1]
+    total = np.repeat(y[:, None], outputs, axis=1)
+    size = np.abs(total) + np.abs(objective)
+    for multipliers, tail, head in (
+        (forward, space.pairs[:, 0], space.pairs[:, 1]),
+        (backward, space.pairs[:, 1], space.pairs[:, 0]),
+    ):
+        # Arc (tail, head) says K[tail] ≤ e^ε·K[head].
+        used = multipliers > 0
+        charged = np.where(used, multipliers, 1.0) * np.where(used, growth[:, None], 0.0)
+        for index, sign, part in ((tail, 1.0, multipliers), (head, -1.0, charged)):
+            np.add.at(total, index, sign * part)
+            np.add.at(size, index, part)
+    degree = int(np.bincount(space.pairs.ravel(), minlength=space.size).max(initial=0))
+    # 1e-300 covers products that underflow.
+    slack = total - objective - size * (2 * degree + 8) * UNIT * 1.01 - 1e-300
+    if not np.isfinite(slack).all():
+        raise ValueError("the dual's numbers overflow")
+    return exact_sum(y) + space.size * Fraction(max(0.0, -float(slack.min())))
+
+
+def _multipliers(stored: Any, arcs: int, outputs: int) -> FloatArray:
+    """Sparse multipliers [[arc, output, value], …] as a non-negative array."""
+    table = np.zeros((arcs, outputs))
+    if len(stored):
+        entries = np.array(stored, dtype=np.float64)
+        if entries.ndim != 2 or entries.shape[1] != 3 or not np.isfinite(entries).all():
+            raise ValueError("a multiplier is a triple of finite numbers: arc, output, value")
+        if not (entries >= 0).all():
+            raise ValueError("multipliers, and the arcs and outputs they name, must be ≥ 0")
+        table[entries[:, 0].astype(np.intp), entries[:, 1].astype(np.intp)] = entries[:, 2]
+    return table

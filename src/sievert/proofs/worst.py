@@ -1,0 +1,239 @@
+"""Proof of the worst leakage of a space: an upper bound for every private channel, and a channel below it.
+
+The quantity is the largest value of Σ A[x,w]·K[x,w] over ε-private channels K (rows are distributions);
+with A the identity it is the capacity Σ_j max_i K[i,j] of the space. `sievert.proofs.uppers`, `.lowers` and
+`.blocks` hold the certificates; *parts* joins one for each class of isomorphic components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.numerics.balls import decimal, log2_bounds
+from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.blocks import blocks_lower, blocks_upper, tree_lower, tree_upper
+from sievert.proofs.lowers import channel_diagonal, channel_value, kernel_value, levels_value
+from sievert.proofs.space import ProofSpace
+from sievert.proofs.uppers import cover_bound, dual_bound, packing_bound
+
+__all__ = ["WorstLeakageProof", "lower_value", "upper_value"]
+
+FloatArray = NDArray[np.float64]
+Certificate = dict[str, Any]
+# Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
+PACKINGS = ("packing", "cover", "points")
+ONLY_CAPACITY = ("parts", "cover", "points", "tree", "blocks", "kernel", "levels")
+LARGEST_PRINTED = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class WorstLeakageProof(Proof):
+    """Certified bounds on the most that any ε-private channel on a space can leak.
+
+    Attributes
+    ----------
+    space, eps : what the channels must respect
+    weights : objective weights of the points (all 1: capacity; a prior: vulnerability); or a matrix `gain`
+    upper, lower : certificates as plain dictionaries
+    copies : the databases are this many independent records, each a point of the space
+    """
+
+    kind: ClassVar[str] = "worst leakage"
+    space: ProofSpace
+    eps: Fraction
+    upper: Certificate
+    lower: Certificate | None
+    weights: FloatArray | None = None
+    gain: FloatArray | None = None
+    copies: int = 1
+    labels: tuple[Any, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.eps < 0 or self.copies < 1:
+            raise ValueError("eps must be ≥ 0 and copies ≥ 1")
+        for name, table, dimensions in (("weights", self.weights, 1), ("gain", self.gain, 2)):
+            if table is None:
+                continue
+            if table.ndim != dimensions or len(table) != self.space.size or not np.isfinite(table).all():
+                raise ValueError(f"{name} must have one finite entry (or row) for each point")
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "space": self.space.to_data(),
+            "eps": str(self.eps),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "gain": None if self.gain is None else self.gain.tolist(),
+            "copies": self.copies,
+            "upper": self.upper,
+            "lower": self.lower,
+            "labels": [str(label) for label in self.labels],
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> WorstLeakageProof:
+        return cls(
+            ProofSpace.from_data(data["space"]),
+            Fraction(data["eps"]),
+            data["upper"],
+            data["lower"],
+            None if data.get("weights") is None else np.array(data["weights"], dtype=np.float64),
+            None if data.get("gain") is None else np.array(data["gain"], dtype=np.float64),
+            int(data.get("copies", 1)),
+            tuple(data.get("labels", ())),
+        )
+
+    @property
+    def is_capacity(self) -> bool:
+        """Whether the quantity is the capacity (no weights, no gain)."""
+        return self.gain is None and self.weights is None
+
+    def objective(self) -> FloatArray:
+        """A[x, w]: what a unit of probability for output w at input x is worth."""
+        if self.gain is not None:
+            return self.gain
+        return np.diag(np.ones(self.space.size) if self.weights is None else self.weights)
+
+    def bounds(self) -> tuple[Fraction | None, Fraction]:
+        """Proved lower and upper bound for one record; ValueError when a certificate does not hold."""
+        if self.copies > 1 and not (self.is_capacity and _is_packing(self.upper)):
+            # Edwards et al., Thm 1 with 1.5 of our notes: P multiplies; a smaller capacity need not.
+            raise ValueError("over several records only a packing certificate bounds the capacity")
+        upper = upper_value(self)
+        lower = None if self.lower is None else lower_value(self)
+        if lower is not None and lower > upper:
+            raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
+        return lower, upper
+
+    def verify(self) -> Verification:
+        try:
+            lower, upper = self.bounds()
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
+        each = "" if self.copies == 1 else f" to the power of {self.copies} (records)"
+        what = "the sum of column maxima" if self.is_capacity else "the expected gain"
+        where = "a metric known to a relative 2^-48 on " if self.space.metric else "on "
+        reached = ""
+        if lower is not None:
+            reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
+        return Verification(
+            True,
+            f"{where}{self.space.size} points with ε = {self.eps}, {what} of every private channel is at "
+            f"most {_shown(upper, down=False)}{each}{reached}",
+        )
+
+
+def _shown(value: Fraction, down: bool) -> str:
+    """Twelve decimals rounded in the safe direction, or a power of two where those would fill a screen."""
+    if value < LARGEST_PRINTED:
+        return decimal(value, 12, down)
+    low, high = log2_bounds(value, value)
+    return f"2^{low if down else high!r}"
+
+
+def _is_packing(certificate: Certificate) -> bool:
+    if certificate["type"] == "parts":
+        return all(_is_packing(part) for part in certificate["parts"])
+    return certificate["type"] in PACKINGS
+
+
+def upper_value(proof: WorstLeakageProof) -> Fraction:
+    """The upper bound that the certificate proves."""
+    certificate, space, eps = proof.upper, proof.space, proof.eps
+    kind = certificate["type"]
+    _require_capacity(proof, kind)
+    if kind == "parts":
+        return sum((count * upper_value(part) for count, part in _parts(proof, certificate)), Fraction(0))
+    if kind == "packing":
+        if proof.gain is not None:
+            raise ValueError("a packing certificate bounds weights of points, not a general gain")
+        weights = np.ones(space.size) if proof.weights is None else proof.weights
+        return packing_bound(space, eps, weights, np.array(certificate["y"], dtype=np.float64))
+    if kind == "cover":
+        return cover_bound(space, eps, certificate["centres"], float(certificate["radius"]))
+    if kind == "points":
+        return Fraction(space.size)
+    if kind == "dual":
+        return dual_bound(space, eps, proof.objective(), certificate)
+    if kind == "tree":
+        return tree_upper(space, eps, certificate)
+    if kind == "blocks":
+        return blocks_upper(space, eps, certificate)
+    raise ValueError(f"unknown upper certificate {kind!r}")
+
+
+def lower_value(proof: WorstLeakageProof) -> Fraction:
+    """The value that the given private channel really has."""
+    certificate, space, eps = proof.lower, proof.space, proof.eps
+    if certificate is None:
+        raise ValueError("there is no lower certificate")
+    kind = certificate["type"]
+    _require_capacity(proof, kind)
+    if kind == "parts":
+        return sum((count * lower_value(part) for count, part in _parts(proof, certificate)), Fraction(0))
+    if kind == "channel":
+        objective = None if proof.is_capacity else proof.objective()
+        return channel_value(space, eps, objective, certificate)
+    if kind == "kernel":
+        return kernel_value(space, eps, certificate)
+    if kind == "levels":
+        return levels_value(space, eps, certificate["source"])
+    if kind == "tree":
+        return tree_lower(space, eps, certificate)
+    if kind == "blocks":
+        return blocks_lower(space, eps, certificate, channel_diagonal)
+    raise ValueError(f"unknown lower certificate {kind!r}")
+
+
+def _require_capacity(proof: WorstLeakageProof, kind: str) -> None:
+    if kind in ONLY_CAPACITY and not proof.is_capacity:
+        raise ValueError(f"a {kind} certificate bounds the capacity only")
+
+
+def _parts(proof: WorstLeakageProof, certificate: Certificate) -> Iterator[tuple[int, WorstLeakageProof]]:
+    """How many components are alike, and the proof for one of them; capacities of components add up.
+
+    `points` lists the points of a part, or a row for each of several parts that are the same when points
+    in the same place are matched.
+    """
+    space = proof.space
+    tables = [np.array(part["points"], dtype=np.intp) for part in certificate["parts"]]
+    tables = [table.reshape(1, -1) if table.ndim == 1 else table for table in tables]
+    owner, row, place = (np.full(space.size, -1, dtype=np.intp) for _ in range(3))
+    for k, table in enumerate(tables):
+        if not table.size or table.min() < 0 or table.max() >= space.size:
+            raise ValueError("a part names a point that does not exist")
+        owner[table] = k
+        row[table] = np.arange(len(table))[:, None]
+        place[table] = np.arange(table.shape[1])
+    if (owner == -1).any() or sum(table.size for table in tables) != space.size:
+        raise ValueError("the parts do not contain every point exactly once")
+    first, second = space.pairs.T
+    if (owner[first] != owner[second]).any() or (row[first] != row[second]).any():
+        raise ValueError("an edge joins two parts")
+    order = np.argsort(owner[first], kind="stable")
+    starts = np.searchsorted(owner[first][order], np.arange(len(tables) + 1))
+    for k, (table, part) in enumerate(zip(tables, certificate["parts"], strict=True)):
+        edges = order[starts[k] : starts[k + 1]]
+        _require_alike(len(table), row[first[edges]], place[space.pairs[edges]], space.lengths[edges])
+        one = edges[row[first[edges]] == 0]
+        yield len(table), WorstLeakageProof(space.part(table[0], one), proof.eps, part, part)
+
+
+def _require_alike(count: int, row: NDArray[np.intp], ends: NDArray[np.intp], lengths: FloatArray) -> None:
+    """Every row of a part must have the same edges with the same lengths."""
+    if count == 1:
+        return
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    order = np.lexsort((lengths, high, low, row))
+    if len(order) % count or (row[order] != np.repeat(np.arange(count), len(order) // count)).any():
+        raise ValueError("parts that should be alike have different edges")
+    for column in (low, high, lengths):
+        table = column[order].reshape(count, -1)
+        if (table != table[0]).any():
+            raise ValueError("parts that should be alike have different edges")

@@ -1,0 +1,158 @@
+"""One individual, part of the databases, few outputs, a known prior, any gain."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.errors import GainError, PolicyError
+from sievert.limits.packing import packing
+from sievert.limits.restricted import individual_groups, worst_about
+from sievert.limits.space import space_of
+from sievert.limits.worst import worst_leakage
+from sievert.spaces import graphs, metrics, secrets
+from sievert.spaces.policy import Policy
+
+
+def restricted_packing(graph, eps: float, points: list[int]) -> float:
+    """The packing bound of the metric restricted to some points."""
+    return packing(space_of(graph.metric().restricted(points)), eps).value
+
+
+@pytest.mark.parametrize(
+    ("graph", "points", "eps", "restricted", "truth"),
+    [
+        (graphs.star(6), [1, 2, 3, 4, 5], 0.5, 2.023048, 1.648721),
+        (graphs.star(7), [1, 2, 3, 4, 5, 6], 0.3, 1.602539, 1.349859),
+        (graphs.star(7), [1, 2, 3, 4, 5, 6], 1, 3.578508, 2.718282),
+        (graphs.path(7), [0, 3, 6], 1, 2.810297, 2.604248),
+    ],
+)
+def test_erratum_the_restricted_metric_is_only_a_bound(graph, points, eps, restricted, truth) -> None:
+    assert restricted_packing(graph, eps, points) == pytest.approx(restricted, abs=6e-7)
+    found = worst_about(graph, eps, points)
+    assert found.exact.factor == pytest.approx(truth, abs=6e-7)
+    assert found.certificate.verify()
+    assert found.exact.factor <= found.packing.factor * (1 + 1e-9) <= restricted * (1 + 1e-6)
+
+
+def test_packing_over_all_rows_is_better_than_the_restricted_metric() -> None:
+    assert worst_about(graphs.star(7), 0.3, range(1, 7)).packing.factor == pytest.approx(1.349859, abs=6e-7)
+    assert worst_about(graphs.path(7), 1, [0, 3, 6]).packing.factor == pytest.approx(2.810297, abs=6e-7)
+
+
+def star_policy() -> Policy:
+    """T = {c, 1…6}, secrets c–i; permitted (i, 1) and (c, 2): a star whose centre is outside the group."""
+    values = ["c", *range(1, 7)]
+    permitted = [*((k, 1) for k in range(1, 7)), ("c", 2)]
+    return Policy.blowfish(
+        secrets.edges(values, [("c", k) for k in range(1, 7)]), records=2, permitted=permitted
+    )
+
+
+@pytest.mark.parametrize(("eps", "truth"), [(0.3, 1.349859), (1, 2.718282)])
+def test_one_individual_under_constraints(eps: float, truth: float) -> None:
+    policy = star_policy()
+    assert sorted(map(len, individual_groups(policy)))[-1] == 6
+    found = worst_leakage(policy, eps, individual=True)
+    assert found.exact.factor == pytest.approx(truth, abs=6e-7)
+    assert found.mechanism.shape == (7, 6)
+
+
+def test_constraints_that_leave_nothing_open() -> None:
+    policy = Policy.blowfish(secrets.complete(2), records=2, permitted=[(0, 1), (1, 0)])
+    found = worst_leakage(policy, 1, individual=True)
+    assert found.exact.bits == 0 and "nothing open" in found.method
+
+
+def test_unconstrained_individual_is_the_secret_graph() -> None:
+    policy = Policy.blowfish(secrets.line(4), records=9)
+    found = worst_leakage(policy, 1, individual=True)
+    assert found.exact.factor == pytest.approx(2.386351, abs=6e-7)
+
+
+@pytest.mark.parametrize("databases", [[], [0, 0], [0, 99]])
+def test_databases_must_exist_and_differ(databases: list[int]) -> None:
+    with pytest.raises(PolicyError, match="databases"):
+        worst_about(graphs.path(4), 1, databases)
+
+
+@pytest.mark.parametrize(
+    ("records", "values", "outputs", "truth"),
+    [
+        (2, 2, 1, 1.0),
+        (2, 2, 2, 1.632121),
+        (2, 2, 3, 1.924234),
+        (2, 2, 4, 2.137787),
+        (2, 3, 2, 1.632121),
+        (2, 3, 3, 2.264241),
+        (2, 3, 4, 2.464913),
+        (3, 2, 4, 2.844938),
+    ],
+)
+def test_limited_range(records: int, values: int, outputs: int, truth: float) -> None:
+    found = worst_leakage(Policy.differential(values, records), 1, outputs=outputs)
+    assert found.exact.factor == pytest.approx(truth, abs=6e-7)
+    assert found.exact.factor <= sv_bound(records, values, outputs) * (1 + 1e-9)
+    assert found.mechanism.shape[1] <= max(outputs, 4)
+    assert found.certificate.verify()
+
+
+def sv_bound(records: int, values: int, outputs: int) -> float:
+    from sievert.limits.bounds import limited_outputs_bound
+
+    return limited_outputs_bound(records, values, outputs, 1).factor
+
+
+def test_mixed_integer_packing_is_only_a_bound() -> None:
+    # H(2,2), r = 2: packing with two points gives 1.761594, the truth is 1.632121.
+    kernel = space_of(graphs.hamming(2, 2)).kernel(1)
+    best = max(2 / (1 + kernel[0, j]) for j in range(1, 4))
+    assert best == pytest.approx(1.761594, abs=6e-7)
+
+
+def test_many_outputs_are_no_limit_and_large_choices_have_a_reason() -> None:
+    assert worst_leakage(graphs.cycle(5), 1, outputs=9).exact.factor == pytest.approx(2.491989, abs=6e-7)
+    found = worst_leakage(Policy.differential(2, 10), 1, outputs=3)
+    assert found.exact is None and "choices" in found.reason
+    assert found.upper.factor <= 3
+    with pytest.raises(PolicyError, match="at least one output"):
+        worst_leakage(graphs.cycle(5), 1, outputs=0)
+
+
+def test_a_known_prior() -> None:
+    prior = [0.5, 0.3, 0.2]
+    found = worst_leakage(graphs.complete(3), 1, prior=prior)
+    # Randomised response on a skewed prior: check against the channel's own leakage.
+    measured = sv.leakage(found.mechanism, prior)
+    assert found.exact.factor == pytest.approx(float(measured.factor), rel=1e-9)
+    uniform = worst_leakage(graphs.complete(3), 1, prior=[1 / 3] * 3)
+    assert uniform.exact.factor == pytest.approx(worst_leakage(graphs.complete(3), 1).exact.factor)
+    assert found.exact <= uniform.exact
+
+
+def test_alvim_example_31_and_30() -> None:
+    # Ex. 31: on the line 0…5 with ε = ln 2 the best posterior guess is 4/9 exactly.
+    found = worst_leakage(graphs.path(6), math.log(2), prior=[1 / 6] * 6)
+    assert found.exact.factor / 6 == pytest.approx(4 / 9)
+    # Ex. 30, erratum: under this prior the optimum on the clique is 0.32, not the example's 2/7.
+    prior = [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]
+    found = worst_leakage(graphs.complete(6), math.log(2), prior=prior)
+    assert found.exact.factor * 0.2 == pytest.approx(0.32)
+    # Thm 27/28: uniform prior, 2/7.
+    assert worst_leakage(graphs.complete(6), math.log(2)).exact.factor / 6 == pytest.approx(2 / 7)
+
+
+def test_any_gain() -> None:
+    metric = metrics.line(5)
+    gain = sv.gains.within(metric, 1)
+    found = worst_leakage(metric, 0.8, gain=gain)
+    measured = sv.leakage(found.mechanism, None, gain)
+    assert found.exact.factor == pytest.approx(float(measured.factor), rel=1e-8)
+    assert found.exact <= worst_leakage(metric, 0.8).exact
+    assert found.certificate.verify()
+    with pytest.raises(GainError, match="loss"):
+        worst_leakage(metric, 1, gain=sv.losses.absolute(5))
+    with pytest.raises(GainError, match="non-negative"):
+        worst_leakage(metric, 1, gain=np.array([[1, -1, 0, 0, 0]]))
