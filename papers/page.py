@@ -1,0 +1,67 @@
+"""A page: a table made anew and, entry by entry, whether the source agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a source: what is printed there, what was found, and the erratum if they differ."""
+
+    where: str
+    printed: str
+    found: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        found = f"{self.where}: printed {self.printed}, found {self.found}"
+        return f"{self.status}, {found}. {self.note}".rstrip()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the source has what was found."""
+        return self.printed == self.found
+
+    @property
+    def status(self) -> str:
+        """agrees, erratum, or DIFFERS where no erratum is known."""
+        if self.agrees:
+            return "agrees"
+        return "erratum" if self.note else "DIFFERS"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A table (header and rows of texts), the entries compared, and remarks."""
+
+    title: str
+    source: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    entries: Sequence[Entry]
+    remarks: Sequence[str] = field(default=())
+
+    def summary(self) -> str:
+        """How many entries agree and how many are errata."""
+        counts = {status: 0 for status in ("agrees", "erratum", "DIFFERS")}
+        for entry in self.entries:
+            counts[entry.status] += 1
+        return (
+            ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+            or "nothing to compare"
+        )
+
+    def text(self) -> str:
+        """The page as Markdown."""
+        lines = [f"# {self.title}", "", f"Source: {self.source}. {self.summary()}.", ""]
+        lines += ["| " + " | ".join(self.header) + " |", "|" + "---|" * len(self.header)]
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        problems = [entry for entry in self.entries if not entry.agrees]
+        if problems:
+            lines += ["", "## Where the source differs", ""]
+            lines += [f"- {entry}" for entry in problems]
+        if self.remarks:
+            lines += ["", *[f"{remark}" for remark in self.remarks]]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""Which mechanism is safer, against everybody: the average, max and privacy refinement orders."""

@@ -1,0 +1,219 @@
+"""Refinement against some adversaries only: those whose actions are made of given gains, or a given prior.
+
+A class is a cone: every action's gain is a non-negative combination of generators, under one prior π. Then
+V·diag(π)·(B - AR) ≤ 0 for some channel R iff no adversary of the class prefers B (linear-programming
+duality), so the general program decides it with A and B replaced by V·diag(π)·A and V·diag(π)·B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.priors import as_prior
+from sievert.errors import GainError
+from sievert.leakage import gains as gain_functions
+from sievert.leakage.adversary import Adversary
+from sievert.leakage.measures import posterior_vulnerability
+from sievert.numerics.rationals import exact_matmul, fractions_of
+from sievert.orders.average import TOLERANCE, deficiency_program
+from sievert.orders.exact import decide_program
+from sievert.orders.objections import entries, objected
+from sievert.orders.verdicts import Objection, Verdict
+from sievert.proofs.refinement import AdversaryProof, ClassProof
+from sievert.spaces.metric import Metric
+
+__all__ = [
+    "AdversaryClass",
+    "class_of",
+    "gains",
+    "monotone",
+    "prior",
+    "properties",
+    "refines_class",
+    "within",
+]
+
+AnyArray = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryClass:
+    """Adversaries to guard against.
+
+    Attributes
+    ----------
+    name : what they are called in results
+    generators : gains [generator, secret] that actions are combined from; None allows every gain
+    prior : what they believe (None: uniform)
+    listed : instead of generators, a finite list of gain functions, each evaluated as it is
+    """
+
+    name: str
+    generators: Adversary | None = None
+    prior: Any = None
+    listed: tuple[Any, ...] = ()
+
+
+def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
+    """Adversaries who win by guessing within a radius (each guess may pay differently)."""
+    return AdversaryClass(f"within {radius:g}", gain_functions.within(metric, radius), prior)
+
+
+def monotone(metric: Metric, prior: Any = None) -> AdversaryClass:
+    """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess."""
+    rows: dict[tuple[int, ...], None] = {}
+    for centre in metric.matrix:
+        for radius in np.unique(centre[np.isfinite(centre)]):
+            rows[tuple((centre <= radius).astype(int).tolist())] = None
+    table = gain_functions.matrix([list(row) for row in rows], secrets=metric.points)
+    return AdversaryClass("gain falling with distance", table, prior)
+
+
+def properties(
+    secrets: int | Iterable[object],
+    sets: Sequence[Callable[[Any], object] | Iterable[object]],
+    prior: Any = None,
+) -> AdversaryClass:
+    """Adversaries who bet for or against given properties of the secret."""
+    tables = [gain_functions.property(secrets, holds) for holds in sets]
+    if not tables:
+        raise GainError("sets is empty; give at least one property")
+    rows = np.concatenate([table.matrix for table in tables])
+    return AdversaryClass(
+        "properties", gain_functions.matrix(rows.tolist(), secrets=tables[0].secrets), prior
+    )
+
+
+def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
+    """A finite list of gain functions under one prior: decided by evaluating each."""
+    if not listed:
+        raise GainError("the list of gains is empty; give at least one")
+    return AdversaryClass("given gains", None, prior, tuple(listed))
+
+
+def prior(belief: Any) -> AdversaryClass:
+    """Every gain function, but only this prior: secrets it rules out do not matter."""
+    return AdversaryClass("given prior", None, belief)
+
+
+def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
+    """A class as it is; a gain or a list of gains as a finite class."""
+    if isinstance(adversary, AdversaryClass):
+        return adversary
+    if isinstance(adversary, Adversary) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):
+        return gains([adversary])
+    if isinstance(adversary, list | tuple):
+        return gains(adversary)
+    raise GainError(
+        f"adversary is {adversary!r}; give a gain function, a list of them, or a class such as "
+        "sievert.orders.classes.within(metric, radius)"
+    )
+
+
+def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Verdict:
+    """Average refinement against one class of adversaries."""
+    order = f"average, {wanted.name}"
+    if wanted.listed:
+        return _by_evaluation(first, second, wanted, order)
+    size = first.shape[0]
+    belief = as_prior(wanted.prior, size)
+    if wanted.generators is None:
+        table = np.eye(size, dtype=np.int64)[np.asarray(belief != 0, dtype=bool)]
+    else:
+        table = wanted.generators.for_secrets(first.inputs).matrix
+    exact = (
+        first.form == "exact"
+        and second.form == "exact"
+        and belief.dtype == object
+        and table.dtype.kind in "iO"
+    )
+    a, b = entries(first, exact), entries(second, exact)
+    if exact:
+        generators = fractions_of(table)
+        weighted = generators * belief[None, :]
+        decided = decide_program(exact_matmul(weighted, a), exact_matmul(weighted, b))
+        if decided is not None and decided.holds:
+            assert decided.post is not None
+            proof = ClassProof(a, b, generators, belief, decided.post)
+            return Verdict(True, order, 0.0, proof, None, decided.method, True)
+        if decided is not None:
+            assert decided.witness is not None
+            combined = exact_matmul(generators.T.copy(), decided.witness)
+            return _objector(first, second, combined, belief, decided.method, order)
+    generators = table.astype(np.float64)
+    believed = belief.astype(np.float64)
+    weighted = generators * believed
+    found = deficiency_program(weighted @ first.rounded(), weighted @ second.rounded(), le_cam=False)
+    assert found.post is not None
+    assert found.witness is not None
+    excess = (weighted @ (second.rounded() - first.rounded() @ found.post)).max(axis=0)
+    upper = float(np.maximum(excess, 0.0).sum())
+    if upper <= TOLERANCE and not exact:
+        rational = _normalised(believed)
+        proof = ClassProof(
+            first.rounded(), second.rounded(), generators, rational, found.post, Fraction(2 * TOLERANCE)
+        )
+        return Verdict(True, order, upper, proof, None, found.method)
+    witness = generators.T @ np.maximum(found.witness, 0.0)
+    verdict = _objector(first, second, witness, _normalised(believed), found.method, order)
+    return (
+        verdict if verdict.deficiency > TOLERANCE else Verdict(None, order, upper, None, None, found.method)
+    )
+
+
+def _normalised(belief: NDArray[np.float64]) -> AnyArray:
+    """A float prior as fractions that sum to 1."""
+    values = [Fraction(value) for value in belief.tolist()]
+    table = np.empty(len(values), dtype=object)
+    table[:] = [value / sum(values) for value in values]
+    return table
+
+
+def _objector(
+    first: Channel, second: Channel, witness: AnyArray, belief: AnyArray, method: str, order: str
+) -> Verdict:
+    """The adversary as found: combinations of generators are not shifted, which would leave the class."""
+    exact = witness.dtype == object
+    gain = (witness / witness.max()).T
+    a, b = entries(first, exact), entries(second, exact)
+    proof = AdversaryProof(a, b, gain, belief, "average", exact)
+    before, after = proof.values()
+    if after <= before:
+        return Verdict(None, order, 0.0, None, None, method)
+    objection = Objection(float(before), float(after), gain, belief)
+    return Verdict(False, order, float(after - before), proof, objection, method, exact)
+
+
+def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, order: str) -> Verdict:
+    worst: tuple[Any, Any, Any, Any] = (0, 0, 0, None)
+    exact = True
+    for gain in wanted.listed:
+        before = posterior_vulnerability(first, wanted.prior, gain)
+        after = posterior_vulnerability(second, wanted.prior, gain)
+        sign = -1 if before.is_loss else 1
+        difference = sign * (after.value - before.value)
+        exact = exact and isinstance(difference, Fraction | int)
+        if difference > worst[0]:
+            worst = (difference, before.value, after.value, gain)
+    # Float values of the same quantity may differ by rounding.
+    if worst[0] <= (0 if exact else 1e-12):
+        return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
+    adversary = gain_functions.as_gain(worst[3], first.inputs)
+    belief = as_prior(wanted.prior, first.shape[0])
+    objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief)
+    proof = None
+    if not adversary.is_loss:
+        table = adversary.matrix
+        witness = fractions_of(table) if table.dtype.kind in "iO" else table.astype(np.float64)
+        shaped = objected(
+            first, second, witness.T, "", prior=belief if belief.dtype == object else _normalised(belief)
+        )
+        proof = shaped.certificate
+    return Verdict(False, order, float(worst[0]), proof, objection, "each gain evaluated", exact)

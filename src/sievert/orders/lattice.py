@@ -1,0 +1,233 @@
+"""Meet and join of two mechanisms: the safest below both, and the least safe above both.
+
+*Privacy* order: metrics, so the meet is the larger distance and the join the shortest-path closure of the
+smaller (Fernandes, Sec 4.6). *Max* order: hulls of posteriors, so the meet is the hull of both and the join
+their intersection. *Average* order: for two secrets ROC curves (smallest concave majorant, minimum);
+for three or more secrets neither exists in general, and the refusal carries two incomparable bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.privacy import distinguishability
+from sievert.errors import ChannelError, TooLargeError
+from sievert.mechanisms.kernels import metric_channel
+from sievert.orders.binary import Point, channel_of_curve, curve, height
+from sievert.orders.exact import cone_program
+from sievert.orders.maximum import decide_maximum
+from sievert.orders.polytopes import channel_with_posteriors, extreme_columns, intersection_rays
+from sievert.proofs.refinement import exact_rows
+from sievert.spaces.metric import Metric
+
+__all__ = ["NoBoundError", "in_both_hulls", "join", "meet", "privacy_join_metric", "privacy_meet_metric"]
+
+Order = Literal["average", "max", "privacy"]
+AnyArray = NDArray[Any]
+LARGEST_SECRETS = 6
+# Rays of the lifted cone grow quickly with the number of outputs.
+LARGEST_OUTPUTS = 40
+
+
+class NoBoundError(ChannelError):
+    """The average order has no such bound for three secrets or more (Fernandes, Ex 4.6).
+
+    `first`, `second` are the example's channels, and `bounds` two incomparable bounds of them with nothing
+    between.
+    """
+
+    def __init__(self, word: str, first: Channel, second: Channel, bounds: tuple[Channel, Channel]) -> None:
+        super().__init__(
+            f"order is 'average': with three secrets or more two channels have no {word} in general; "
+            "use order='max' or order='privacy' (two channels and two incomparable bounds of them are the "
+            "error's .first, .second and .bounds)"
+        )
+        self.first, self.second, self.bounds = first, second, bounds
+
+
+def meet(first: Channel, second: Channel, order: Order = "average") -> Channel:
+    """The safest channel that is less safe than both.
+
+    Examples
+    --------
+    >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
+    >>> b = Channel([["2/5", "3/5"], ["4/5", "1/5"]])
+    >>> [[str(v) for v in row] for row in meet(a, b).exact]
+    [['1/5', '1/5', '3/5'], ['3/5', '1/5', '1/5']]
+    """
+    a, b = _same_inputs(first, second)
+    if order == "privacy":
+        return metric_channel(privacy_meet_metric(distinguishability(a), distinguishability(b)))
+    if order == "max":
+        columns = np.concatenate([_fractions(a), _fractions(b)], axis=1)
+        return channel_with_posteriors(extreme_columns(columns), a.inputs)
+    if order != "average":
+        raise ChannelError(f'order is {order!r}; it must be "average", "max" or "privacy"')
+    if a.shape[0] > 2:
+        raise NoBoundError("meet", *_no_meet())
+    return _on_curves(a, b, _concave_majorant)
+
+
+def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
+    """The least safe channel that is safer than both.
+
+    For the max order and more than a handful of secrets the vertices cannot be listed; `in_both_hulls` then
+    answers for one posterior at a time.
+
+    Examples
+    --------
+    >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
+    >>> b = Channel([["2/5", "3/5"], ["4/5", "1/5"]])
+    >>> [[str(v) for v in row] for row in join(a, b).exact]
+    [['1/3', '2/3'], ['2/3', '1/3']]
+    """
+    a, b = _same_inputs(first, second)
+    if order == "privacy":
+        return metric_channel(privacy_join_metric(distinguishability(a), distinguishability(b)))
+    if order == "max":
+        return _hull_intersection(a, b)
+    if order != "average":
+        raise ChannelError(f'order is {order!r}; it must be "average", "max" or "privacy"')
+    if a.shape[0] > 2:
+        raise NoBoundError("join", *_no_join())
+    return _on_curves(a, b, _minimum)
+
+
+def privacy_meet_metric(first: Metric, second: Metric) -> Metric:
+    """The larger of two metrics."""
+    return Metric(np.maximum(first.matrix, second.matrix), first.points)
+
+
+def privacy_join_metric(first: Metric, second: Metric) -> Metric:
+    """The largest metric below two: shortest paths of the smaller distance (the raw minimum may be none)."""
+    return Metric(np.minimum(first.matrix, second.matrix), first.points, close=True)
+
+
+def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
+    """Whether a posterior (uniform prior) belongs to the max-order join: it lies in the hulls of both."""
+    a, b = _same_inputs(first, second)
+    given = np.asarray(posterior, dtype=object)[:, None]
+    exact = all(isinstance(value, int | Fraction) for value in given.ravel())
+    if exact and a.form == "exact" and b.form == "exact":
+        decided = [cone_program(channel._data, exact_rows(given)) for channel in (a, b)]
+        if all(found is not None for found in decided):
+            return all(found is not None and found.holds for found in decided)
+    point = given.astype(np.float64)
+    return all(decide_maximum(channel.rounded(), point).holds is True for channel in (a, b))
+
+
+def _same_inputs(first: Channel, second: Channel) -> tuple[Channel, Channel]:
+    a, b = first.finite(), second.finite()
+    if tuple(a.inputs) != tuple(b.inputs):
+        raise ChannelError(
+            f"the channels have inputs {a.inputs!r} and {b.inputs!r}; give channels on the same inputs"
+        )
+    return a, b
+
+
+def _fractions(channel: Channel) -> AnyArray:
+    return channel._data if channel.form == "exact" else exact_rows(channel.rounded())
+
+
+def _as_given(table: AnyArray, first: Channel, second: Channel) -> Channel:
+    """Exact when both channels are; rounding otherwise."""
+    if first.form == "exact" and second.form == "exact":
+        return Channel(table.tolist(), first.inputs)
+    return Channel(table.astype(np.float64), first.inputs)
+
+
+def _on_curves(first: Channel, second: Channel, combine: Callable[[Any, Any], list[Point]]) -> Channel:
+    if first.shape[0] == 1:
+        return Channel([[1]], first.inputs)
+    points = combine(*(_corners(_fractions(channel)) for channel in (first, second)))
+    return _as_given(channel_of_curve(points), first, second)
+
+
+def _corners(table: AnyArray) -> list[Point]:
+    points = curve(table)
+    # Rows of float channels may miss 1 by rounding; both curves must end at the same point.
+    x, y = points[-1]
+    return [(p / x, q / y) for p, q in points]
+
+
+def _minimum(first: list[Point], second: list[Point]) -> list[Point]:
+    """The lower of two concave curves, which is concave: corners of both and their crossings."""
+    places = sorted({x for x, _ in (*first, *second)})
+    crossings = []
+    for left, right in pairwise(places):
+        gaps = [height(first, at)[0] - height(second, at)[0] for at in (left, right)]
+        if left == 0:
+            # At 0 curves may jump; the difference next to it is what crosses.
+            gaps[0] = _after(first) - _after(second)
+        if gaps[0] * gaps[1] < 0:
+            crossings.append(left + (right - left) * gaps[0] / (gaps[0] - gaps[1]))
+    points = [(at, min(height(first, at)[0], height(second, at)[0])) for at in sorted([*places, *crossings])]
+    return _merged([(0, 0), (0, min(_after(first), _after(second))), *points[1:]])
+
+
+def _after(points: list[Point]) -> Any:
+    """Height of a curve just after 0: the top of its first rise."""
+    return max(y for x, y in points if x == 0)
+
+
+def _concave_majorant(first: list[Point], second: list[Point]) -> list[Point]:
+    """The least concave curve above two: the upper hull of all corners."""
+    return _merged(sorted({*first, *second}))
+
+
+def _merged(points: list[Point]) -> list[Point]:
+    """The upper hull of points in order: corners on or below a line between others are dropped."""
+    kept: list[Point] = []
+    for x, y in points:
+        while len(kept) >= 2:
+            (x0, y0), (x1, y1) = kept[-2:]
+            if (y1 - y0) * (x - x0) <= (y - y0) * (x1 - x0):
+                kept.pop()
+            else:
+                break
+        if not kept or kept[-1] != (x, y):
+            kept.append((x, y))
+    return kept
+
+
+def _hull_intersection(first: Channel, second: Channel) -> Channel:
+    secrets, outputs = first.shape[0], first.shape[1] + second.shape[1]
+    if secrets > LARGEST_SECRETS or outputs > LARGEST_OUTPUTS:
+        raise TooLargeError(
+            f"the join of hulls with {secrets} secrets and {outputs} outputs has too many vertices to list "
+            f"(at most {LARGEST_SECRETS} and {LARGEST_OUTPUTS}); ask in_both_hulls for one posterior",
+            size=secrets,
+        )
+    rays = intersection_rays(extreme_columns(_fractions(first)), extreme_columns(_fractions(second)))
+    return channel_with_posteriors(extreme_columns(rays), first.inputs)
+
+
+def _no_join() -> tuple[Channel, Channel, tuple[Channel, Channel]]:
+    """X, Y and two incomparable upper bounds: even and odd permutations of (1/2, 1/3, 1/6)."""
+    x = Channel([["2/3", "1/6", "1/6"], ["1/6", "2/3", "1/6"], ["1/6", "1/6", "2/3"]])
+    y = Channel([["1/2", 0, "1/2"], ["1/2", "1/2", 0], [0, "1/2", "1/2"]])
+    even = Channel([["1/2", "1/3", "1/6"], ["1/3", "1/6", "1/2"], ["1/6", "1/2", "1/3"]])
+    odd = Channel([["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"], ["1/3", "1/6", "1/2"]])
+    return x, y, (even, odd)
+
+
+def _no_meet() -> tuple[Channel, Channel, tuple[Channel, Channel]]:
+    """X, Y and two incomparable lower bounds with nothing above both and below X and Y."""
+    x = Channel([["3/8", "5/8"], ["5/8", "3/8"], ["1/2", "1/2"]])
+    y = Channel([["7/16", "9/16"], ["7/16", "9/16"], ["5/8", "3/8"]])
+    corners = Channel(
+        [
+            ["5/32", "7/32", "9/32", "11/32"],
+            ["9/32", "11/32", "5/32", "7/32"],
+            ["5/16", "3/16", "5/16", "3/16"],
+        ]
+    )
+    other = Channel([["7/16", "5/32", "13/32"], ["7/16", "13/32", "5/32"], ["5/8", "3/16", "3/16"]])
+    return x, y, (corners, other)

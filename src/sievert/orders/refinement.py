@@ -1,0 +1,312 @@
+"""Refinement of channels: is B at least as safe as A against every adversary?
+
+A ⊑ B holds iff B = A·R for some channel R (Fernandes, Lem 2.2). Either answer carries its own proof: R, or an
+adversary who prefers B. Three orders, each implied by the one before: *average* (every gain and prior), *max*
+(every quasi-convex measure at the worst output), *privacy* (every metric). Up means safer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.privacy import distinguishability, epsilon
+from sievert.channels.reduction import reduction
+from sievert.errors import ChannelError
+from sievert.orders.average import TOLERANCE, Decision, decide_average
+from sievert.orders.binary import decide_binary
+from sievert.orders.classes import AdversaryClass, class_of, refines_class
+from sievert.orders.deficiency import Deficiency, deficiency
+from sievert.orders.exact import ExactDecision, decide_exactly
+from sievert.orders.families import decide_family, decide_family_exactly, family_of, family_proof
+from sievert.orders.maximum import decide_maximum, decide_maximum_exactly
+from sievert.orders.objections import entries, objected
+from sievert.orders.partitions import by_partitions
+from sievert.orders.verdicts import Comparison, Objection, Verdict
+from sievert.orders.witnesses import residual, two_action_gap
+from sievert.proofs.refinement import (
+    CascadeProof,
+    MixtureProof,
+    PrivacyOrderProof,
+    PrivacyProof,
+    privacy_violation,
+)
+from sievert.spaces.labels import align
+from sievert.spaces.metric import Metric
+
+__all__ = ["Comparison", "Deficiency", "Objection", "Verdict", "compare", "deficiency", "refines"]
+
+Order = Literal["average", "max", "privacy"]
+FloatArray = NDArray[np.float64]
+ORDERS: tuple[Order, ...] = ("average", "max", "privacy")
+
+
+def refines(
+    less_safe: Channel,
+    safer: Channel,
+    order: Order = "average",
+    metric: Metric | None = None,
+    *,
+    adversary: AdversaryClass | Any = None,
+) -> Verdict:
+    """Is `safer` at least as safe as `less_safe`, against every adversary of an order?
+
+    Parameters
+    ----------
+    less_safe, safer : channels on the same inputs
+    order : "average", "max" or "privacy"
+    metric : with order="privacy", compare the smallest ε for this one metric only
+    adversary : with order="average", only these adversaries: a class of `sievert.orders.classes`, a gain
+        function, or a list of gain functions (with the uniform prior)
+
+    Examples
+    --------
+    >>> a = Channel([["4/5", "1/5"], ["1/5", "4/5"]])
+    >>> refines(a, a.then(a)).holds, refines(a.then(a), a).holds
+    (True, False)
+    """
+    if order not in ORDERS:
+        raise ChannelError(f'order is {order!r}; it must be "average", "max" or "privacy"')
+    if metric is not None and order != "privacy":
+        raise ChannelError(f'metric belongs to order="privacy", not to order={order!r}')
+    if adversary is not None:
+        if order != "average":
+            raise ChannelError(f'adversary belongs to order="average", not to order={order!r}')
+        first, second = _aligned(less_safe, safer)
+        return refines_class(first, second, class_of(adversary, first))
+    if metric is not None:
+        return _one_metric(*_aligned(less_safe, safer), metric)
+    known = by_partitions(less_safe, safer, order)
+    if known is not None:
+        return known
+    first, second = _aligned(less_safe, safer)
+    return {"average": _average, "max": _maximum, "privacy": _privacy}[order](first, second)
+
+
+def compare(first: Channel, second: Channel) -> Comparison:
+    """Compare two mechanisms in every order, both ways."""
+    forward = tuple(refines(first, second, order) for order in ORDERS)
+    backward = tuple(refines(second, first, order) for order in ORDERS)
+    return Comparison(forward, backward)
+
+
+def _aligned(less_safe: Channel, safer: Channel) -> tuple[Channel, Channel]:
+    first, second = less_safe.finite(), safer.finite()
+    if first.shape[0] != second.shape[0]:
+        raise ChannelError(
+            f"the channels have {first.shape[0]} and {second.shape[0]} inputs; "
+            "compare channels on the same inputs"
+        )
+    positions = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
+    if positions is not None:
+        second = Channel._trusted(second._data[positions], second.form, first.inputs, second.outputs)
+    return first, second
+
+
+def _both_exact(first: Channel, second: Channel) -> bool:
+    return first.form == "exact" and second.form == "exact"
+
+
+def _average(first: Channel, second: Channel) -> Verdict:
+    """Structured cases, each named; then the general flow, made exact where both channels are."""
+    by_family = _family(first, second)
+    if by_family is not None:
+        return by_family
+    if first.shape[0] == 2:
+        return _binary(first, second)
+    merged = reduction(first)
+    guess = decide_average(merged.channel.rounded(), second.rounded())
+    if not _both_exact(first, second):
+        return _float_verdict(first, second, _spread(guess, merged.groups, first.shape[1]))
+    exact_a, exact_b = merged.channel._data, second._data
+    decided = decide_exactly(exact_a, exact_b, guess)
+    if decided is None:
+        # Too close for the exact methods' size: a float R proves nothing about fractions.
+        return Verdict(None, "average", guess.upper, None, None, guess.method)
+    if decided.post is not None:
+        post = _expanded(decided.post, merged.groups, first.shape[1], Fraction(0))
+        decided = ExactDecision(True, post, None, decided.method)
+    return _exact_verdict(first, second, decided)
+
+
+def _spread(guess: Decision, groups: tuple[tuple[int, ...], ...], size: int) -> Decision:
+    """A decision about the merged outputs of A as one about all of them."""
+    if guess.post is None:
+        return guess
+    post = _expanded(guess.post, groups, size, 0.0)
+    return Decision(guess.lower, guess.upper, post, guess.witness, guess.method)
+
+
+def _expanded(post: NDArray[Any], groups: tuple[tuple[int, ...], ...], size: int, zero: Any) -> NDArray[Any]:
+    """R on all outputs of A: merged outputs share a row; outputs that never occur go to the first output."""
+    table = np.full((size, post.shape[1]), zero, dtype=post.dtype)
+    table[:, 0] = zero + 1
+    for row, members in enumerate(groups):
+        for y in members:
+            table[y] = post[row]
+    return table
+
+
+def _exact_verdict(first: Channel, second: Channel, decided: ExactDecision) -> Verdict:
+    if not decided.holds:
+        assert decided.witness is not None
+        return objected(first, second, decided.witness, decided.method)
+    assert decided.post is not None
+    proof = CascadeProof(first._data, second._data, decided.post)
+    post = Channel._trusted(decided.post, "exact", first.outputs, second.outputs)
+    return Verdict(True, "average", 0.0, proof, None, decided.method, True, post)
+
+
+def _float_verdict(first: Channel, second: Channel, guess: Decision) -> Verdict:
+    if guess.holds is False:
+        assert guess.witness is not None
+        return objected(first, second, guess.witness, guess.method)
+    if guess.holds is None or guess.post is None:
+        return Verdict(None, "average", guess.upper, None, None, guess.method)
+    proof = CascadeProof(first.rounded(), second.rounded(), guess.post, Fraction(TOLERANCE))
+    post = Channel._trusted(guess.post, "float", first.outputs, second.outputs)
+    return Verdict(True, "average", guess.upper, proof, None, guess.method, False, post)
+
+
+def _family(first: Channel, second: Channel) -> Verdict | None:
+    """A truncated geometric, randomised response or exponential on a line as the less safe channel."""
+    family = family_of(first)
+    if family is None:
+        return None
+    if not _both_exact(first, second):
+        return _float_verdict(first, second, decide_family(family, first.rounded(), second.rounded()))
+    decided = decide_family_exactly(family, second)
+    if decided is not None:
+        return _exact_verdict(first, second, decided)
+    other = family_of(second)
+    closed = family_proof(family, other)
+    if closed is None or other is None:
+        return None
+    method = "closed form of two families"
+    if closed.holds:
+        return Verdict(True, "average", 0.0, closed, None, method, True)
+    a, b = family.floats(), other.floats()
+    found = decide_family(family, a, b)
+    witness = None
+    if found.witness is not None and found.lower > 0:
+        floats, others = (Channel._trusted(table, "float", first.inputs) for table in (a, b))
+        witness = objected(floats, others, found.witness, found.method).witness
+    return Verdict(False, "average", found.lower, closed, witness, method, True)
+
+
+def _binary(first: Channel, second: Channel) -> Verdict:
+    """Two secrets: ROC curves. In floats the certificates are re-evaluated, not believed."""
+    exact = _both_exact(first, second)
+    a, b = entries(first, exact), entries(second, exact)
+    found = decide_binary(a, b)
+    method = "ROC curves of two secrets"
+    if exact:
+        return _exact_verdict(first, second, ExactDecision(found.holds, found.post, found.witness, method))
+    lower = 0.0 if found.witness is None else two_action_gap(found.witness, a, b)
+    if lower > TOLERANCE:
+        return _float_verdict(first, second, Decision(lower, 1.0, None, found.witness, method))
+    upper = 1.0 if found.post is None else residual(found.post, a, b)
+    if upper <= TOLERANCE:
+        return _float_verdict(first, second, Decision(0.0, upper, found.post, None, method))
+    merged = reduction(first)
+    guess = decide_average(merged.channel.rounded(), b)
+    return _float_verdict(first, second, _spread(guess, merged.groups, first.shape[1]))
+
+
+def _maximum(first: Channel, second: Channel) -> Verdict:
+    exact = _both_exact(first, second)
+    family = family_of(first)
+    if family is not None:
+        # Independent columns: average and max refinement coincide (Fernandes, Lem 2.6).
+        verdict = _average(first, second)
+        if verdict.holds:
+            return replace(verdict, order="max")
+    found = decide_maximum(first.rounded(), second.rounded())
+    if exact:
+        proved = decide_maximum_exactly(first._data, second._data, found)
+        if proved is None:
+            return Verdict(None, "max", found.distance, None, None, "hull membership")
+        found = proved
+    if found.holds is False:
+        assert found.direction is not None
+        return _separated(first, second, found.direction, exact)
+    if not found.holds:
+        return Verdict(None, "max", found.distance, None, None, "hull membership")
+    assert found.mixing is not None
+    tolerance = Fraction(0) if exact else Fraction(TOLERANCE)
+    proof = MixtureProof(entries(first, exact), entries(second, exact), found.mixing, tolerance)
+    return Verdict(True, "max", found.distance, proof, None, "hull membership", exact)
+
+
+def _separated(first: Channel, second: Channel, direction: NDArray[Any], exact: bool) -> Verdict:
+    """Two actions: h, and the constant that no posterior of A exceeds."""
+    table = np.empty((len(direction), 2), dtype=direction.dtype)
+    table[:, 0] = direction
+    if exact:
+        table[:, 1] = Fraction(0)
+    else:
+        matrix = first.rounded()
+        sums = matrix.sum(axis=0)
+        table[:, 1] = (direction @ (matrix[:, sums > 0] / sums[sums > 0])).max()
+    return objected(first, second, table, "separating direction", case="max")
+
+
+def _privacy(first: Channel, second: Channel) -> Verdict:
+    """d_A ≥ d_B for every pair; the witness metric is d_A (Fernandes, Prop 4.4; Sec 4.5.3 is an erratum)."""
+    exact = _both_exact(first, second)
+    mine, theirs = distinguishability(first), distinguishability(second)
+    with np.errstate(invalid="ignore"):
+        excess = theirs.matrix - mine.matrix
+    excess = np.where(np.isnan(excess), 0.0, excess)
+    i, j = map(int, np.unravel_index(int(np.argmax(excess)), excess.shape))
+    rounding = 1e-12 * max(1.0, float(mine.matrix[i, j]) if np.isfinite(mine.matrix[i, j]) else 1.0)
+    a, b = entries(first, exact), entries(second, exact)
+    close = abs(excess[i, j]) <= 1e-9 * max(1.0, rounding * 1e12)
+    if exact and close:
+        # Too close for logarithms: fractions decide.
+        pair = privacy_violation(a, b)
+        if pair is not None:
+            i, j = pair
+        holds = pair is None
+    else:
+        holds = bool(excess[i, j] <= rounding)
+    if holds:
+        proof = PrivacyProof(a, b, exact) if np.isfinite(first.log_matrix).all() or exact else None
+        return Verdict(True, "privacy", 0.0, proof, None, "every pair of secrets", exact)
+    logs = second.log_matrix
+    both = np.isneginf(logs[i]) & np.isneginf(logs[j])
+    with np.errstate(invalid="ignore"):
+        difference = np.where(both, 0.0, logs[i] - logs[j])
+    output = int(np.argmax(np.abs(difference)))
+    if exact and np.isfinite(difference[output]):
+        ratios = [_stretch(p, q) for p, q in zip(b[i].tolist(), b[j].tolist(), strict=True)]
+        output = max(range(len(ratios)), key=ratios.__getitem__)
+    if b[i, output] < b[j, output]:
+        i, j = j, i
+    objection = Objection(
+        float(mine.matrix[i, j]),
+        float(theirs.matrix[i, j]),
+        pair=(first.inputs[i], first.inputs[j]),
+        output=second.outputs[output],
+    )
+    certificate = PrivacyOrderProof(a, b, (i, j), output, exact)
+    return Verdict(False, "privacy", float(excess[i, j]), certificate, objection, "a pair of secrets", exact)
+
+
+def _stretch(p: Any, q: Any) -> Fraction:
+    low, high = min(p, q), max(p, q)
+    return Fraction(high / low) if low > 0 else Fraction(0)
+
+
+def _one_metric(first: Channel, second: Channel, metric: Metric) -> Verdict:
+    """Compare the smallest ε for one metric."""
+    mine, theirs = epsilon(first, metric), epsilon(second, metric)
+    holds = theirs.nats <= mine.nats * (1 + 1e-12)
+    objection = None if holds else Objection(mine.nats, theirs.nats, pair=theirs.pair, output=theirs.output)
+    gap = 0.0 if holds else theirs.nats - mine.nats
+    return Verdict(holds, "privacy for one metric", gap, None, objection, "smallest ε of both")

@@ -1,0 +1,224 @@
+"""Boundary cases, undecided answers, agreement with the exact program and with qif."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.orders.average import TOLERANCE, decide_average
+from sievert.orders.exact import distance_vertex, exact_gap, rational_witness
+from sievert.orders.refinement import refines
+
+TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
+
+
+def dense(channel):
+    """The same channel as a plain matrix, so that no structured case applies."""
+    return sv.Channel(channel.exact.tolist(), channel.inputs, channel.outputs)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("digits", [3, 5, 7, 9, 12, 30])
+def test_boundary_is_decided_exactly(digits, plain):
+    shape = dense if plain else lambda channel: channel
+    a = shape(TG(5, alpha="1/2"))
+    for sign in (-1, 1):
+        t = sign * F(1, 10**digits)
+        for order in ("average", "max"):
+            verdict = refines(a, shape(RR(5, alpha=F(2, 3) - t)), order)
+            assert verdict.holds is (t <= 0)
+            assert verdict.exact
+            assert verdict.certificate.verify()
+    assert refines(a, shape(RR(5, alpha=F(2, 3)))).holds is True
+
+
+def test_floats_answer_in_three_ways():
+    a = TG(5, alpha="1/2").matrix
+    for t, answer in ((1e-3, False), (-1e-3, True), (1e-6, False), (1e-13, True)):
+        b = RR(5, alpha=F(2, 3) - F(t)).matrix
+        assert refines(sv.Channel(a), sv.Channel(b)).holds is answer
+    # Between rounding and the tolerance the bracket contains the tolerance.
+    found = [
+        refines(sv.Channel(a), sv.Channel(RR(5, alpha=F(2, 3) - F(t)).matrix))
+        for t in np.geomspace(1e-9, 4e-8, 12)
+    ]
+    undecided = [verdict for verdict in found if verdict.holds is None]
+    assert undecided and all(verdict.deficiency > TOLERANCE for verdict in undecided)
+    with pytest.raises(sv.SievertError, match="undecided"):
+        bool(undecided[0])
+
+
+def test_privacy_order_boundary_is_exact():
+    a = RR(4, alpha="1/3")
+    tiny = F(1, 10**20)
+    assert refines(a, RR(4, alpha=F(1, 3) + tiny), "privacy").holds
+    verdict = refines(a, RR(4, alpha=F(1, 3) - tiny), "privacy")
+    assert verdict.holds is False and verdict.certificate.verify()
+
+
+# ── fuzz: seven kinds of small rational pairs ────────────────────────────────────────────────────
+
+KINDS = ("random", "true", "sparse", "deterministic", "nudged", "low rank", "near null")
+
+
+def _channel(rng, n, m, zero=0.0):
+    while True:
+        table = rng.integers(0 if zero else 1, 20, (n, m)) * (rng.random((n, m)) >= zero)
+        if (table.sum(axis=1) > 0).all():
+            break
+    result = np.empty((n, m), dtype=object)
+    for i, row in enumerate(table.tolist()):
+        result[i] = [F(value, sum(row)) for value in row]
+    return result
+
+
+def _pair(rng, kind):
+    n, m, k = (int(rng.integers(2, top)) for top in (7, 9, 7))
+    a = _channel(rng, n, m, 0.5 if kind == "sparse" else 0.0)
+    if kind == "random":
+        return a, _channel(rng, n, k)
+    if kind == "sparse":
+        return a, a @ _channel(rng, m, k, 0.6) if rng.random() < 0.5 else _channel(rng, n, k, 0.5)
+    if kind == "deterministic":
+        post = np.full((m, k), F(0), dtype=object)
+        post[np.arange(m), rng.integers(0, k, m)] = F(1)
+        return a, a @ post
+    if kind == "nudged":
+        b = a @ _channel(rng, m, k, 0.5)
+        x, (w, v) = rng.integers(n), rng.choice(k, 2, replace=False)
+        step = min(F(1, 10 ** int(rng.integers(1, 16))), b[x, w])
+        b[x, w] -= step
+        b[x, v] += step
+        return a, b
+    if kind == "low rank":
+        a = _channel(rng, n, 2) @ _channel(rng, 2, m)
+        return a, a @ _channel(rng, m, k, 0.4) if rng.random() < 0.5 else _channel(rng, n, 2) @ _channel(
+            rng, 2, k
+        )
+    if kind == "near null":
+        step = F(1, 1000)
+        a = (1 - step) * np.tile(_channel(rng, 1, m), (n, 1)) + step * a
+        if rng.random() < 0.5:
+            return a, (1 - step**2) * np.tile(_channel(rng, 1, k), (n, 1)) + step**2 * _channel(rng, n, k)
+    return a, a @ _channel(rng, m, k)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_wrong_verdict(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    undecided = 0
+    for _ in range(75):
+        a, b = _pair(rng, kind)
+        judge = distance_vertex(a, b)
+        verdict = refines(sv.Channel(a.tolist()), sv.Channel(b.tolist()))
+        assert verdict.exact and verdict.certificate.verify()
+        if judge is not None:
+            assert verdict.holds is (judge.value == 0)
+        in_floats = refines(
+            sv.Channel(a.astype(float), normalise=True), sv.Channel(b.astype(float), normalise=True)
+        )
+        undecided += in_floats.holds is None
+        if in_floats.holds is False:
+            assert verdict.holds is False
+        if in_floats.holds and not verdict.holds:
+            assert judge is not None and float(judge.value) / len(a) <= 2 * TOLERANCE
+    assert undecided <= 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_wrong_max_verdict(kind):
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(100 + KINDS.index(kind))
+    for _ in range(15):
+        a, b = _pair(rng, kind)
+        verdict = refines(sv.Channel(a.tolist()), sv.Channel(b.tolist()), "max")
+        assert verdict.exact and verdict.certificate.verify()
+        floats = a.astype(float)
+        inside = [
+            linprog(np.zeros(a.shape[1]), A_eq=floats, b_eq=column, bounds=(0, None)).status == 0
+            for column in b.astype(float).T
+        ]
+        if all(inside) != verdict.holds:
+            # The float program cannot see distances below its own tolerance.
+            assert verdict.holds is False and kind == "nudged"
+
+
+def test_every_float_witness_survives_exact_evaluation():
+    rng = np.random.default_rng(5)
+    for n, m, k in ((4, 6, 3), (10, 15, 10), (30, 45, 30), (30, 30, 30)):
+        a, b = rng.dirichlet(np.ones(m), n), rng.dirichlet(np.ones(k), n)
+        found = decide_average(a, b)
+        assert found.holds is False
+        exact = [np.array([[F(v) for v in row] for row in table], dtype=object) for table in (a, b)]
+        assert exact_gap(rational_witness(found.witness), *exact) > 0
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(8, 12, 6), (20, 30, 20), (15, 15, 15), (6, 4, 5)])
+def test_general_flow_on_larger_exact_pairs(n, m, k):
+    rng = np.random.default_rng(n)
+    a = sv.Channel(_channel(rng, n, m).tolist())
+    post = rng.integers(1, 9, (m, k)).tolist()
+    b = a.then(sv.Channel(post, normalise=True))
+    chosen = np.zeros((m, k), dtype=int)
+    chosen[np.arange(m), rng.integers(0, k, m)] = 1
+    for safer in (b, a.then(sv.Channel(chosen.tolist()))):
+        verdict = refines(a, safer)
+        assert verdict.holds and verdict.exact and verdict.certificate.verify()
+    verdict = refines(a, sv.Channel(_channel(rng, n, k).tolist()))
+    assert verdict.holds is False and verdict.exact and verdict.certificate.verify()
+
+
+def test_agreement_with_qif(oracle):
+    qif = oracle("qif")
+    rng = np.random.default_rng(11)
+    for i in range(60):
+        n, m, k = rng.integers(2, 8, 3)
+        a = rng.dirichlet(np.ones(m), n)
+        b = a @ rng.dirichlet(np.ones(k), m) if i % 2 else rng.dirichlet(np.ones(k), n)
+        first, second = sv.Channel(a), sv.Channel(b, normalise=True)
+        assert refines(first, second).holds == qif.refinement.refined_by(a, b)
+        assert refines(first, second, "max").holds == qif.refinement.max_refined_by(a, b)
+        assert refines(first, second, "privacy").holds == qif.refinement.priv_refined_by(a, b)
+
+
+# ── odd shapes ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_degenerate_channels():
+    null, identity = sv.Channel([[1], [1], [1]]), sv.Channel(np.eye(3, dtype=int).tolist())
+    for order in ("average", "max", "privacy"):
+        assert refines(identity, null, order).holds
+        assert refines(identity, identity, order).holds
+        assert refines(null, identity, order).holds is False
+        assert refines(sv.Channel([[1]]), sv.Channel([["1/2", "1/2"]]), order).holds
+    zero = sv.Channel([["1/2", 0, "1/2"], ["1/4", 0, "3/4"], ["1/4", 0, "3/4"]])
+    for form in (zero, sv.Channel(zero.matrix)):
+        verdict = refines(form, form)
+        assert verdict.holds and verdict.certificate.verify()
+        assert refines(form, null).holds and refines(null, form).holds is False
+
+
+def test_labels_are_matched():
+    a = sv.Channel([["1/2", "1/2"], ["1/4", "3/4"], [0, 1]], inputs=["x", "y", "z"])
+    b = sv.Channel([[0, 1], ["1/2", "1/2"], ["1/4", "3/4"]], inputs=["z", "x", "y"])
+    assert refines(a, b).holds and refines(b, a).holds
+    with pytest.raises(sv.errors.ChannelError):
+        refines(a, sv.Channel([[1], [1]]))
+    with pytest.raises(sv.errors.ChannelError, match="order is 'best'"):
+        refines(a, b, "best")
+    with pytest.raises(sv.errors.ChannelError, match="metric belongs"):
+        refines(a, b, metric=sv.metrics.line(3))
+
+
+def test_logarithmic_channels_far_below_floats():
+    a, b = TG(1001, 2.0), TG(1001, 1.0)
+    assert refines(a, b, "privacy").holds
+    assert refines(b, a, "privacy").holds is False
+    assert refines(a, b).holds
+    verdict = refines(b, a)
+    assert verdict.holds is False
+    assert len(verdict.witness.gain) == 2
