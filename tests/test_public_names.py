@@ -1,5 +1,6 @@
 """The public face: every name of the design loads lazily, and importing costs next to nothing."""
 
+import inspect
 import subprocess
 import sys
 
@@ -28,3 +29,9 @@ def test_leakage_is_the_room_and_the_function() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1.8 sievert.leakage.gains\n"
+
+
+def test_leakage_shows_its_parameters() -> None:
+    parameters = list(inspect.signature(sv.leakage).parameters)
+    assert parameters == ["channel", "prior", "gain", "kind", "case"]
+    assert "How much a release helps an adversary" in (inspect.getdoc(sv.leakage.__call__) or "")

@@ -16,27 +16,41 @@ __version__ = "0.1.0"
 # Public name → where it lives; each is imported when first used, so that `import sievert` is instant.
 _ATTRIBUTES = {
     "Answers": "sievert.spaces",
+    "Bound": "sievert.limits.bounds",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
+    "ChernoffPairs": "sievert.leakage.chernoff",
+    "Comparison": "sievert.orders.refinement",
     "Epsilon": "sievert.channels",
     "Graph": "sievert.spaces",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
+    "Objection": "sievert.orders.refinement",
     "Policy": "sievert.spaces",
+    "Proof": "sievert.proofs.base",
     "Query": "sievert.spaces",
     "RecordLeakage": "sievert.leakage.records",
     "SecretGraph": "sievert.spaces",
     "SievertError": "sievert.errors",
+    "Verdict": "sievert.orders.refinement",
+    "Verification": "sievert.proofs.base",
     "Vulnerability": "sievert.leakage.measures",
+    "WorstLeakage": "sievert.limits.worst",
     "arimoto_information": "sievert.leakage.information",
     "audit": "sievert.report.audit",
     "capacity": "sievert.leakage.capacity",
+    "chernoff_information": "sievert.leakage.chernoff",
+    "chernoff_pairs": "sievert.leakage.chernoff",
+    "compare": "sievert.orders.refinement",
     "composed_distinguishability": "sievert.channels.privacy",
+    "deficiency": "sievert.orders.refinement",
+    "diagonalise": "sievert.limits.transformations",
     "distinguishability": "sievert.channels",
     "entropy": "sievert.leakage.information",
     "epsilon": "sievert.channels",
     "is_private": "sievert.channels.privacy",
+    "largest_epsilon": "sievert.limits.largest",
     "load": "sievert.files",
     "maximal_leakage": "sievert.leakage.information",
     "min_entropy_leakage": "sievert.leakage.information",
@@ -46,15 +60,23 @@ _ATTRIBUTES = {
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
     "record_leakage": "sievert.leakage.records",
+    "refines": "sievert.orders.refinement",
     "save": "sievert.files",
     "sibson_information": "sievert.leakage.information",
+    "smooth_by_distance": "sievert.limits.transformations",
     "strategy": "sievert.leakage.measures",
+    "symmetrise": "sievert.limits.transformations",
     "uniform": "sievert.channels.priors",
+    "verify": "sievert.proofs.base",
     "vulnerability": "sievert.leakage.measures",
+    "worst_leakage": "sievert.limits.worst",
 }
 _MODULES = {
+    "bounds": "sievert.limits.bounds",
+    "constraints": "sievert.spaces.constraints",
     "errors": "sievert.errors",
     "gains": "sievert.leakage.gains",
+    "graphs": "sievert.spaces.graphs",
     "leakage": "sievert.leakage",
     "losses": "sievert.leakage.losses",
     "mechanisms": "sievert.mechanisms",
@@ -62,6 +84,8 @@ _MODULES = {
     "plots": "sievert.report.plots",
     "priors": "sievert.channels.priors",
     "secrets": "sievert.spaces.secrets",
+    "symmetries": "sievert.spaces.symmetries",
+    "testing": "sievert.testing",
 }
 
 __all__ = ["__version__", *sorted([*_ATTRIBUTES, *_MODULES])]
@@ -69,6 +93,7 @@ __all__ = ["__version__", *sorted([*_ATTRIBUTES, *_MODULES])]
 if TYPE_CHECKING:
     from sievert import errors as errors
     from sievert import mechanisms as mechanisms
+    from sievert import testing as testing
     from sievert.channels import Channel as Channel
     from sievert.channels import Epsilon as Epsilon
     from sievert.channels import Hyper as Hyper
@@ -88,6 +113,9 @@ if TYPE_CHECKING:
     from sievert.leakage import losses as losses
     from sievert.leakage.capacity import Capacity as Capacity
     from sievert.leakage.capacity import capacity as capacity
+    from sievert.leakage.chernoff import ChernoffPairs as ChernoffPairs
+    from sievert.leakage.chernoff import chernoff_information as chernoff_information
+    from sievert.leakage.chernoff import chernoff_pairs as chernoff_pairs
     from sievert.leakage.information import arimoto_information as arimoto_information
     from sievert.leakage.information import entropy as entropy
     from sievert.leakage.information import maximal_leakage as maximal_leakage
@@ -102,6 +130,23 @@ if TYPE_CHECKING:
     from sievert.leakage.measures import vulnerability as vulnerability
     from sievert.leakage.records import RecordLeakage as RecordLeakage
     from sievert.leakage.records import record_leakage as record_leakage
+    from sievert.limits import bounds as bounds
+    from sievert.limits.bounds import Bound as Bound
+    from sievert.limits.largest import largest_epsilon as largest_epsilon
+    from sievert.limits.transformations import diagonalise as diagonalise
+    from sievert.limits.transformations import smooth_by_distance as smooth_by_distance
+    from sievert.limits.transformations import symmetrise as symmetrise
+    from sievert.limits.worst import WorstLeakage as WorstLeakage
+    from sievert.limits.worst import worst_leakage as worst_leakage
+    from sievert.orders.refinement import Comparison as Comparison
+    from sievert.orders.refinement import Objection as Objection
+    from sievert.orders.refinement import Verdict as Verdict
+    from sievert.orders.refinement import compare as compare
+    from sievert.orders.refinement import deficiency as deficiency
+    from sievert.orders.refinement import refines as refines
+    from sievert.proofs.base import Proof as Proof
+    from sievert.proofs.base import Verification as Verification
+    from sievert.proofs.base import verify as verify
     from sievert.report import plots as plots
     from sievert.report.audit import audit as audit
     from sievert.spaces import Answers as Answers
@@ -110,8 +155,11 @@ if TYPE_CHECKING:
     from sievert.spaces import Policy as Policy
     from sievert.spaces import Query as Query
     from sievert.spaces import SecretGraph as SecretGraph
+    from sievert.spaces import constraints as constraints
+    from sievert.spaces import graphs as graphs
     from sievert.spaces import metrics as metrics
     from sievert.spaces import secrets as secrets
+    from sievert.spaces import symmetries as symmetries
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,8 @@ def test_audit_speaks_and_writes_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     done = sievert("audit", "examples/survey-response.toml", "--report", report)
     assert done.returncode == 0, done.stderr
-    assert "guessed with probability 25.0% before and 50.0% after" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "guessed with probability 25.0% before, 50.0% after one release and 58.3% after 3" in said
     assert report.read_text().startswith("<!doctype html>")
 
 
@@ -41,7 +42,37 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert "polcy" in bad.stderr
     assert "Traceback" not in bad.stderr
     assert not (tmp_path / "never.html").exists()
-    assert sievert("audit", tmp_path / "missing.toml").returncode == 2
+
+
+def test_what_is_not_a_file(tmp_path: Path) -> None:
+    missing = sievert("audit", tmp_path / "missing.toml")
+    assert missing.returncode == 2
+    assert (
+        missing.stderr
+        == f"sievert: {tmp_path / 'missing.toml'}: no such file; give the path of a TOML file\n"
+    )
+    folder = sievert("audit", tmp_path)
+    assert folder.returncode == 2
+    assert folder.stderr == f"sievert: {tmp_path}: is a folder; name a file in it\n"
+    nowhere = sievert("audit", "examples/survey-response.toml", "--report", tmp_path)
+    assert nowhere.returncode == 2
+    assert "is a folder" in nowhere.stderr
+    assert "Traceback" not in nowhere.stderr
+
+
+def test_a_bet_does_not_end_the_audit(tmp_path: Path) -> None:
+    (tmp_path / "bet.csv").write_text("action,a,b\nheads,1,-1\ntails,-1,1\n")
+    (tmp_path / "bet.toml").write_text(
+        """
+        version = 1
+        policy = { values = ["a", "b"] }
+        mechanism = { kind = "randomised-response", eps = 1.0 }
+        adversary = { gains = [{ matrix = "bet.csv", name = "a bet" }] }
+        """
+    )
+    done = sievert("audit", tmp_path / "bet.toml", "--report", tmp_path / "bet.html")
+    assert done.returncode == 0, done.stderr
+    assert "A bet: 0 before, 0.4621 after (0.4621 more)." in done.stdout
 
 
 def test_version_and_help() -> None:

@@ -221,9 +221,52 @@ BAD = {
     "gain": (LOCAL + "[adversary]\ngains = [{ within = -1 }]\n", "adversary.gains"),
     "gain name": (LOCAL + '[adversary]\ngains = ["telepathy"]\n', "adversary.gains"),
     "guess": (LOCAL + "[accept]\nguess = 1.5\n", "accept.guess"),
-    "permitted": (
+    "permitted text": (
         LOCAL.replace("[mechanism]", "permitted = { total = 3 }\n[mechanism]"),
-        "policy.permitted is unknown",
+        "total: the value 'a' is not a finite number; give weights = { value = number }",
+    ),
+    "permitted nothing": (
+        LOCAL.replace("[mechanism]", "permitted = {}\n[mechanism]"),
+        "permitted: give total, histogram, counts or databases",
+    ),
+    "permitted unknown": (
+        LOCAL.replace("[mechanism]", "permitted = { sum = 3 }\n[mechanism]"),
+        "permitted.sum is unknown",
+    ),
+    "permitted value": (
+        LOCAL.replace("[mechanism]", "permitted = { counts = { z = 1 } }\n[mechanism]"),
+        "permitted.counts: 'z' is not one of 'a', 'b', 'c'",
+    ),
+    "permitted histogram": (
+        LOCAL.replace("[mechanism]", "permitted = { histogram = { a = 0 } }\n[mechanism]"),
+        "add up to 0 but there are 1 records; use counts",
+    ),
+    "permitted weights": (
+        LOCAL.replace("[mechanism]", "permitted = { counts = { a = 1 }, weights = [1] }\n[mechanism]"),
+        "weights goes with total",
+    ),
+    "permitted attribute": (
+        LOCAL.replace("[mechanism]", "permitted = { counts = { a = 1 }, attribute = 0 }\n[mechanism]"),
+        "attribute is 0 but the value 'a' has no such part",
+    ),
+    "permitted attribute alone": (
+        LOCAL.replace("[mechanism]", "permitted = { databases = 'no.csv', attribute = 0 }\n[mechanism]"),
+        "attribute goes with counts",
+    ),
+    "permitted empty": (
+        LOCAL.replace("[mechanism]", "permitted = []\n[mechanism]"),
+        "permitted is an empty list",
+    ),
+    "permitted file": (
+        LOCAL.replace("[mechanism]", "permitted = { databases = 'no.csv' }\n[mechanism]"),
+        "no such file",
+    ),
+    "permitted metric": (
+        LOCAL.replace(
+            "[mechanism]",
+            "secrets = { metric = 'discrete' }\npermitted = { counts = { a = 1 } }\n[mechanism]",
+        ),
+        "use secrets = { threshold",
     ),
     "range": ("version = 1\n[policy]\nvalues = { range = [4, 0] }\n", "first ≤ last"),
     "text needs numbers": (
@@ -242,6 +285,65 @@ def test_bad_files_name_the_key(tmp_path: Path, text: str, message: str) -> None
         assert loaded.channel is not None
         assert len(loaded.prior) == 3
         assert loaded.gains
+
+
+PERMITTED = {
+    "{ total = 3 }": 7,
+    "{ total = 1.5, weights = { 0 = 0, 1 = 0.5, 2 = 1.0 } }": 7,
+    "{ total = 3, weights = [1, 1, 0] }": 6,
+    "{ histogram = { 0 = 1, 2 = 2 } }": 3,
+    "{ counts = { 1 = 2 } }": 6,
+    "{ total = 3, counts = { 1 = 1 } }": 6,
+    "[{ total = 3 }, { counts = { 1 = 3 } }]": 1,
+    "{ databases = 'possible.csv' }": 2,
+}
+
+
+@pytest.mark.parametrize("permitted, size", PERMITTED.items())
+def test_public_knowledge(tmp_path: Path, permitted: str, size: int) -> None:
+    (tmp_path / "possible.csv").write_text("first,second,third\n0,1,2\n2,1,0\n")
+    text = f"version = 1\n[policy]\nvalues = [0, 1, 2]\nrecords = 3\npermitted = {permitted}\n"
+    loaded = scenario(tmp_path, text)
+    assert loaded.policy.size == len(list(loaded.policy.databases())) == size
+    sv.save(loaded, tmp_path / "again.toml")
+    assert load_scenario(tmp_path / "again.toml").policy.size == size
+
+
+def test_a_record_of_which_some_values_are_possible(tmp_path: Path) -> None:
+    (tmp_path / "possible.csv").write_text("value\na\nc\n")
+    text = LOCAL.replace("[mechanism]", 'permitted = { databases = "possible.csv" }\n[mechanism]')
+    loaded = scenario(tmp_path, text)
+    assert loaded.channel.inputs == ("a", "c")
+    assert [float(p) for p in loaded.prior] == [0.5, 0.5]
+    assert sv.audit(loaded).record.after == pytest.approx(0.75)
+    weighted = scenario(tmp_path, text + "[adversary]\nrecord_prior = [0.2, 0.2, 0.6]\n")
+    assert [float(p) for p in weighted.prior] == pytest.approx([0.25, 0.75])
+    known = scenario(tmp_path, text + "[adversary]\nprior = [0.25, 0.75]\n")
+    assert [float(p) for p in known.record_prior] == [0.25, 0, 0.75]
+    with pytest.raises(FileError, match="no permitted value is possible"):
+        _ = scenario(tmp_path, text + "[adversary]\nrecord_prior = [0.0, 1.0, 0.0]\n").prior
+
+
+def test_public_knowledge_about_attributes_and_text_values(tmp_path: Path) -> None:
+    text = """
+    version = 1
+    [policy]
+    values = [["f", "01"], ["f", "1"], ["m", "01"]]
+    records = 2
+    permitted = [{ counts = { f = 1 }, attribute = 0 }, { counts = { "01" = 1 }, attribute = 1 }]
+    """
+    policy = scenario(tmp_path, text).policy
+    assert list(policy.databases()) == [(("f", "1"), ("m", "01")), (("m", "01"), ("f", "1"))]
+
+
+def test_a_file_of_databases_must_fit_the_policy(tmp_path: Path) -> None:
+    text = 'version = 1\npolicy = { values = [0, 1], records = 2, permitted = { databases = "d.csv" } }\n'
+    (tmp_path / "d.csv").write_text("a,b,c\n0,1,1\n")
+    with pytest.raises(FileError, match=r"d\.csv: has 3 columns but a database has 2 records"):
+        _ = scenario(tmp_path, text).policy
+    (tmp_path / "d.csv").write_text("a,b\n0,1\n0,7\n")
+    with pytest.raises(FileError, match=r"d\.csv, line 3: '7' is not one of 0, 1"):
+        _ = scenario(tmp_path, text).policy
 
 
 def test_a_matrix_must_fit_the_answers(tmp_path: Path) -> None:

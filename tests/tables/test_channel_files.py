@@ -1,5 +1,6 @@
 """Channels on disk: what is read back is what was written, and bad files are refused by name."""
 
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.tables.atomic import write_text
+from sievert.tables.channel_files import read_channel
 
 EXACT = sv.Channel([["1/3", "2/3"], [1, 0]], inputs=["a", "b"], outputs=["x", "y"])
 FLOAT = sv.Channel([[0.1, 0.9], [0.3, 0.7]], inputs=[0, 1], outputs=["low", "high"])
@@ -35,6 +37,46 @@ def test_float_channel_survives_to_the_last_bit(tmp_path: Path, suffix: str) -> 
     assert (back.inputs, back.outputs) == (channel.inputs, channel.outputs)
 
 
+HISTOGRAM = sv.Query.histogram().answers(sv.Policy.differential(["a", "b"], 2)).labels
+LABELS = {
+    "histogram": HISTOGRAM,
+    "mixed": (1, "1", 1.5),
+    "postcodes": ("01067", "1067", "1e3"),
+    "reserved": ("input", "[1, 2]", "true"),
+    "texts of numbers": ("1", "2", "3"),
+    "odd": (True, None, ("a", (1, 2.0))),
+    "fractions": (Fraction(1, 3), 0.5, math.inf),
+    "spaces": (" a", "b\n", "c\0"),
+    "huge": (2**70, -1, 0),
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".parquet"])
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_any_kind_survive(tmp_path: Path, labels: tuple[object, ...], suffix: str) -> None:
+    channel = sv.Channel(np.full((3, 3), 1 / 3), inputs=labels, outputs=labels)
+    sv.save(channel, tmp_path / f"c{suffix}")
+    back = sv.load(tmp_path / f"c{suffix}")
+    for side in ("inputs", "outputs"):
+        assert getattr(back, side) == labels
+        assert list(map(type, getattr(back, side))) == list(map(type, labels))
+
+
+def test_parquet_knows_texts_from_numbers(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"input": ["1", "2"], "x": [1.0, 1.0]}), tmp_path / "c.parquet")
+    assert sv.load(tmp_path / "c.parquet").inputs == ("1", "2")
+
+
+def test_known_inputs_are_matched_by_text(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("input,x,y\n2.0,1/2,1/2\n01067,1/4,3/4\n3,1,0\n")
+    channel = read_channel(tmp_path / "c.csv", ("01067", 2, "3"))
+    assert channel.inputs == (2, "01067", "3")
+    assert read_channel(tmp_path / "c.csv").inputs == (2.0, "01067", 3)
+
+
 def test_log_channel_survives_in_npz_only(tmp_path: Path) -> None:
     channel = sv.mechanisms.truncated_geometric(900, 2.0)
     sv.save(channel, tmp_path / "c.npz")
@@ -58,7 +100,7 @@ def test_rounded_decimals_are_read_as_floats(tmp_path: Path) -> None:
 
 
 BAD = {
-    "row sum": ("input,x,y\na,0.5,0.4\n", "row 'a' of the channel sums to 0.9.*normalise"),
+    "row sum": ("input,x,y\na,0.5,0.4\n", "row 'a' of the channel sums to 0.9.*correct the row in the file$"),
     "negative": ("input,x,y\na,-0.5,1.5\n", "row 'a' of the channel has -1/2 at output 'x'"),
     "text": ("input,x,y\na,half,0.5\n", "'half' in row 'a', column 'x' is not a number"),
     "ragged": ("input,x,y\na,0.5\n", "line 2 has 2 fields but the header has 3"),
@@ -93,6 +135,21 @@ def test_unreadable_files(tmp_path: Path) -> None:
     (tmp_path / "c.parquet").write_bytes(b"nope")
     with pytest.raises(FileError, match="Parquet"):
         sv.load(tmp_path / "c.parquet")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with pytest.raises(FileError, match="cannot be read as NPZ"):
+        sv.load(tmp_path / "empty.npz")
+    sv.save(EXACT, tmp_path / "cut.npz")
+    whole = (tmp_path / "cut.npz").read_bytes()
+    for length in range(0, len(whole), 97):
+        (tmp_path / "cut.npz").write_bytes(whole[:length])
+        with pytest.raises(FileError, match="cannot be read as NPZ"):
+            sv.load(tmp_path / "cut.npz")
+    with (tmp_path / "bare.npz").open("wb") as stream:
+        np.save(stream, np.eye(2))
+    with pytest.raises(FileError, match="one bare array"):
+        sv.load(tmp_path / "bare.npz")
+    with pytest.raises(FileError, match="is a folder"):
+        sv.load(tmp_path)
     np.savez(tmp_path / "other.npz", weights=np.ones(3))
     with pytest.raises(FileError, match="no array named matrix"):
         sv.load(tmp_path / "other.npz")

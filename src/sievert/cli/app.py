@@ -8,6 +8,9 @@ import typer
 
 from sievert import __version__
 from sievert.cli.audit import audit
+from sievert.cli.compare import compare
+from sievert.cli.limits import limits
+from sievert.cli.verify import verify
 
 __all__ = ["app"]
 
@@ -20,6 +23,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(audit)
+app.command()(compare)
+app.command()(limits)
+app.command()(verify)
 
 
 def _version(asked: bool) -> None:

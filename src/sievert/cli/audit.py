@@ -24,7 +24,7 @@ def audit(
     """
     from sievert.files import load_scenario
     from sievert.report.audit import audit as run_audit
-    from sievert.report.text import audit_lines, headline
+    from sievert.report.text import audit_lines
     from sievert.tables.atomic import write_text
 
     scenario = load_scenario(file)
@@ -36,7 +36,7 @@ def audit(
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "passed": result.passed}, ensure_ascii=False, indent=2))
     else:
-        print_sections(result.title, headline(result), audit_lines(result), result.passed)
+        print_sections(result.title, str(result), audit_lines(result), result.passed)
         if report is not None:
             typer.echo(f"\nReport written to {report}")
     if not result.passed:

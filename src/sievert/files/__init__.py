@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
@@ -37,6 +38,9 @@ from sievert.tables.toml import dumps
 
 __all__ = ["Scenario", "load", "load_scenario", "save"]
 
+# A prior from a list and one from rescaled weights are the same up to rounding.
+SAME_PROBABILITY = 1e-9
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -57,7 +61,7 @@ class Scenario:
         try:
             yield
         except SievertError as problem:
-            raise FileError(f"{self.source}, {table}: {problem}") from None
+            raise FileError(f"{self.source}, {table}: {problem.in_file()}") from None
 
     @cached_property
     def policy(self) -> Policy:
@@ -68,8 +72,9 @@ class Scenario:
     @cached_property
     def query(self) -> Query:
         """What is computed before noise."""
+        policy = self.policy
         with self._at("query"):
-            return build_query(self.document.query, self.folder)
+            return build_query(self.document.query, self.folder, policy)
 
     @cached_property
     def answers(self) -> Answers:
@@ -111,16 +116,48 @@ class Scenario:
     @cached_property
     def prior(self) -> NDArray[Any]:
         """What the adversary believes about the channel's input."""
-        inputs = self.channel.inputs
-        with self._at("adversary.prior"):
-            return build_prior(self.document.adversary.prior, inputs, self.folder)
+        return self._priors[0]
 
     @cached_property
     def record_prior(self) -> NDArray[Any]:
-        """What the adversary believes about one record."""
-        values = self.policy.values
+        """What the adversary believes about one record; for a query that is the record, the same belief."""
+        return self._priors[1]
+
+    @cached_property
+    def _priors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        model, channel = self.document.adversary, self.channel
+        values, absent = self.policy.values, self.policy.absent
+        with self._at("adversary.prior"):
+            inputs_have = absent if self.query.kind == "record" else None
+            prior = build_prior(model.prior, channel.inputs, self.folder, inputs_have)
         with self._at("adversary.record_prior"):
-            return build_prior(self.document.adversary.record_prior, values, self.folder)
+            about_record = build_prior(model.record_prior, values, self.folder, absent)
+        if self.query.kind != "record":
+            return prior, about_record
+        # The channel's inputs are the permitted values, perhaps in the order of a matrix file.
+        position = {value: i for i, value in enumerate(values)}
+        place = [position[item] for item in channel.inputs]
+        belief = about_record[place]
+        if self.policy.constrained:
+            if not belief.sum() > 0:
+                raise FileError(
+                    f"{self.source}, adversary.record_prior: no permitted value is possible under it; "
+                    "give one a weight"
+                )
+            belief = belief / belief.sum()
+        if model.prior is None:
+            prior = belief
+        elif model.record_prior is None:
+            about_record = np.full(len(values), prior[0] * 0)
+            about_record[place] = prior
+        elif (differs := np.flatnonzero(_far_apart(prior, belief))).size:
+            i = int(differs[0])
+            raise FileError(
+                f"{self.source}, adversary: prior gives {channel.inputs[i]!r} the probability "
+                f"{float(prior[i]):.6g} but record_prior {float(belief[i]):.6g}; the query "
+                'releases the record itself (kind = "record"), so they are one belief: leave one out'
+            )
+        return prior, about_record
 
     @cached_property
     def gains(self) -> list[Adversary]:
@@ -152,6 +189,8 @@ def load(path: str | Path) -> Scenario | Channel:
         return read_channel(target)
     try:
         raw = tomllib.loads(target.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise FileError(f"{target}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:
         raise FileError(f"{target}: is not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as problem:
@@ -161,11 +200,13 @@ def load(path: str | Path) -> Scenario | Channel:
 
 def load_scenario(path: str | Path) -> Scenario:
     """Read a scenario, refusing any other kind of file."""
-    loaded = load(path)
-    if not isinstance(loaded, Scenario):
+    target = existing(path, "; give the path of a TOML file")
+    if target.suffix != ".toml":
         raise FileError(
-            f"{path}: a TOML file is needed here; write one that names the channel under [mechanism]"
+            f"{target}: a TOML file is needed here; write one that names the channel under [mechanism]"
         )
+    loaded = load(target)
+    assert isinstance(loaded, Scenario)
     return loaded
 
 
@@ -177,3 +218,7 @@ def save(item: Scenario | Channel, path: str | Path) -> Path:
     if target.suffix != ".toml":
         raise FileError(f"{target}: a scenario is written to .toml")
     return write_text(target, item.to_toml())
+
+
+def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.abs(first.astype(np.float64) - second.astype(np.float64)) > SAME_PROBABILITY

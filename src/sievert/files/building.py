@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import dataclasses
+import math
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sievert import mechanisms
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior, from_counts
-from sievert.errors import FileError
+from sievert.errors import FileError, QueryError
+from sievert.files.permitted import build_permitted
 from sievert.files.schema import (
     GainModel,
     MechanismModel,
@@ -26,25 +28,37 @@ from sievert.leakage import gains, losses
 from sievert.leakage.adversary import Adversary
 from sievert.mechanisms.parameters import privacy
 from sievert.spaces import metrics, secrets
-from sievert.spaces.labels import Labels, label
+from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
 from sievert.tables.channel_files import read_channel
-from sievert.tables.reading import Row, cell, rows_of
+from sievert.tables.label_texts import KnownLabels
+from sievert.tables.reading import Row, Table, existing, read_table
 
 __all__ = ["build_gain", "build_mechanism", "build_policy", "build_prior", "build_query", "inputs_metric"]
 
 
 def build_policy(model: PolicyModel, folder: Path) -> Policy:
     """The policy of [policy]."""
+    policy = _unconstrained(model, folder)
+    if model.permitted is None:
+        return policy
+    return dataclasses.replace(policy, permitted=build_permitted(model.permitted, policy, folder))
+
+
+def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
+    """The policy before public knowledge."""
     chosen = model.secrets
     if isinstance(chosen, SecretsModel) and chosen.points is not None:
         if model.values is not None:
             raise FileError("values: the points file already names the values; leave values out")
         return _sized(_points_metric(chosen, folder), model, "metric")
     if isinstance(chosen, SecretsModel) and (chosen.tree is not None or chosen.partition is not None):
-        return _sized(_secrets(chosen, []), model, "blowfish")
+        built = _secrets(chosen, [])
+        if model.values is not None:
+            _refuse_other_values(_values(model.values, folder), built)
+        return _sized(built, model, "blowfish")
     if model.values is None:
         raise FileError("values is missing; list the values a record can take")
     values = _values(model.values, folder)
@@ -54,7 +68,7 @@ def build_policy(model: PolicyModel, folder: Path) -> Policy:
     if chosen != "complete":
         return _sized(getattr(secrets, chosen)(values), model, "blowfish")
     if model.records == 1 and model.adjacency == "replace":
-        return Policy.local(values)
+        return _sized(secrets.complete(values), model, "local")
     return Policy.differential(values, model.records, model.adjacency, model.person_records)
 
 
@@ -64,6 +78,16 @@ def _sized(chosen: secrets.SecretGraph | Metric, model: PolicyModel, preset: str
     return Policy(chosen, model.records, person_records=model.person_records, preset=preset)
 
 
+def _refuse_other_values(values: list[Hashable], built: secrets.SecretGraph | Metric) -> None:
+    """A partition or a tree names the values itself, in an order that list priors follow."""
+    named = list(built.nodes) if isinstance(built, secrets.SecretGraph) else list(built.points)
+    if values != named:
+        raise FileError(
+            f"values is {shown(values)} but the secrets name {shown(named)}; leave values out, or list the "
+            "same values in the same order"
+        )
+
+
 def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
     if isinstance(model, list):
         return [label(value) for value in model]
@@ -71,19 +95,18 @@ def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
         first, last = model.range
         return list(range(first, last + 1))
     assert model.file is not None
-    header, rows = rows_of(folder / model.file)
-    column = _column(header, model.column, model.file) if model.column is not None else 0
-    return [_cell(row[column]) for row in rows]
+    table = _table(folder, model.file)
+    column = 0
+    if model.column is not None:
+        if model.column not in table.header:
+            raise FileError(f"{model.file}: has no column {model.column!r}, but {', '.join(table.header)}")
+        column = table.header.index(model.column)
+    return [table.value(row[column]) for row in table.rows]
 
 
-def _column(header: list[str], name: str, file: str) -> int:
-    if name not in header:
-        raise FileError(f"{file}: has no column {name!r}, but {', '.join(header)}")
-    return header.index(name)
-
-
-def _cell(value: Any) -> Hashable:
-    return cell(value) if isinstance(value, str) else label(value)
+def _table(folder: Path, file: str) -> Table:
+    existing(folder / file, "; paths in the file are relative to its own folder")
+    return read_table(folder / file)
 
 
 def _secrets(model: SecretsModel, values: list[Hashable]) -> secrets.SecretGraph | Metric:
@@ -104,44 +127,82 @@ def _secrets(model: SecretsModel, values: list[Hashable]) -> secrets.SecretGraph
 
 def _points_metric(model: SecretsModel, folder: Path) -> Metric:
     assert model.points is not None
-    header, rows = rows_of(folder / model.points)
-    if len(header) < 2:
+    table = _table(folder, model.points)
+    if len(table.header) < 2:
         raise FileError(f"{model.points}: needs a label and at least one coordinate in each row")
-    coordinates = [[_coordinate(row, header, i, model.points) for i in range(1, len(header))] for row in rows]
+    columns = range(1, len(table.header))
+    coordinates = [[_coordinate(table, row, i, model.points) for i in columns] for row in table.rows]
     make = metrics.euclidean if model.metric == "euclidean" else metrics.manhattan
-    return make(coordinates, labels=[_cell(row[0]) for row in rows])
+    return make(coordinates, labels=[table.value(row[0]) for row in table.rows])
 
 
-def _coordinate(row: Row, header: list[str], column: int, file: str) -> float:
+def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
     try:
-        return float(row[column])
+        number = float(row[column])
     except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
         raise FileError(
-            f"{file}: {row[column]!r} for {row[0]!r} in column {header[column]!r} is not a number"
-        ) from None
+            f"{file}: {row[column]!r} for {row[0]!r} in column {table.header[column]!r} is not a number"
+        )
+    return number
 
 
-def build_query(model: QueryModel, folder: Path) -> Query:
+def build_query(model: QueryModel, folder: Path, policy: Policy) -> Query:
     """The query of [query]."""
     if model.kind == "count":
-        return Query.count(_condition(model.where))
+        if isinstance(model.where, WhereModel):
+            return _bounded_count(model.where)
+        where = model.where
+        return Query.count([label(value) for value in where] if isinstance(where, list) else where)
     if model.kind == "table":
         assert model.table is not None
-        _, rows = rows_of(folder / model.table)
-        keys = [tuple(_cell(v) for v in row[:-1]) for row in rows]
-        return Query.from_table(
-            {k if len(k) > 1 else k[0]: _cell(row[-1]) for k, row in zip(keys, rows, strict=True)}
-        )
+        return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
 
 
-def _condition(where: Any) -> Any:
-    if not isinstance(where, WhereModel):
-        return [label(value) for value in where] if isinstance(where, list) else where
-    low = -np.inf if where.at_least is None else where.at_least
-    high = np.inf if where.at_most is None else where.at_most
-    return lambda value: low <= value <= high
+def _bounded_count(where: WhereModel) -> Query:
+    """How many records are within bounds; only numbers can be compared with them."""
+    low = -math.inf if where.at_least is None else where.at_least
+    high = math.inf if where.at_most is None else where.at_most
+
+    def counted(value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise QueryError(
+                f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
+                "with it; list the values that are counted instead"
+            )
+        return low <= value <= high
+
+    given = (("at least", where.at_least), ("at most", where.at_most))
+    words = " and ".join(f"{name} {bound:g}" for name, bound in given if bound is not None)
+    return dataclasses.replace(Query.count(counted), words=f"the number of records that are {words}")
+
+
+def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
+    """Answer of each database: a value of the policy for each record, then the answer."""
+    if len(table.header) != policy.records + 1:
+        raise FileError(
+            f"{file}: has {len(table.header)} columns; it needs {policy.records} for the records "
+            "and one for the answer"
+        )
+    known = KnownLabels(policy.values)
+    answers: dict[Hashable, Hashable] = {}
+    for row in table.rows:
+        values = tuple(_expected(known, cell, policy.values, file) for cell in row[:-1])
+        key = values[0] if policy.records == 1 else values
+        if key in answers:
+            raise FileError(f"{file}: the database {key!r} is there twice; give one answer for each")
+        answers[key] = table.value(row[-1])
+    return answers
+
+
+def _expected(known: KnownLabels, cell: Any, labels: Labels, file: str) -> Hashable:
+    found = known.find(cell)
+    if found is None:
+        raise FileError(f"{file}: {cell!r} is not one of {shown(labels)}")
+    return found
 
 
 def build_mechanism(
@@ -153,7 +214,8 @@ def build_mechanism(
     sensitivity. `alpha` is the ratio for one unit of the answer. `eps` given here replaces the file's.
     """
     if model.matrix is not None:
-        channel = read_channel(folder / model.matrix)
+        existing(folder / model.matrix, "; paths in the file are relative to its own folder")
+        channel = read_channel(folder / model.matrix, answers.labels)
         missing = [answer for answer in answers.labels if answer not in channel.inputs]
         if missing or len(channel.inputs) != len(answers.labels):
             what = f"no row for {missing[0]!r}" if missing else f"{len(channel.inputs)} rows"
@@ -197,16 +259,45 @@ def _numbers(labels: Labels, kind: str | None) -> list[Any]:
     return list(labels)
 
 
-def build_prior(given: str | list[float], labels: Labels, folder: Path) -> NDArray[Any]:
-    """A prior over labels: "uniform", a list, or a public CSV of label and weight."""
-    if given == "uniform":
+def build_prior(
+    given: str | list[float] | None, labels: Labels, folder: Path, absent: Hashable | None = None
+) -> NDArray[Any]:
+    """A prior over labels: "uniform" (the default), a list, or a public CSV of label and weight.
+
+    `absent` is the label of a missing record, which whoever wrote the file may not think of.
+    """
+    if given is None or given == "uniform":
         return as_prior(None, len(labels))
     if isinstance(given, list):
+        if len(given) != len(labels):
+            raise FileError(
+                f"the list has {len(given)} entries but {len(labels)} are needed, one for each of "
+                f"{shown(labels)}, in this order{_about_absence(labels, absent)}"
+            )
         return as_prior(given, len(labels))
-    header, rows = rows_of(folder / given)
-    if len(header) < 2:
+    table = _table(folder, given)
+    if len(table.header) < 2:
         raise FileError(f"{given}: needs a label and a weight in each row")
-    return from_counts({_cell(row[0]): _coordinate(row, header, 1, given) for row in rows}, labels)
+    known = KnownLabels(labels)
+    weights: dict[Hashable, float] = {}
+    for row in table.rows:
+        name = _expected(known, row[0], labels, given)
+        if name in weights:
+            raise FileError(f"{given}: {name!r} is there twice; give one weight for each label")
+        weights[name] = _coordinate(table, row, 1, given)
+    missing = [name for name in labels if name not in weights]
+    if missing:
+        raise FileError(
+            f"{given}: has no weight for {missing[0]!r}; give each label one, 0 where it is "
+            f"impossible{_about_absence(missing, absent)}"
+        )
+    return from_counts(weights, labels)
+
+
+def _about_absence(labels: Sequence[Hashable], absent: Hashable | None) -> str:
+    if absent is None or absent not in labels:
+        return ""
+    return f'; with adjacency = "add-remove" a record may also be {absent!r}, which needs a probability too'
 
 
 def inputs_metric(answers: Answers) -> Metric:
@@ -243,8 +334,20 @@ def _parametrised_gain(model: GainModel, labels: Labels, distance: Metric, folde
     if model.property is not None:
         return gains.property(labels, [label(value) for value in model.property])
     assert model.matrix is not None
-    header, rows = rows_of(folder / model.matrix)
-    columns = [_column([str(_cell(name)) for name in header], str(item), model.matrix) for item in labels]
-    return gains.matrix(
-        [[str(row[c]).strip() for c in columns] for row in rows], [_cell(row[0]) for row in rows]
-    )
+    return _matrix_gain(_table(folder, model.matrix), model.matrix, labels)
+
+
+def _matrix_gain(table: Table, file: str, labels: Labels) -> Adversary:
+    """A gain with actions in rows; its columns are found by the labels in the header, in any order."""
+    known = KnownLabels(labels)
+    column: dict[Hashable, int] = {}
+    for j, name in enumerate(table.header[1:], start=1):
+        item = known.find(name)
+        if item is not None and item in column:
+            raise FileError(f"{file}: has the column {name!r} twice; give one for each label")
+        column[item] = j
+    missing = [item for item in labels if item not in column]
+    if missing:
+        raise FileError(f"{file}: has no column {missing[0]!r}, but {', '.join(table.header)}")
+    rows = [[str(row[column[item]]).strip() for item in labels] for row in table.rows]
+    return gains.matrix(rows, [table.value(row[0]) for row in table.rows], secrets=labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from sievert.errors import FileError
 
@@ -14,6 +15,7 @@ __all__ = [
     "Document",
     "GainModel",
     "MechanismModel",
+    "PermittedModel",
     "PolicyModel",
     "QueryModel",
     "SecretsModel",
@@ -24,6 +26,8 @@ Value = int | float | str | list[int | float | str]
 Probability = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Section(BaseModel):
@@ -53,7 +57,7 @@ class SecretsModel(Section):
 
     threshold: NonNegative | None = None
     partition: list[list[Value]] | dict[str, list[Value]] | None = None
-    edges: list[tuple[Value, Value] | list[Value]] | None = None
+    edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
     tree: dict[str, str] | None = None
     metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
     points: str | None = None
@@ -78,6 +82,27 @@ class SecretsModel(Section):
         return self
 
 
+class PermittedModel(Section):
+    """`permitted`: what everybody knows; all that is given holds."""
+
+    total: int | Finite | None = None
+    weights: dict[str, int | Finite] | list[int | Finite] | None = None
+    histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
+    counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
+    attribute: Count | None = None
+    databases: str | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if all(given is None for given in (self.total, self.histogram, self.counts, self.databases)):
+            raise ValueError("give total, histogram, counts or databases: what does everybody know?")
+        if self.weights is not None and self.total is None:
+            raise ValueError("weights goes with total: what each value counts, or a factor for each record")
+        if self.attribute is not None and self.counts is None:
+            raise ValueError("attribute goes with counts: which part of the values is counted, from 0")
+        return self
+
+
 class PolicyModel(Section):
     """[policy]: what must stay hidden."""
 
@@ -86,13 +111,20 @@ class PolicyModel(Section):
     records: Positive = 1
     adjacency: Literal["replace", "add-remove"] = "replace"
     person_records: Positive = 1
+    permitted: PermittedModel | list[PermittedModel] | None = None
 
 
 class WhereModel(Section):
     """`where` by bounds: at_least ≤ value ≤ at_most."""
 
-    at_least: float | None = None
-    at_most: float | None = None
+    at_least: Finite | None = None
+    at_most: Finite | None = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both: which values are counted?")
+        return self
 
 
 class QueryModel(Section):
@@ -105,6 +137,10 @@ class QueryModel(Section):
 
     @model_validator(mode="after")
     def _parameters(self) -> Self:
+        if self.by is not None:
+            raise ValueError(
+                "by is not supported yet: a histogram counts every value of the policy; leave by out"
+            )
         if (self.kind == "count") != (self.where is not None):
             raise ValueError(
                 'where goes with kind = "count", and a count needs it: which values are counted?'
@@ -182,8 +218,8 @@ GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: str | list[float] = "uniform"
-    record_prior: str | list[float] = "uniform"
+    prior: str | list[float] | None = None
+    record_prior: str | list[float] | None = None
     gains: list[GainName | GainModel] = ["identity"]
     observations: Positive = 1
 
@@ -238,22 +274,75 @@ def validated(raw: dict[str, Any], source: str) -> Document:
     try:
         return Document.model_validate(raw)
     except ValidationError as problem:
-        raise FileError(f"{source}: {_explain(problem)}") from None
+        raise FileError(f"{source}: {_explain(problem, raw)}") from None
 
 
-def _explain(problem: ValidationError) -> str:
+# What each kind of error says a key must be.
+NOUNS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
+
+
+def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     errors = problem.errors(include_url=False)
+    paths = [_written_path(error, raw) for error in errors]
     # A union reports one error a branch; the deepest is about the branch the writer meant.
-    error = max(errors, key=lambda e: (e["type"] in ("value_error", "extra_forbidden"), len(e["loc"])))
-    path = [
-        str(part) for part in error["loc"] if not str(part).startswith(("function-", "list[", "literal["))
-    ]
-    key = ".".join(part for part in path if not part.endswith("Model"))
+    meant = max(
+        range(len(errors)),
+        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden"), len(paths[i])),
+    )
+    error, key = errors[meant], _key_words(paths[meant])
     if error["type"] == "extra_forbidden":
         return f"key {key} is unknown; check its spelling against the documented keys"
     if error["type"] == "missing":
         return f"key {key} is missing"
-    message = error["msg"].removeprefix("Value error, ")
     given = error.get("input")
-    shown = f" (given: {given!r})" if not isinstance(given, dict | list) else ""
-    return f"key {key or 'file'}: {message[0].lower()}{message[1:]}{shown}"
+    shown = "" if isinstance(given, dict | list) else f" (given: {given!r})"
+    branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
+    kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
+    if error["type"] != "value_error" and len(kinds) == len(branches):
+        return f"key {key} must be {_alternatives(kinds)}{shown}"
+    message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
+    if message.startswith("Input should be"):
+        return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
+    return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _written_path(error: ErrorDetails, raw: Any) -> tuple[str | int, ...]:
+    """The keys and positions that stand in the file; pydantic also names the branches of a union."""
+    path: list[str | int] = []
+    for part in error["loc"]:
+        known_key = isinstance(raw, dict) and part in raw
+        if known_key or (isinstance(raw, list) and isinstance(part, int) and part < len(raw)):
+            path.append(part)
+            raw = raw[part]
+        elif error["type"] == "missing" and isinstance(raw, dict) and part == error["loc"][-1]:
+            path.append(part)
+    return tuple(path)
+
+
+def _key_words(path: tuple[str | int, ...]) -> str:
+    words, joint = "", ""
+    for part in path:
+        words += f", entry {part + 1}" if isinstance(part, int) else f"{joint}{part}"
+        joint = ", " if isinstance(part, int) else "."
+    return words or "file"
+
+
+def _noun(error: ErrorDetails) -> str | None:
+    if error["type"] == "literal_error":
+        return str(error["ctx"]["expected"])
+    return NOUNS.get(error["type"])
+
+
+def _alternatives(kinds: list[str]) -> str:
+    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or "a number" not in kinds]
+    return distinct[0] if len(distinct) == 1 else f"{', '.join(distinct[:-1])} or {distinct[-1]}"

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 from sievert.channels.privacy import Epsilon, epsilon
-from sievert.files import Scenario
+from sievert.errors import TooLargeError
+from sievert.files import Scenario, load_scenario
 from sievert.leakage.capacity import Capacity, capacity
-from sievert.leakage.measures import Leakage, leakage
-from sievert.leakage.records import RecordLeakage, record_leakage, repeated_guess_bound
+from sievert.leakage.records import RecordLeakage, record_leakage
+from sievert.leakage.repeats import RepeatedGuess, repeated_guess
+from sievert.limits.worst import worst_leakage
+from sievert.report.findings import Finding, findings
+from sievert.report.words import probability
 from sievert.results import Result
 from sievert.spaces.metric import Metric
+from sievert.spaces.policy import Policy
 
 __all__ = ["Audit", "Check", "audit"]
 
@@ -21,16 +28,24 @@ CLAIM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Check(Result):
-    """One limit of [accept]: what it limits, the limit, the value found and whether it holds."""
+    """One limit of [accept]: what it limits, the limit, the value found and whether it holds.
+
+    Where `exact` is False the value is an upper bound: within the limit it proves that the limit holds,
+    above it nothing is known, and the check does not pass.
+    """
 
     name: str
     limit: float
     value: float
     passed: bool
+    exact: bool = True
 
     def __str__(self) -> str:
-        relation = "within" if self.passed else "EXCEEDS"
-        return f"{self.name}: {self.value:.4g} {relation} the limit {self.limit:g}"
+        if self.exact:
+            relation = "within" if self.passed else "EXCEEDS"
+            return f"{self.name}: {self.value:.4g} {relation} the limit {self.limit:g}"
+        relation = "within" if self.passed else "NOT SHOWN to be within"
+        return f"{self.name}: at most {self.value:.4g}, {relation} the limit {self.limit:g}"
 
 
 @dataclass(frozen=True)
@@ -40,12 +55,16 @@ class Audit(Result):
     Attributes
     ----------
     epsilon : smallest ε for which the mechanism keeps the policy, with its witness
-    claimed_eps : ε the file claims (None: no claim); satisfied says whether the claim holds
+    claimed_eps : ε the file claims (None: no claim)
+    satisfied : whether ε is finite and within the claim
     leakages : for each gain of the file, about the mechanism's input
     record : one record when all others are known
     database : the whole database, whatever the prior
     radii : for metric policies, how much the odds change for someone who knows the value to within a radius
-    observations, repeated_eps, repeated_guess : after that many releases, at worst
+    observations : how many releases of the same data
+    repeated_eps : total ε of them all for one person, who may own several records
+    repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
+    worst_bits : the most that any mechanism with this ε could leak about the database (None: ε is infinite)
     checks : the limits of [accept]
     """
 
@@ -56,7 +75,7 @@ class Audit(Result):
     epsilon: Epsilon
     claimed_eps: float | None
     satisfied: bool
-    leakages: tuple[Leakage, ...]
+    leakages: tuple[Finding, ...]
     record: RecordLeakage
     database: Capacity
     database_bits: float
@@ -66,6 +85,8 @@ class Audit(Result):
     observations: int
     repeated_eps: float
     repeated_guess: float
+    repeated_exact: bool
+    worst_bits: float | None
     checks: tuple[Check, ...]
 
     @property
@@ -73,43 +94,99 @@ class Audit(Result):
         """Whether the claim and every limit hold."""
         return self.satisfied and all(check.passed for check in self.checks)
 
+    @property
+    def record_is_bound(self) -> bool:
+        """Whether the guess about one record is only an upper bound."""
+        return not _is_exact(self.record)
 
-def audit(scenario: Scenario) -> Audit:
-    """Audit the mechanism of a file against its policy, adversaries and limits."""
+    def __str__(self) -> str:
+        found, claimed = self.epsilon.nats, self.claimed_eps
+        if math.isinf(found):
+            return "The mechanism keeps no promise: no ε is large enough."
+        if not self.satisfied:
+            return (
+                f"The mechanism does not keep its promise: it claims ε = {claimed:.6g} but only satisfies "
+                f"ε = {found:.6g}."
+            )
+        promise = "keeps its promise" if claimed is not None else f"satisfies ε = {found:.6g}"
+        failed = [check for check in self.checks if not check.passed]
+        if failed:
+            return f"The mechanism {promise} but is not acceptable: {failed[0]}."
+        accepted = " and is within every limit of the file" if self.checks else ""
+        subject = "the value" if self.records == 1 else "one record"
+        return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
+
+    def _guesses(self) -> str:
+        most = "at most " if self.record_is_bound else ""
+        before, after = probability(self.record.before), f"{most}{probability(self.record.after)}"
+        if self.observations == 1:
+            return f"{before} before and {after} after"
+        repeated = f"{'' if self.repeated_exact else 'at most '}{probability(self.repeated_guess)}"
+        return f"{before} before, {after} after one release and {repeated} after {self.observations}"
+
+
+def audit(scenario: Scenario | str | Path) -> Audit:
+    """Audit the mechanism of a file against its policy, adversaries and limits.
+
+    Parameters
+    ----------
+    scenario : what `sievert.load` read from a file, or the file's path
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load_scenario(scenario)
+    policy = scenario.policy
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
     claimed = scenario.claimed_eps
-    satisfied = (
-        math.isfinite(found.nats) if claimed is None else found.nats <= claimed * (1 + CLAIM_TOLERANCE)
-    )
+    within = claimed is None or found.nats <= claimed * (1 + CLAIM_TOLERANCE)
     record = record_leakage(channel, answers, scenario.record_prior)
-    observations = scenario.observations
-    repeated = record.after
-    if observations > 1:
-        repeated = max(
-            record.after, repeated_guess_bound(channel, answers, observations, scenario.record_prior)
-        )
-    total = found.nats * observations * scenario.policy.person_records
+    repeated = _repeated(scenario, record, found)
+    total = found.nats * scenario.observations * policy.person_records
     return Audit(
         title=scenario.title,
-        policy=scenario.policy.describe(),
+        policy=policy.describe(),
         query=scenario.query.words,
         mechanism=describe_mechanism(scenario),
         epsilon=found,
         claimed_eps=claimed,
-        satisfied=satisfied,
-        leakages=tuple(leakage(channel, scenario.prior, gain) for gain in scenario.gains),
+        satisfied=math.isfinite(found.nats) and within,
+        leakages=findings(scenario),
         record=record,
         database=capacity(channel),
-        database_bits=scenario.policy.records * math.log2(len(scenario.policy.values)),
-        records=scenario.policy.records,
+        database_bits=_database_bits(policy),
+        records=policy.records,
         radii=_radii(scenario, found),
-        person_records=scenario.policy.person_records,
-        observations=observations,
+        person_records=policy.person_records,
+        observations=scenario.observations,
         repeated_eps=total,
-        repeated_guess=repeated,
+        repeated_guess=repeated.guess,
+        repeated_exact=repeated.exact,
+        worst_bits=worst_leakage(policy, found.nats).upper.bits if math.isfinite(found.nats) else None,
         checks=_checks(scenario, record, repeated, total),
     )
+
+
+def _database_bits(policy: Policy) -> float:
+    """log2 of the number of possible databases."""
+    if policy.constrained:
+        return math.log2(policy.size)
+    return policy.records * math.log2(len(policy.values))
+
+
+def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> RepeatedGuess:
+    """Best guess about one record after all releases."""
+    count = scenario.observations
+    if count == 1:
+        return RepeatedGuess(record.before, record.after, _is_exact(record), count)
+    try:
+        repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
+    except TooLargeError:
+        bound = record_leakage(found.nats * count, scenario.policy, scenario.record_prior)
+        return RepeatedGuess(bound.before, bound.after, False, count)
+    if _is_exact(record) and repeated.before == record.before and repeated.guess < record.after:
+        # More releases never help less; rounding may say so by 1e-16.
+        return dataclasses.replace(repeated, guess=record.after)
+    return repeated
 
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
@@ -124,22 +201,40 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     return tuple((radius, found.odds(radius)) for radius in radii)
 
 
-def _checks(scenario: Scenario, record: RecordLeakage, repeated: float, total: float) -> tuple[Check, ...]:
+def _checks(
+    scenario: Scenario, record: RecordLeakage, repeated: RepeatedGuess, total: float
+) -> tuple[Check, ...]:
     accept = scenario.accept
     if accept is None:
         return ()
-    bits = math.log2(repeated / record.before)
     after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
+    people = scenario.policy.person_records
+    whose = "" if people == 1 else f" for a person with {people} records"
+    checks = []
     limits = (
-        (f"best guess about one record {after}", accept.guess, repeated),
-        (f"bits about one record {after}", accept.bits, bits),
-        (f"total ε {after}", accept.eps, total),
+        ("best guess", accept.guess, record.after, repeated.guess),
+        ("bits", accept.bits, record.bits, repeated.bits),
     )
-    return tuple(
-        Check(name, limit, value, value <= limit * (1 + CLAIM_TOLERANCE))
-        for name, limit, value in limits
-        if limit is not None
-    )
+    for what, limit, single, value in limits:
+        if limit is None:
+            continue
+        one_release_is_too_many = _is_exact(record) and not _is_within(single, limit)
+        if not repeated.exact and one_release_is_too_many:
+            checks.append(Check(f"{what} about one record after one release", limit, single, False))
+        else:
+            passed = _is_within(value, limit)
+            checks.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
+    if accept.eps is not None:
+        checks.append(Check(f"total ε{whose} {after}", accept.eps, total, _is_within(total, accept.eps)))
+    return tuple(checks)
+
+
+def _is_exact(record: RecordLeakage) -> bool:
+    return not record.method.startswith("bound")
+
+
+def _is_within(value: float, limit: float) -> bool:
+    return value <= limit * (1 + CLAIM_TOLERANCE)
 
 
 def describe_mechanism(scenario: Scenario) -> str:

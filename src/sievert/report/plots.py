@@ -1,12 +1,12 @@
-"""One function a picture; each returns a Plotly figure.
+"""One function a picture; each returns a Plotly figure without a title, for the page to give it a heading.
 
-Colours mean the same everywhere: grey is before the release, blue after, orange a limit or a claim.
+Colours mean the same everywhere: grey is before the release, blue after, red a limit. Curves differ in
+colour, in lightness and in dashes, so that they can be told apart in grey and by colour-blind readers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,20 +18,28 @@ from sievert.leakage.columns import joint_distribution
 
 __all__ = ["AFTER", "BEFORE", "LIMIT", "beliefs", "channel_heatmap", "leakage_curve"]
 
-BEFORE, AFTER, LIMIT = "#8a8f98", "#1f5fa8", "#d9822b"
+BEFORE, AFTER, LIMIT = "#b4bac4", "#1f5fa8", "#b3361f"
+MARK = "#5b6675"
+# Neighbours in the list differ in lightness (Okabe and Ito's colours, after our own blue).
+CURVES = (AFTER, "#e69f00", "#222222", "#009e73", "#cc79a7", "#56b4e9")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 LARGEST_HEATMAP = 400
+# More bars than this are too thin to see; beliefs are then drawn as steps.
+LARGEST_BARS = 60
 
 
-def _layout(figure: go.Figure, title: str, x: str, y: str) -> go.Figure:
+def _layout(figure: go.Figure, x: str, y: str) -> go.Figure:
     figure.update_layout(
-        title={"text": title, "x": 0, "xanchor": "left", "font": {"size": 16}},
         xaxis_title=x,
         yaxis_title=y,
         template="plotly_white",
         font={"family": "system-ui, sans-serif", "size": 13},
-        margin={"l": 60, "r": 20, "t": 50, "b": 50},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=420,
+        legend={"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0},
     )
+    figure.update_xaxes(automargin=True, nticks=12)
+    figure.update_yaxes(automargin=True, nticks=12)
     return figure
 
 
@@ -51,14 +59,15 @@ def channel_heatmap(channel: Channel) -> go.Figure:
             x=_names([finite.outputs[j] for j in columns]),
             y=_names([finite.inputs[i] for i in rows]),
             colorscale="Blues",
-            zmin=0,
-            colorbar={"title": "probability"},
+            zmin=0.0,
+            zmax=float(matrix.max()),
+            colorbar={"title": {"text": "probability", "side": "right"}, "thickness": 14},
             hovertemplate="input %{y}<br>output %{x}<br>probability %{z:.4g}<extra></extra>",
         )
     )
     figure.update_xaxes(type="category")
     figure.update_yaxes(type="category", autorange="reversed")
-    return _layout(figure, "What the mechanism does", "output", "true value")
+    return _layout(figure, "output", "true value")
 
 
 def _thinned(size: int) -> list[int]:
@@ -86,11 +95,17 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     names = _names([finite.inputs[i] for i in shown])
     after = joint[:, chosen] / weights[chosen]
     figure = go.Figure()
-    figure.add_bar(x=names, y=belief[shown], name="before", marker_color=BEFORE)
-    figure.add_bar(x=names, y=after[shown], name=f"after output {finite.outputs[chosen]}", marker_color=AFTER)
+    told = f"after output {finite.outputs[chosen]}"
+    for name, heights, colour in (("before", belief[shown], BEFORE), (told, after[shown], AFTER)):
+        if len(shown) <= LARGEST_BARS:
+            figure.add_bar(x=names, y=heights, name=name, marker_color=colour)
+        else:
+            line = {"color": colour, "width": 2, "shape": "hvh"}
+            figure.add_scatter(x=names, y=heights, name=name, mode="lines", line=line)
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
-    return _layout(figure, "Belief before and after the most revealing output", "secret", "probability")
+    figure.update_yaxes(rangemode="tozero")
+    return _layout(figure, "secret", "probability")
 
 
 def leakage_curve(
@@ -99,19 +114,28 @@ def leakage_curve(
     *,
     here: float | None = None,
     limit: float | None = None,
-    title: str = "Leakage against ε",
     unit: str = "leakage (bits)",
 ) -> go.Figure:
     """Leakage of a family as ε varies, with the file's own ε and limit marked."""
     figure = go.Figure()
-    dashes = ["solid", "dash", "dot", "dashdot"]
     for position, (name, values) in enumerate(curves.items()):
-        line: dict[str, Any] = {"color": AFTER, "dash": dashes[position % len(dashes)], "width": 2}
-        figure.add_scatter(x=list(eps), y=list(values), name=name, mode="lines", line=line)
+        line = {
+            "color": CURVES[position % len(CURVES)],
+            "dash": DASHES[position % len(DASHES)],
+            "width": 2.5,
+        }
+        figure.add_scatter(x=list(eps), y=list(values), name=name, mode="lines", line=line, showlegend=True)
     if here is not None:
-        figure.add_vline(x=here, line={"color": BEFORE, "dash": "dot"}, annotation_text=f"ε = {here:.3g}")
+        figure.add_vline(
+            x=here,
+            line={"color": MARK, "dash": "dot", "width": 1.5},
+            annotation={"text": f"ε = {here:.3g}", "yref": "paper", "y": 1, "yanchor": "bottom"},
+        )
     if limit is not None:
-        figure.add_hline(y=limit, line={"color": LIMIT}, annotation_text="limit")
+        figure.add_hline(
+            y=limit, line={"color": LIMIT, "width": 1.5}, annotation_text="limit", annotation_font_color=LIMIT
+        )
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(rangemode="tozero")
-    return _layout(figure, title, "ε (nats)", unit)
+    # Room for the mark above the curves, and below them for a legend that a phone shows one name a line.
+    return _layout(figure, "ε (nats)", unit).update_layout(margin_t=30, height=380 + 20 * len(curves))

@@ -2,49 +2,72 @@
 
 In CSV and Parquet the first column names the input and the other columns are the outputs. CSV
 entries may be fractions ("1/3") or decimals; they are read exactly when every row sums to exactly 1.
+Labels come back as they were, types included (`tables.label_texts`).
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import zipfile
+import zlib
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel, label_array
+from sievert.channels.channel import Channel
 from sievert.errors import ChannelError, FileError
 from sievert.numerics.rationals import as_fraction
+from sievert.spaces.labels import Labels, label
 from sievert.tables.atomic import write_bytes, write_text
-from sievert.tables.reading import cell, existing, rows_of
+from sievert.tables.label_texts import KnownLabels, label_text, read_label
+from sievert.tables.reading import existing, read_table
 
 __all__ = ["read_channel", "write_channel"]
 
 LARGEST_EXACT = 250_000
+# Labels under this name of an NPZ array, or with it as the first column of a Parquet file, are JSON.
+ENCODED = "_json"
 
 
-def read_channel(path: str | Path) -> Channel:
-    """Read a channel from .csv, .npz or .parquet."""
+def read_channel(path: str | Path, inputs: Iterable[Hashable] | None = None) -> Channel:
+    """Read a channel from .csv, .npz or .parquet.
+
+    Where the labels of its inputs are known already, `inputs` gives them and rows are matched by text.
+    """
     target = existing(path)
+    known = None if inputs is None else KnownLabels(inputs)
     try:
         if target.suffix == ".npz":
-            return _read_npz(target)
+            return _read_npz(target, known)
         if target.suffix in (".csv", ".parquet"):
-            return _read_table(target)
+            return _read_entries(target, known)
     except ChannelError as problem:
-        raise FileError(f"{target}: {problem}") from None
+        raise FileError(f"{target}: {problem.in_file()}") from None
     raise FileError(
         f"{target}: a channel is read from .csv, .npz or .parquet, not {target.suffix or 'a bare name'}"
     )
 
 
-def _read_table(path: Path) -> Channel:
-    header, rows = rows_of(path)
+def _known(value: Any, known: KnownLabels | None, encoded: bool) -> Hashable:
+    """The expected label that a cell means, else the label it reads as."""
+    found = known.find(value) if known is not None else None
+    if found is not None:
+        return found
+    return read_label(value) if encoded and isinstance(value, str) else label(value)
+
+
+def _read_entries(path: Path, known: KnownLabels | None) -> Channel:
+    table = read_table(path)
+    header, rows = table.header, table.rows
     if len(header) < 2:
         raise FileError(f"{path}: needs a column of input labels and at least one output column")
-    inputs = [cell(row[0]) if isinstance(row[0], str) else row[0] for row in rows]
-    outputs = [cell(name) for name in header[1:]]
+    encoded = not table.typed or header[0].endswith(ENCODED)
+    inputs = [_known(row[0], known, encoded) for row in rows]
+    outputs = [read_label(name) for name in header[1:]]
     entries = [
         [_number(path, value, inputs[i], outputs[j]) for j, value in enumerate(row[1:])]
         for i, row in enumerate(rows)
@@ -65,19 +88,34 @@ def _number(path: Path, value: Any, row: object, column: object) -> float:
         ) from None
 
 
-def _read_npz(path: Path) -> Channel:
+def _read_npz(path: Path, known: KnownLabels | None) -> Channel:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        stored = np.load(path, allow_pickle=False)
+        if not isinstance(stored, np.lib.npyio.NpzFile):
+            raise FileError(f"{path}: holds one bare array; write a .npz file with an array named matrix")
+        with stored:
             arrays = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError) as problem:
-        raise FileError(f"{path}: cannot be read as NPZ ({problem})") from None
-    labels = [arrays[name].tolist() if name in arrays else None for name in ("inputs", "outputs")]
+    except FileError:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as problem:
+        raise FileError(f"{path}: cannot be read as NPZ ({str(problem) or 'it is empty'})") from None
+    inputs = _stored_labels(arrays, "inputs", known)
+    outputs = _stored_labels(arrays, "outputs", None)
     if "log_matrix" in arrays:
-        return Channel.from_log(arrays["log_matrix"], *labels)
+        return Channel.from_log(arrays["log_matrix"], inputs, outputs)
     if "matrix" not in arrays:
         raise FileError(f"{path}: has no array named matrix or log_matrix, but {sorted(arrays)}")
     matrix = arrays["matrix"]
-    return Channel(matrix.tolist() if matrix.dtype.kind == "U" else matrix, *labels)
+    return Channel(matrix.tolist() if matrix.dtype.kind == "U" else matrix, inputs, outputs)
+
+
+def _stored_labels(
+    arrays: dict[str, NDArray[Any]], side: str, known: KnownLabels | None
+) -> list[Hashable] | None:
+    encoded = side + ENCODED in arrays
+    if not encoded and side not in arrays:
+        return None
+    return [_known(item, known, encoded) for item in arrays[side + ENCODED if encoded else side].tolist()]
 
 
 def write_channel(channel: Channel, path: str | Path) -> Path:
@@ -92,8 +130,12 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
         data = channel.log_matrix if channel.form == "log" else channel.exact_or_float()
         if data.dtype == object:
             data = np.array([[str(value) for value in row] for row in data])
+        arrays: dict[str, Any] = {name: data}
+        for side in ("inputs", "outputs"):
+            labels, encoded = _labels_to_store(getattr(channel, side))
+            arrays[side + ENCODED if encoded else side] = labels
         stream = io.BytesIO()
-        np.savez_compressed(stream, **{name: data, **_stored_labels(channel)})
+        np.savez_compressed(stream, **arrays)
         return write_bytes(target, stream.getvalue())
     if target.suffix == ".parquet":
         return _write_parquet(channel, target)
@@ -102,25 +144,23 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
     )
 
 
-def _stored_labels(channel: Channel) -> dict[str, Any]:
-    stored = {}
-    for side in ("inputs", "outputs"):
-        labels = getattr(channel, side)
-        array = label_array(labels)
-        if array.dtype == object:
-            array = np.array([str(item) for item in labels])
-        stored[side] = array
-    return stored
+def _labels_to_store(labels: Labels) -> tuple[NDArray[Any], bool]:
+    """Labels of one plain type as an array of it; others as texts in JSON, which is then said."""
+    kinds = {type(item) for item in labels}
+    if kinds == {int} and all(abs(item) < 2**63 for item in labels):  # type: ignore[arg-type]
+        return np.array(labels, dtype=np.int64), False
+    # NumPy cuts zero bytes off the end of a text.
+    if kinds == {float} or (kinds == {str} and not any(str(item).endswith("\0") for item in labels)):
+        return np.array(labels), False
+    return np.array([label_text(item) for item in labels]), True
 
 
 def _csv(channel: Channel) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["input", *channel.outputs])
+    writer.writerow(["input", *map(label_text, channel.outputs)])
     for name, row in zip(channel.inputs, channel.exact_or_float().tolist(), strict=True):
-        writer.writerow(
-            [name, *(str(value) if not isinstance(value, float) else repr(value) for value in row)]
-        )
+        writer.writerow([label_text(name), *(repr(v) if isinstance(v, float) else str(v) for v in row)])
     return stream.getvalue()
 
 
@@ -134,9 +174,9 @@ def _write_parquet(channel: Channel, path: Path) -> Path:
         raise FileError(
             f"{path}: Parquet holds floats but the channel is {channel.form}; write a .npz file instead"
         )
-    columns: dict[str, Any] = {"input": list(channel.inputs)}
-    for j, name in enumerate(channel.outputs):
-        columns[str(name)] = channel.matrix[:, j]
+    labels, encoded = _labels_to_store(channel.inputs)
+    names = ["input" + ENCODED if encoded else "input", *map(label_text, channel.outputs)]
+    columns = [arrow.array(labels.tolist()), *(arrow.array(column) for column in channel.matrix.T)]
     stream = io.BytesIO()
-    parquet.write_table(arrow.table(columns), stream)
+    parquet.write_table(arrow.Table.from_arrays(columns, names), stream)
     return write_bytes(path, stream.getvalue())

@@ -1,43 +1,47 @@
-"""Small public tables from CSV or Parquet: labelled rows, with numbers recognised in text."""
+"""Small public tables from CSV or Parquet: a header and labelled rows."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError
+from sievert.spaces.labels import label
+from sievert.tables.label_texts import cell
 
-__all__ = ["Row", "cell", "existing", "rows_of"]
+__all__ = ["Row", "Table", "existing", "read_table"]
 
 Row = list[Any]
 
 
-def existing(path: str | Path) -> Path:
-    """The path, or an error that says it cannot be read."""
+@dataclass(frozen=True)
+class Table:
+    """Header and rows of a file. In CSV every cell is text; Parquet (`typed`) knows what is a number."""
+
+    path: Path
+    header: list[str]
+    rows: list[Row]
+    typed: bool
+
+    def value(self, item: Any) -> Hashable:
+        """A cell as a value: in CSV a number where it is written like one, in Parquet what it is."""
+        return label(item) if self.typed or not isinstance(item, str) else cell(item)
+
+
+def existing(path: str | Path, hint: str = "") -> Path:
+    """The path of a file that is there, or an error that says why it cannot be read."""
     target = Path(path)
+    if target.is_dir():
+        raise FileError(f"{target}: is a folder; name a file in it")
     if not target.is_file():
-        raise FileError(f"{target}: no such file; paths are relative to the folder of the TOML file")
+        raise FileError(f"{target}: no such file{hint}")
     return target
 
 
-def cell(text: str) -> Hashable:
-    """A label from text: an integer or a decimal if it reads as one, else the text itself.
-
-    >>> cell("12"), cell("0.5"), cell("A1")
-    (12, 0.5, 'A1')
-    """
-    stripped = text.strip()
-    for kind in (int, float):
-        try:
-            return kind(stripped)
-        except ValueError:
-            continue
-    return stripped
-
-
-def rows_of(path: str | Path) -> tuple[list[str], list[Row]]:
+def read_table(path: str | Path) -> Table:
     """Header and rows of a CSV (texts) or Parquet (values) file."""
     target = existing(path)
     if target.suffix == ".parquet":
@@ -55,17 +59,17 @@ def rows_of(path: str | Path) -> tuple[list[str], list[Row]]:
             raise FileError(
                 f"{target}: line {number} has {len(line)} fields but the header has {len(header)}"
             )
-    return [name.strip() for name in header], [list(line) for line in body]
+    return Table(target, [name.strip() for name in header], [list(line) for line in body], typed=False)
 
 
-def _parquet(path: Path) -> tuple[list[str], list[Row]]:
+def _parquet(path: Path) -> Table:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
         raise FileError(f"{path}: Parquet needs pyarrow; install sievert[data]") from None
     try:
-        table = parquet.read_table(path)
+        table = parquet.ParquetFile(path).read()
     except Exception as problem:
         raise FileError(f"{path}: cannot be read as Parquet ({problem})") from None
     columns = [table.column(i).to_pylist() for i in range(table.num_columns)]
-    return list(table.column_names), [list(row) for row in zip(*columns, strict=True)]
+    return Table(path, list(table.column_names), [list(r) for r in zip(*columns, strict=True)], typed=True)

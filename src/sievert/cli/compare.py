@@ -1,0 +1,45 @@
+"""`sievert compare A.toml B.toml`: can the second mechanism replace the first?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sievert.cli.printing import print_sections
+
+__all__ = ["compare"]
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="The mechanism in use: TOML, or a channel (.csv, .npz).")],
+    second: Annotated[Path, typer.Argument(help="The mechanism that might replace it.")],
+    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Say whether B can replace A against every adversary, and if not, which adversary objects.
+
+    Exit code 0: B can replace A against every adversary; 1: somebody objects, or it cannot be decided.
+    """
+    from sievert.files import load
+    from sievert.orders.refinement import compare as decide
+    from sievert.proofs import save_proof
+    from sievert.report.comparison import channel_of, comparison_json, comparison_lines, replacement_sentence
+    from sievert.tables.atomic import write_text
+
+    result = decide(channel_of(load(first)), channel_of(load(second)))
+    main = result.forward[0]
+    if proof is not None and main.certificate is not None:
+        write_text(proof, save_proof(main.certificate))
+    if as_json:
+        typer.echo(json.dumps(comparison_json(result), ensure_ascii=False, indent=2))
+    else:
+        title = f"A = {first.name}, B = {second.name}"
+        print_sections(title, replacement_sentence(result), comparison_lines(result), main.holds is True)
+        if proof is not None:
+            nothing = main.certificate is None
+            typer.echo(f"\n{'There is no certificate to save' if nothing else f'Proof written to {proof}'}")
+    if main.holds is not True:
+        raise typer.Exit(1)

@@ -1,0 +1,38 @@
+"""`sievert limits FILE`: what could any mechanism of this policy leak at worst?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sievert.cli.printing import print_sections
+
+__all__ = ["limits"]
+
+
+def limits(
+    file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy (and a mechanism).")],
+    eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
+    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
+    from sievert.files import load_scenario
+    from sievert.proofs import save_proof
+    from sievert.report.limits import limits_lines, limits_of
+    from sievert.tables.atomic import write_text
+
+    result = limits_of(load_scenario(file), eps)
+    certificate = result.database.certificate
+    if proof is not None and certificate is not None:
+        write_text(proof, save_proof(certificate))
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        return
+    print_sections(result.title, str(result), limits_lines(result))
+    if proof is not None:
+        saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
+        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")

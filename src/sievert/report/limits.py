@@ -1,0 +1,129 @@
+"""The limits of a policy in words: every bound, which is exact, and how much of it the mechanism uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sievert.errors import FileError
+from sievert.files import Scenario
+from sievert.leakage.capacity import capacity
+from sievert.leakage.records import record_leakage
+from sievert.limits.worst import WorstLeakage, worst_leakage
+from sievert.results import Result
+
+__all__ = ["Limits", "limits_lines", "limits_of"]
+
+
+@dataclass(frozen=True)
+class Limits(Result):
+    """What any ε-private mechanism of a policy could leak, and what the file's own mechanism does.
+
+    Attributes
+    ----------
+    database, individual : worst case about the whole database, and about one record given the others
+    used_bits : what the file's mechanism leaks about the database (None: no mechanism)
+    used_record_bits : what it leaks about one record
+    """
+
+    title: str
+    policy: str
+    eps: float
+    values: int
+    database: WorstLeakage
+    individual: WorstLeakage
+    used_bits: float | None
+    used_record_bits: float | None
+    verified: str = field(default="")
+
+    def __str__(self) -> str:
+        worst = self.database
+        if worst.exact is not None:
+            return (
+                f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
+                f"{worst.exact.bits:.4g} bits, and some mechanism leaks exactly that."
+            )
+        return (
+            f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
+            f"{worst.upper.bits:.4g} bits (some mechanism leaks {worst.lower.bits:.4g})."
+        )
+
+
+def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
+    """Bounds for the file's policy at an ε (the file's claim, or its mechanism's true ε, by default)."""
+    level = eps if eps is not None else _file_eps(scenario)
+    database = worst_leakage(scenario.policy, level)
+    individual = worst_leakage(scenario.policy, level, individual=True)
+    used = used_record = None
+    if scenario.document.mechanism is not None:
+        used = float(capacity(scenario.channel).bits)
+        used_record = float(record_leakage(scenario.channel, scenario.answers).bits)
+    certificate = database.certificate
+    verified = "" if certificate is None else str(certificate.verify())
+    return Limits(
+        scenario.title,
+        scenario.policy.describe(),
+        level,
+        len(scenario.policy.values),
+        database,
+        individual,
+        used,
+        used_record,
+        verified,
+    )
+
+
+def _file_eps(scenario: Scenario) -> float:
+    if scenario.document.mechanism is None:
+        raise FileError(f"{scenario.source}: has no [mechanism] to take ε from; pass --eps")
+    claimed = scenario.claimed_eps
+    if claimed is None:
+        from sievert.channels.privacy import epsilon
+
+        claimed = epsilon(scenario.channel, scenario.answers).nats
+    if not math.isfinite(claimed):
+        raise FileError(f"{scenario.source}: its mechanism satisfies no finite ε; pass --eps")
+    return claimed
+
+
+def limits_lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What is protected", [limits.policy]
+    yield "The whole database", _worst_lines(limits.database, limits.used_bits)
+    yield "One record, all others known", _individual_lines(limits)
+    if limits.verified:
+        yield "Certificate", [limits.verified[0].upper() + limits.verified[1:] + "."]
+
+
+def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
+    lines = [
+        f"Diameter bound (Edwards et al., Thm 3): {worst.diameter.bits:.6g} bits.",
+        f"Radius bound: {worst.radius.bits:.6g} bits.",
+        f"Packing bound: {worst.packing.bits:.6g} bits.",
+    ]
+    if worst.exact is not None:
+        lines.append(f"Exact maximum: {worst.exact.bits:.6g} bits ({worst.method}).")
+    else:
+        lines.append(
+            f"Exact maximum: between {worst.lower.bits:.6g} and {worst.upper.bits:.6g} bits; {worst.reason}."
+        )
+    if used is not None and worst.upper.bits > 0:
+        share = used / worst.upper.bits
+        lines.append(f"Your mechanism leaks at most {used:.4g} bits: {share:.0%} of what the policy allows.")
+    return lines
+
+
+def _individual_lines(limits: Limits) -> list[str]:
+    worst = limits.individual
+    low = 1 / limits.values
+    after = min(1.0, low * worst.upper.factor)
+    reached = "" if worst.exact is None else ", and some mechanism reaches that"
+    lines = [
+        f"At most {worst.upper.bits:.6g} bits: a guess among {limits.values} equally likely values rises "
+        f"from {low:.1%} to at most {after:.1%}{reached}."
+    ]
+    used = limits.used_record_bits
+    if used is not None and worst.upper.bits > 0:
+        lines.append(f"Your mechanism: {used:.4g} bits, {used / worst.upper.bits:.0%} of that.")
+    return lines

@@ -1,0 +1,80 @@
+"""`sievert limits`, `compare` and `verify` as a user runs them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sievert", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+
+
+def mechanism(folder: Path, name: str, kind: str, alpha: str) -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(
+        'version = 1\npolicy = { values = { range = [0, 4] }, secrets = "line" }\n'
+        f'mechanism = {{ kind = "{kind}", alpha = "{alpha}" }}\n'
+    )
+    return path
+
+
+def test_limits_are_proved(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    done = sievert("limits", "examples/survey-response.toml", "--proof", proof)
+    assert done.returncode == 0, done.stderr
+    assert "Exact maximum: 1 bits" in done.stdout
+    assert "100% of what the policy allows" in done.stdout
+    checked = sievert("verify", proof)
+    assert checked.returncode == 0
+    assert checked.stdout.startswith("verified")
+    content = json.loads(proof.read_text())
+    content["upper"]["y"] = [value * 0.9 for value in content["upper"]["y"]]
+    content["lower"]["rows"][0][0] += 1
+    proof.write_text(json.dumps(content))
+    broken = sievert("verify", proof)
+    assert broken.returncode == 1
+    assert broken.stdout.startswith("NOT verified")
+
+
+def test_limits_at_another_eps_as_json() -> None:
+    done = sievert("limits", "examples/census-count.toml", "--eps", "1", "--json")
+    result = json.loads(done.stdout)
+    assert result["database"]["exact"]["bits"] == pytest.approx(100 * 1.016532, rel=1e-5)
+    assert result["individual"]["exact"]["factor"] == pytest.approx(2.023048, rel=1e-6)
+
+
+def test_a_mechanism_that_can_replace_another(tmp_path: Path) -> None:
+    geometric = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
+    response = mechanism(tmp_path, "b", "randomised-response", "3/4")
+    proof = tmp_path / "proof.json"
+    done = sievert("compare", geometric, response, "--proof", proof)
+    assert done.returncode == 0, done.stderr
+    assert "B can replace A against every adversary." in done.stdout
+    assert "verified: B is A followed by post-processing, exactly" in sievert("verify", proof).stdout
+
+
+def test_an_adversary_objects(tmp_path: Path) -> None:
+    geometric = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
+    response = mechanism(tmp_path, "b", "randomised-response", "3/5")
+    proof = tmp_path / "proof.json"
+    done = sievert("compare", geometric, response, "--proof", proof)
+    assert done.returncode == 1
+    assert done.stdout.split("\n")[1].startswith("No: an adversary who chooses between")
+    assert sievert("verify", proof).stdout.startswith("verified: an adversary")
+    result = json.loads(sievert("compare", geometric, response, "--json").stdout)
+    assert result["can_replace"] is False
+    assert result["strongest"] == "privacy"
+    assert result["forward"][0]["witness"]["gain"]
+
+
+def test_bad_proofs_are_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    for path in (tmp_path / "x.json", tmp_path / "none.json"):
+        done = sievert("verify", path)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
