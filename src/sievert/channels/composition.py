@@ -179,7 +179,7 @@ def _images(
         if not isinstance(policy, Policy):
             raise ChannelError("policy is missing; a query is composed over the databases of a policy")
         images = query.images(policy)
-        databases = policy.values if policy.records == 1 else policy.databases()
+        databases = policy.database_labels()
         return dict(zip(databases, images, strict=True))
     if isinstance(query, Mapping):
         return {label(new): old for new, old in query.items()}

@@ -19,11 +19,12 @@ from sievert.channels.structured import Level, StructuredChannel, closest_pair, 
 from sievert.errors import ChannelError
 from sievert.spaces.metric import Metric
 
-__all__ = ["ConvolutionChannel", "CyclicChannel"]
+__all__ = ["ConvolutionChannel", "CyclicChannel", "convolve"]
 
 FloatArray = NDArray[np.float64]
-# Below this kernel length a direct convolution is faster, and it keeps every digit of small entries.
-SHORT_KERNEL = 256
+# Up to this many products a convolution is computed directly, which keeps every digit of small entries;
+# beyond, by Fourier transform, which is off by about 1e-16 of the largest entry.
+LARGEST_DIRECT = 2_000_000_000
 LARGEST_OFFSETS = 100_000_000
 
 
@@ -74,11 +75,11 @@ class ConvolutionChannel(StructuredChannel):
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: a correlation with the kernel."""
-        return _convolve(self._vector(vector, "outputs"), self.kernel[::-1], "valid")
+        return convolve(self._vector(vector, "outputs"), self.kernel[::-1], "valid")
 
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: a convolution with the kernel."""
-        return _convolve(self._vector(vector, "inputs"), self.kernel, "full")
+        return convolve(self._vector(vector, "inputs"), self.kernel, "full")
 
     def column_maxima(self) -> NDArray[Any]:
         """max_x C[x,y] for each output: output y sees kernel[y-n+1 … y]. Exact for an exact kernel."""
@@ -157,15 +158,22 @@ class CyclicChannel(StructuredChannel):
         return np.roll(self.kernel, self.input_index(item))
 
     def matvec(self, vector: Any) -> FloatArray:
-        """C·v by fast Fourier transform, O(n log n)."""
-        values = self._vector(vector, "outputs")
-        spectrum = np.conj(np.fft.rfft(self.kernel)) * np.fft.rfft(values)
-        return np.asarray(np.fft.irfft(spectrum, len(values)))
+        """C·v: a correlation with the kernel around the cycle."""
+        return self._around(self._vector(vector, "outputs"), np.roll(self.kernel[::-1], 1))
 
     def rmatvec(self, vector: Any) -> FloatArray:
-        """v·C by fast Fourier transform, O(n log n)."""
-        values = self._vector(vector, "inputs")
-        return np.asarray(np.fft.irfft(np.fft.rfft(self.kernel) * np.fft.rfft(values), len(values)))
+        """v·C: a convolution with the kernel around the cycle."""
+        return self._around(self._vector(vector, "inputs"), self.kernel)
+
+    def _around(self, values: FloatArray, kernel: FloatArray) -> FloatArray:
+        """A convolution whose end is added to its beginning; zeros around the kernel cost nothing."""
+        size = len(values)
+        reached = np.flatnonzero(kernel)
+        first, last = int(reached[0]), int(reached[-1])
+        full = convolve(values, kernel[first : last + 1], "full")
+        found = full[:size].copy()
+        found[: len(full) - size] += full[size:]
+        return np.roll(found, first)
 
     def furthest_offset(self) -> tuple[int, Any] | None:
         """As for noise on the integers, one rotation for each offset; None where that takes too long."""
@@ -228,7 +236,8 @@ def _largest_ratio(logs: FloatArray, offset: int) -> float:
         return float(np.abs(np.where(both, 0.0, logs - shifted)).max())
 
 
-def _convolve(signal: FloatArray, kernel: FloatArray, mode: Literal["full", "valid"]) -> FloatArray:
-    if min(len(signal), len(kernel)) <= SHORT_KERNEL:
+def convolve(signal: FloatArray, kernel: FloatArray, mode: Literal["full", "valid"]) -> FloatArray:
+    """A convolution, directly or by Fourier transform."""
+    if len(signal) * len(kernel) <= LARGEST_DIRECT:
         return np.convolve(signal, kernel, mode)
     return np.asarray(fftconvolve(signal, kernel, mode))

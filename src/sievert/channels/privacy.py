@@ -164,7 +164,9 @@ def epsilon(
     """
     channel = channel.finite()
     if isinstance(channel, ProductChannel) and isinstance(metric_or_policy, Policy) and query is None:
-        return _product_epsilon(channel, metric_or_policy)
+        # Under public constraints one record cannot change alone, so the databases are needed.
+        if not metric_or_policy.constrained:
+            return _product_epsilon(channel, metric_or_policy)
     metric = target_metric(metric_or_policy, query)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     if order is not None and order == list(range(len(order))):
@@ -244,7 +246,7 @@ def target_metric(metric_or_policy: Metric | Policy | Answers, query: Query | No
         )
     if query is not None:
         return query.answers(metric_or_policy).metric
-    if metric_or_policy.records == 1:
+    if metric_or_policy.records == 1 and not metric_or_policy.constrained:
         return metric_or_policy.record_metric
     return metric_or_policy.database_metric()
 

@@ -10,7 +10,7 @@ The classes give different numbers (spec F5), so each is named:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,17 +22,19 @@ from sievert.channels.channel import Channel
 from sievert.channels.composition import readable
 from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
 from sievert.channels.response import ResponseChannel
-from sievert.errors import TooLargeError
+from sievert.errors import GainError, TooLargeError
 from sievert.leakage.columns import joint_distribution
 from sievert.leakage.extremes import sum_of_minima
-from sievert.numerics.exact_programs import ExactProgram, exact_vertex
 from sievert.numerics.linear_programs import LinearProgram, Solution, solve
+from sievert.numerics.rationals import exact_solve, fractions_of
 
 __all__ = ["AdditiveOptimum", "signed_capacity", "spanning_capacity", "unit_capacity", "unit_radius"]
 
 Number = Any
-LARGEST_PROGRAM = 2_000_000
-LARGEST_EXACT_PROGRAM = 2_500
+# Entries of a channel up to which the program over all priors is solved: some minutes.
+LARGEST_PROGRAM = 100_000
+# Entries above which the closed forms of a rule are used instead of the matrix.
+SMALL_MATRIX = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +148,12 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
         )
     matrix = channel.rounded()
     solution = solve(_radius_program(matrix))
-    exact = channel.exact if channel.form == "exact" else None
-    if exact is not None and n * m <= LARGEST_EXACT_PROGRAM:
-        rebuilt = _exact_radius(exact, solution)
+    if not solution.optimal:
+        raise GainError(
+            f"the linear program over all priors was not solved ({solution.status}); give a prior"
+        )
+    if channel.form == "exact":
+        rebuilt = _exact_radius(channel, solution)
         if rebuilt is not None:
             return rebuilt
     prior = np.maximum(solution.dual[:n], 0.0)
@@ -164,7 +169,7 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
 def _known_radius(channel: Channel) -> AdditiveOptimum | None:
     """Closed forms for large channels: by symmetry r is even over the outputs."""
     size, outputs = channel.shape
-    if not _is_large(channel):
+    if size * outputs <= LARGEST_PROGRAM:
         return None
     if isinstance(channel, ResponseChannel):
         return AdditiveOptimum(channel.truth - Fraction(1, size), 0, None)
@@ -194,33 +199,49 @@ def _radius_program(matrix: NDArray[np.float64]) -> LinearProgram:
     return LinearProgram(cost, coo_array(entries, shape=shape).tocsc(), row_lower, row_upper, lower, upper)
 
 
-def _exact_radius(exact: NDArray[np.object_], solution: Solution) -> AdditiveOptimum | None:
+def _exact_radius(channel: Channel, solution: Solution) -> AdditiveOptimum | None:
+    """The optimum over the rationals at the solver's vertex, or None where that vertex is not optimal.
+
+    A basic excess is C[x,y] - r_y, which leaves equations for r and t alone; their transpose gives the
+    prior. What proves the result is not the solver but that r and the prior bound it by the same fraction.
+    """
+    exact = channel.exact
+    assert exact is not None
     n, m = exact.shape
-    program = _radius_program(exact.astype(np.float64))
-    xs, ys = np.nonzero(exact.astype(np.float64))
-    dense = program.matrix.toarray()
-    matrix = np.array([[Fraction(int(v)) for v in row] for row in dense.tolist()], dtype=object)
-    sides = [Fraction(0)] * n + [exact[x, y] for x, y in zip(xs, ys, strict=True)] + [Fraction(1)]
-    vertex = exact_vertex(
-        ExactProgram(
-            cost=np.array([Fraction(int(c)) for c in program.cost], dtype=object),
-            matrix=matrix,
-            row_lower=list(sides),
-            row_upper=[None] * (len(sides) - 1) + [Fraction(1)],
-            lower=[None if j == m else Fraction(0) for j in range(dense.shape[1])],
-            upper=[None] * dense.shape[1],
-        ),
-        solution,
-    )
-    if vertex is None:
+    present = np.nonzero(exact.astype(np.float64))
+    excess, tight = np.zeros((2, n, m), dtype=bool)
+    excess[present] = solution.basic_columns[m + 1 :]
+    tight[present] = ~solution.basic_rows[n:-1]
+    used = np.flatnonzero(solution.basic_columns[:m])
+    active = np.flatnonzero(~solution.basic_rows[:n])
+    held, loose = np.argwhere(tight & ~excess), np.argwhere(excess & ~tight)
+    reached = excess & tight
+    # Unknowns r_y (used), t and excesses that their own row leaves loose; rows t + Σ r_y = Σ C[x,y] over the
+    # excesses of an active x, r_y = C[x,y] where an entry is just reached, and Σ r_y = 1.
+    rows = np.zeros((len(active) + len(held) + 1, len(used) + 1 + len(loose)), dtype=np.int64)
+    if rows.shape[0] != rows.shape[1]:
         return None
-    prior, reference = vertex.dual[:n], vertex.primal[:m]
-    gain = np.full((m, n), Fraction(0), dtype=object)
-    multipliers = vertex.dual[n : n + len(xs)]
-    for x, y, multiplier in zip(xs, ys, multipliers, strict=True):
-        # A multiplier of s[x,y] + r_y ≥ C[x,y] is π_x·g[y,x].
-        gain[y, x] = multiplier / prior[x] if prior[x] else Fraction(0)
-    return AdditiveOptimum(vertex.value, Fraction(0), prior, gain, reference)
+    first, last = slice(0, len(active)), len(used)
+    rows[first, :last], rows[first, last] = reached[active][:, used], 1
+    rows[first, last + 1 :] = -1 * (active[:, None] == loose[:, 0])
+    rows[len(active) : -1, :last] = held[:, 1:] == used
+    rows[-1, :last] = 1
+    sides = [sum(exact[x, reached[x]].tolist(), Fraction(0)) for x in active]
+    sides += [exact[x, y] for x, y in held] + [Fraction(1)]
+    cost = fractions_of([[int(j == last)] for j in range(len(rows))])
+    square = fractions_of(rows)
+    try:
+        point = exact_solve(square, np.array(sides, dtype=object)[:, None])[:last, 0]
+        multipliers = exact_solve(square.T, cost)[: len(active), 0]
+    except ZeroDivisionError:
+        return None
+    reference, prior = (np.full(size, Fraction(0), dtype=object) for size in (m, n))
+    reference[used], prior[active] = point, multipliers
+    if min(reference) < 0 or min(prior) < 0:
+        return None
+    upper = np.maximum(exact - reference, 0).sum(axis=1).max()
+    lower = _filled_capacity(channel, prior)
+    return replace(lower, reference=reference) if lower.value == upper else None
 
 
 def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
@@ -242,4 +263,4 @@ def signed_capacity(channel: Channel) -> Number:
 
 
 def _is_large(channel: Channel) -> bool:
-    return channel.shape[0] * channel.shape[1] > LARGEST_PROGRAM
+    return channel.shape[0] * channel.shape[1] > SMALL_MATRIX

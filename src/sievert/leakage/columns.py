@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import fftconvolve
 
 from sievert.channels.blocks import BlockChannel
 from sievert.channels.channel import Channel
-from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
+from sievert.channels.convolution import ConvolutionChannel, CyclicChannel, convolve
 from sievert.channels.deterministic import LARGEST_INPUTS, DeterministicChannel, PartitionChannel
 from sievert.channels.priors import LARGEST_VECTOR, as_prior
 from sievert.channels.sparse import SparseChannel
@@ -182,10 +181,8 @@ def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> Colum
     if _is_small(channel) or not isinstance(adversary, Symmetric | MatrixAdversary):
         return _by_matrix(channel, adversary, prior)
     belief = float_prior(prior, channel.shape[0])
-    weights = np.maximum(channel.rmatvec(belief), 0.0)
     if isinstance(adversary, MatrixAdversary):
-        rows = (np.asarray(row, dtype=np.float64) * belief for row in adversary.table)
-        return ColumnValues(_running((fftconvolve(row, channel.kernel) for row in rows), adversary), weights)
+        return _by_actions(channel, adversary, belief)
     length = len(channel.kernel)
     padded = np.concatenate([np.zeros(length - 1), belief, np.zeros(length - 1)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, length)
@@ -193,7 +190,7 @@ def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> Colum
     reverse = channel.kernel[::-1]
     own = adversary.on_entries(slice(0, length))
     values = [own.values((windows[at : at + step] * reverse).T) for at in range(0, channel.shape[1], step)]
-    return ColumnValues(np.concatenate(values), weights)
+    return ColumnValues(np.concatenate(values), _probabilities(channel, belief))
 
 
 @column_values.register
@@ -241,7 +238,16 @@ def _decaying_maximum(values: FloatArray, decay: float) -> FloatArray:
 def _by_actions(channel: Channel, adversary: MatrixAdversary, belief: FloatArray) -> ColumnValues:
     """One product with the channel for each action."""
     rows = (channel.rmatvec(np.asarray(row, dtype=np.float64) * belief) for row in adversary.table)
-    return ColumnValues(_running(rows, adversary), np.maximum(channel.rmatvec(belief), 0.0))
+    return ColumnValues(_running(rows, adversary), _probabilities(channel, belief))
+
+
+def _probabilities(channel: Channel, belief: FloatArray) -> FloatArray:
+    """Probability of each output; 0, not rounding noise of a Fourier transform, where it cannot occur."""
+    weights = np.maximum(channel.rmatvec(belief), 0.0)
+    if isinstance(channel, ConvolutionChannel):
+        ways = convolve((belief > 0).astype(np.float64), (channel.kernel > 0).astype(np.float64), "full")
+        weights[ways < 0.5] = 0.0
+    return weights
 
 
 def _running(rows: Iterator[FloatArray], adversary: MatrixAdversary) -> FloatArray:

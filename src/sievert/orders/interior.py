@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dtrtrs
 
 __all__ = ["interior_point"]
 
@@ -101,7 +100,8 @@ class _Normal:
         steps = np.arange(n)
         blocks[:, steps, steps] += diagonal
         blocks[:, steps, steps] += REGULARISATION * blocks[:, steps, steps].max(axis=1)[:, None]
-        self.lower = np.linalg.cholesky(blocks)
+        # Inverses, then products: triangular solves of this size spend their time waiting for threads.
+        self.inverse = np.linalg.inv(np.linalg.cholesky(blocks))
         size = m + (n if worst else 0)
         coupling = np.zeros((size, size))
         coupling[np.arange(m), np.arange(m)] = theta[0].sum(axis=1)
@@ -114,7 +114,7 @@ class _Normal:
             arm = self.weighted[w]
             if worst:
                 arm = np.concatenate([arm, np.diag(theta[1][:, w])], axis=1)
-            scaled = dtrtrs(self.lower[w], arm, lower=1)[0]
+            scaled = self.inverse[w] @ arm
             self.arms.append(scaled)
             coupling -= scaled.T @ scaled
         index = np.arange(size)
@@ -125,15 +125,13 @@ class _Normal:
         self, first: FloatArray, second: FloatArray, third: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """dG, dt, dq for the right sides of the three kinds of row."""
-        m, k = self.a.shape[1], first.shape[1]
-        halves = [dtrtrs(self.lower[w], first[:, w], lower=1)[0] for w in range(k)]
+        m = self.a.shape[1]
+        halves = np.einsum("wij,jw->wi", self.inverse, first)
         right = np.concatenate([second, third])
         right = right - sum(arm.T @ half for arm, half in zip(self.arms, halves, strict=True))
         joint = cho_solve(self.coupling, right)
-        witness = np.stack(
-            [dtrtrs(self.lower[w], halves[w] - self.arms[w] @ joint, lower=1, trans=1)[0] for w in range(k)],
-            axis=1,
-        )
+        rest = np.stack([half - arm @ joint for arm, half in zip(self.arms, halves, strict=True)])
+        witness = np.einsum("wji,wj->iw", self.inverse, rest)
         return witness, joint[:m], joint[m:]
 
 
