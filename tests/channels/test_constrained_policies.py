@@ -1,4 +1,4 @@
-"""Channels against policies with public constraints: the permitted databases decide, not the single records."""
+"""Channels against policies with public constraints: the permitted databases decide."""
 
 import math
 

@@ -67,9 +67,8 @@ def test_risk_capacity_against_qif(qif: ModuleType) -> None:
         if len(matrix) == 1:
             continue
         found = sv.capacity(sv.Channel(matrix), "risk")
-        expected, prior = qif.measure.bayes_risk.mult_capacity(matrix)
+        expected, _ = qif.measure.bayes_risk.mult_capacity(matrix)
         assert float(found) == pytest.approx(expected, rel=1e-9)
-        assert sorted(prior)[-2:] == [0.5, 0.5]
 
 
 def test_risk_capacity_against_all_pairs_and_random_priors() -> None:
@@ -196,6 +195,16 @@ def test_shannon_capacity_of_larger_channels(shape: tuple[int, int]) -> None:
     assert found.bits <= math.log2(min(shape))
 
 
+def test_shannon_capacity_among_many_similar_inputs() -> None:
+    """Hundreds of inputs that look alike stand before the few that matter: the set of inputs must grow."""
+    rng = np.random.default_rng(3)
+    alike = rng.dirichlet(2000 * rng.dirichlet(np.full(5, 0.3)) + 1e-3, 500)
+    others = rng.dirichlet(np.full(5, 3.0), 40)
+    found = shannon_capacity(sv.Channel(np.vstack([alike, others])))
+    assert found.gap <= 1e-9
+    assert found.prior[500:].sum() > 0.1
+
+
 def test_capacities_in_words() -> None:
     channel = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
     assert str(sv.capacity(channel)) == (
@@ -223,7 +232,8 @@ def test_questions_without_an_answer_are_refused(question: Any) -> None:
         sv.capacity(sv.Channel.identity(2), **question)
 
 
-@given(st.integers(1, 4), st.integers(2, 4), st.integers(1, 5))
+@given(st.integers(1, 3), st.integers(2, 3), st.integers(1, 5))
+@settings(max_examples=20)
 def test_alvim_prop_16_the_product_of_responses_attains_the_bound(u: int, v: int, tenths: int) -> None:
     """Bnd(u, v, ε) = u·log2(v·e^ε/(v - 1 + e^ε)) with e^ε = 1/α: exactly the capacity of the product."""
     alpha = F(tenths, 10)

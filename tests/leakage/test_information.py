@@ -1,5 +1,6 @@
 """Sibson, Arimoto, maximal and min-entropy leakage: limits, definitions and order."""
 
+import itertools
 import math
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_sibson_grows_with_the_order_and_nothing_exceeds_maximal_leakage(
     prior = data.draw(testing.priors(channel.shape[0]))
     orders = [0.2, 0.5, 1, 1.5, 2, 10, math.inf]
     found = [sv.sibson_information(channel, prior, order) for order in orders]
-    assert all(a <= b + 1e-9 for a, b in zip(found, found[1:], strict=False))
+    assert all(a <= b + 1e-9 for a, b in itertools.pairwise(found))
     assert sv.min_entropy_leakage(channel, prior) <= sv.maximal_leakage(channel, prior) + 1e-12
 
 
@@ -123,7 +124,7 @@ def test_entropies(distribution: list[float], order: float, value: float) -> Non
 def test_orders_without_a_meaning_are_refused() -> None:
     channel = sv.Channel.identity(2)
     for order in (-1, math.nan):
-        with pytest.raises(GainError, match="order is .*; it must be a number ≥ 0"):
+        with pytest.raises(GainError, match=r"order is .*; it must be a number ≥ 0"):
             sv.sibson_information(channel, order=order)
     with pytest.raises(GainError, match="order is 0; Sibson's information is defined for orders above 0"):
         sv.sibson_information(channel, order=0)

@@ -163,10 +163,11 @@ def epsilon(
     ε = ln(2) = 0.693147, between inputs 0 and 1 on output 0
     """
     channel = channel.finite()
-    if isinstance(channel, ProductChannel) and isinstance(metric_or_policy, Policy) and query is None:
-        # Under public constraints one record cannot change alone, so the databases are needed.
-        if not metric_or_policy.constrained:
-            return _product_epsilon(channel, metric_or_policy)
+    # Under public constraints one record cannot change alone, so the databases themselves are compared.
+    free = isinstance(metric_or_policy, Policy) and not metric_or_policy.constrained
+    if isinstance(channel, ProductChannel) and free and query is None:
+        assert isinstance(metric_or_policy, Policy)
+        return _product_epsilon(channel, metric_or_policy)
     metric = target_metric(metric_or_policy, query)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     if order is not None and order == list(range(len(order))):

@@ -22,7 +22,7 @@ __all__ = ["ShannonOptimum", "shannon_capacity"]
 
 FloatArray = NDArray[np.float64]
 LN2 = math.log(2)
-LARGEST_START, ADDED_A_ROUND = 400, 100
+SPARE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,9 @@ def _bounds(matrix: FloatArray, negentropy: FloatArray, prior: FloatArray) -> tu
 def _maximise(matrix: FloatArray, negentropy: FloatArray, tolerance: float) -> FloatArray:
     """Newton on a growing set of inputs, until no input outside it has a larger divergence."""
     even = np.full(len(matrix), 1.0 / len(matrix))
-    active = np.argsort(-_divergences(matrix, negentropy, even), kind="stable")[:LARGEST_START]
+    # An optimal prior needs no more inputs than there are outputs; twice as many leave some choice.
+    few = 2 * matrix.shape[1] + SPARE
+    active = np.argsort(-_divergences(matrix, negentropy, even), kind="stable")[:few]
     prior = even
     for _ in range(len(matrix)):
         prior = np.zeros(len(matrix))
@@ -72,7 +74,7 @@ def _maximise(matrix: FloatArray, negentropy: FloatArray, tolerance: float) -> F
         if divergences.max() - prior @ divergences <= tolerance:
             break
         used = np.flatnonzero(prior > 1e-12)
-        added = np.argsort(-divergences, kind="stable")[:ADDED_A_ROUND]
+        added = np.argsort(-divergences, kind="stable")[: few // 2]
         grown = np.union1d(used, added)
         if np.isin(grown, active).all():
             break
