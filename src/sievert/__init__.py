@@ -66,6 +66,7 @@ _ATTRIBUTES = {
     "smooth_by_distance": "sievert.limits.transformations",
     "strategy": "sievert.leakage.measures",
     "symmetrise": "sievert.limits.transformations",
+    "threshold": "sievert.orders.thresholds",
     "uniform": "sievert.channels.priors",
     "verify": "sievert.proofs.base",
     "vulnerability": "sievert.leakage.measures",
@@ -77,6 +78,7 @@ _MODULES = {
     "errors": "sievert.errors",
     "gains": "sievert.leakage.gains",
     "graphs": "sievert.spaces.graphs",
+    "lattice": "sievert.orders.lattice",
     "leakage": "sievert.leakage",
     "losses": "sievert.leakage.losses",
     "mechanisms": "sievert.mechanisms",
@@ -138,12 +140,14 @@ if TYPE_CHECKING:
     from sievert.limits.transformations import symmetrise as symmetrise
     from sievert.limits.worst import WorstLeakage as WorstLeakage
     from sievert.limits.worst import worst_leakage as worst_leakage
+    from sievert.orders import lattice as lattice
     from sievert.orders.refinement import Comparison as Comparison
     from sievert.orders.refinement import Objection as Objection
     from sievert.orders.refinement import Verdict as Verdict
     from sievert.orders.refinement import compare as compare
     from sievert.orders.refinement import deficiency as deficiency
     from sievert.orders.refinement import refines as refines
+    from sievert.orders.thresholds import threshold as threshold
     from sievert.proofs.base import Proof as Proof
     from sievert.proofs.base import Verification as Verification
     from sievert.proofs.base import verify as verify

@@ -118,7 +118,7 @@ def test_structured_channels(kind: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("points", [range(4), range(-2, 3), [0, 2, 3, 7]])
 @pytest.mark.parametrize("alpha", [F(0), F(1, 2), F(9, 10)])
 def test_fernandes_f13_noise_on_all_integers_leaks_as_its_reduction(points: Any, alpha: F) -> None:
-    """Columns beyond the inputs are proportional: every measure of G is that of the finite channel, exactly."""
+    """Columns beyond the inputs are proportional: every measure of G is that of the finite channel."""
     noise = sv.mechanisms.geometric(points=list(points), alpha=alpha)
     size = len(list(points))
     density = (1 - alpha) / (1 + alpha)

@@ -212,6 +212,8 @@ def _structured_result(channel: StructuredChannel, value: float, i: int, j: int,
     if value == 0:
         return Epsilon(0.0, None, None, None, distance)
     a, b, output, exact = channel.witness(i, j)
+    if exact is not None and 0 < distance < math.inf:
+        value = log_fraction(exact) / distance
     return Epsilon(value, (channel.inputs[a], channel.inputs[b]), channel.outputs[output], exact, distance)
 
 

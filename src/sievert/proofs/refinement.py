@@ -17,12 +17,17 @@ from numpy.typing import NDArray
 
 from sievert.numerics.rationals import exact_matmul
 from sievert.proofs.base import Proof, Verification
+from sievert.proofs.families import FamilyProof
+from sievert.proofs.partitions import BlockSizesProof, PartitionProof
 
 __all__ = [
     "AdversaryProof",
+    "BlockSizesProof",
     "CascadeProof",
     "ClassProof",
+    "FamilyProof",
     "MixtureProof",
+    "PartitionProof",
     "PrivacyOrderProof",
     "PrivacyProof",
     "exact_rows",
