@@ -99,18 +99,14 @@ class ConvolutionChannel(StructuredChannel):
         return np.asarray(float_filter(padded_floats, n)[n // 2 : n // 2 + m])
 
     def furthest_offset(self) -> tuple[int, Any]:
-        """The offset of two inputs whose rows are furthest apart in total variation, and that distance."""
+        """The offset of two inputs whose rows overlap least (Σ_y min), and that overlap."""
         length, last = len(self.kernel), self.shape[0] - 1
         if last >= length:
-            return length, Fraction(1) if self.form == "exact" else 1.0
+            return length, Fraction(0)
         row = self.noise._data[0]
-        zero = row[:1] * 0
-        distances = [
-            np.maximum(np.append(row, zero.repeat(k)) - np.append(zero.repeat(k), row), 0).sum()
-            for k in range(last + 1)
-        ]
-        k = max(range(last + 1), key=distances.__getitem__)
-        return k, distances[k]
+        overlaps = [np.minimum(row[k:], row[: length - k]).sum() for k in range(last + 1)]
+        k = min(range(last + 1), key=overlaps.__getitem__)
+        return k, overlaps[k]
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
@@ -176,14 +172,14 @@ class CyclicChannel(StructuredChannel):
         return np.roll(found, first)
 
     def furthest_offset(self) -> tuple[int, Any] | None:
-        """As for noise on the integers, one rotation for each offset; None where that takes too long."""
+        """As for noise on the integers, a rotation for each offset; None where that takes too long."""
         size = self.shape[0]
         if size * (size // 2 + 1) > LARGEST_OFFSETS:
             return None
         row = self.noise._data[0]
-        distances = [np.maximum(row - np.roll(row, k), 0).sum() for k in range(size // 2 + 1)]
-        k = max(range(len(distances)), key=distances.__getitem__)
-        return k, distances[k]
+        overlaps = [np.minimum(row, np.roll(row, k)).sum() for k in range(size // 2 + 1)]
+        k = min(range(len(overlaps)), key=overlaps.__getitem__)
+        return k, overlaps[k]
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""

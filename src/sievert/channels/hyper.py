@@ -13,7 +13,7 @@ from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
 from sievert.errors import ChannelError
 from sievert.numerics.logs import log_fraction, log_of, log_sum
-from sievert.spaces.labels import Labels
+from sievert.spaces.labels import Labels, label
 
 __all__ = ["Hyper", "push"]
 
@@ -46,6 +46,19 @@ class Hyper:
         """The centre of mass of the posteriors."""
         average: NDArray[Any] = self.outers @ self.inners
         return average
+
+    def posterior(self, output: object) -> NDArray[Any]:
+        """What is believed about the secrets after one labelled output.
+
+        >>> hyper = Channel([["3/4", "1/4"], ["1/4", "3/4"]], outputs=["yes", "no"]).hyper()
+        >>> [str(belief) for belief in hyper.posterior("yes")]
+        ['3/4', '1/4']
+        """
+        name = label(output)
+        for group, inner in zip(self.groups, self.inners, strict=True):
+            if name in group:
+                return np.asarray(inner)
+        raise ChannelError(f"output {output!r} cannot occur under this prior, so it has no posterior")
 
     def channel(self) -> Channel:
         """The reduced channel with this hyper: C[x, i] = outer_i · inner_i[x] / prior_x.

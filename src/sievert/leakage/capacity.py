@@ -188,8 +188,8 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
 
 def _risk(channel: Channel) -> Capacity:
     """Bayes risk falls most for an even prior on the two rows furthest apart (Cherubin et al., Thm 7)."""
-    i, j, distance = furthest_rows(channel)
-    return _of_pair(channel, i, j, _inverse(1 - distance), "identity")
+    i, j, overlap = furthest_rows(channel)
+    return _of_pair(channel, i, j, _inverse(overlap), "identity")
 
 
 def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
@@ -202,8 +202,8 @@ def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
     if marked.all() or not marked.any():
         # Nothing to find out: the guess is right before the release.
         return Capacity(Fraction(1), None, 0.0, WORDS["property"], None)
-    i, j, distance = furthest_rows(channel, marked)
-    factor = _inverse(1 - distance) if kind == "risk" else 1 + distance
+    i, j, overlap = furthest_rows(channel, marked)
+    factor = _inverse(overlap) if kind == "risk" else 2 - overlap
     return _of_pair(channel, i, j, factor, "property")
 
 

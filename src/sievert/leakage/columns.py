@@ -52,11 +52,12 @@ class ColumnValues:
 
     def extreme(self, is_loss: bool) -> tuple[Any, int]:
         """Largest (for losses least) normalised value over outputs that can occur, and its position."""
-        possible = np.flatnonzero(np.asarray(self.weights > 0, dtype=bool))
-        normalised = self.values[possible] / self.weights[possible]
-        worst = int(normalised.argmin() if is_loss else normalised.argmax())
-        position = int(possible[worst])
-        return normalised[worst], position if self.outputs is None else int(self.outputs[position])
+        impossible = math.inf if is_loss else -math.inf
+        normalised = np.full(self.values.shape, impossible, dtype=np.result_type(self.values, self.weights))
+        np.divide(self.values, self.weights, out=normalised, where=np.asarray(self.weights > 0, dtype=bool))
+        position = int(normalised.argmin() if is_loss else normalised.argmax())
+        output = position if self.outputs is None else int(self.outputs[position])
+        return normalised[position], output
 
 
 def joint_distribution(channel: Channel, belief: NDArray[Any]) -> NDArray[Any]:

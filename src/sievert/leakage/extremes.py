@@ -24,7 +24,7 @@ from sievert.leakage.columns import column_values
 from sievert.leakage.products import product_of_powers
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
 
-__all__ = ["furthest_rows", "sum_of_maxima", "sum_of_minima", "total_variation"]
+__all__ = ["furthest_rows", "overlap", "sum_of_maxima", "sum_of_minima"]
 
 # Matrices of fractions up to this many entries are built for an exact answer; beyond, floats will do.
 LARGEST_EXACT = 2_000_000
@@ -172,28 +172,31 @@ def _maxima_by_guess(channel: Channel, possible: NDArray[np.bool_]) -> Number:
     return count * float(even.average())
 
 
-def total_variation(channel: Channel, i: int, j: int) -> Number:
-    """Total-variation distance of two rows, given by position."""
+def overlap(channel: Channel, i: int, j: int) -> Number:
+    """Σ_y min(C[i,y], C[j,y]), i.e. 1 minus the total-variation distance of two rows given by position.
+
+    It keeps its digits where the distance is almost 1, and is 0 exactly where the supports are disjoint.
+    """
     if channel.form == "exact" and _is_small(channel):
         entries = channel.exact
         assert entries is not None
-        return sum(np.maximum(entries[i] - entries[j], 0).tolist(), Fraction(0))
+        return sum(np.minimum(entries[i], entries[j]).tolist(), Fraction(0))
     rows = [channel.row(channel.inputs[k]) for k in (i, j)]
-    return min(1.0, float(np.abs(rows[0] - rows[1]).sum()) / 2)
+    return min(1.0, float(np.minimum(*rows).sum()))
 
 
 @singledispatch
 def furthest_rows(channel: Channel, marked: Mask = None) -> tuple[int, int, Number]:
-    """The two rows at the largest total-variation distance, and that distance.
+    """The two rows at the largest total-variation distance, and their overlap, which is 1 minus it.
 
     With `marked`, one of the two must be marked and the other not. All pairs, O(n² m).
     """
     if channel.shape[0] == 1:
-        return 0, 0, Fraction(0)
+        return 0, 0, Fraction(1)
     if channel.form == "exact":
         return _furthest_exact(channel, marked)
-    value, i, j = _furthest_pairs(channel.rounded(), marked)
-    return i, j, min(1.0, value / 2)
+    _, i, j = _furthest_pairs(channel.rounded(), marked)
+    return i, j, overlap(channel, i, j)
 
 
 def _furthest_pairs(matrix: NDArray[np.float64], marked: Mask) -> tuple[float, int, int]:
@@ -218,18 +221,18 @@ def _furthest_exact(channel: Channel, marked: Mask) -> tuple[int, int, Fraction]
     """As for floats; pairs that rounding cannot tell apart are compared exactly."""
     matrix = channel.rounded()
     value, i, j = _furthest_pairs(matrix, marked)
-    best = (total_variation(channel, i, j), i, j)
-    # Rounded distances are off by less than m·1e-15; beyond that a pair cannot win.
+    best = (overlap(channel, i, j), i, j)
+    # Rounded distances are off by less than m·4e-16; beyond that a pair cannot win.
     slack = 4e-16 * matrix.shape[1]
-    checked = 0
+    compared = 0
     for a in range(len(matrix)):
         distances = np.abs(matrix[a] - matrix[a + 1 :]).sum(axis=1)
         for b in (np.flatnonzero(distances >= value - slack) + a + 1).tolist():
-            if (a, b) == (i, j) or (marked is not None and marked[a] == marked[b]):
+            if marked is not None and marked[a] == marked[b]:
                 continue
-            best = max(best, (total_variation(channel, a, b), a, b), key=lambda found: found[0])
-            checked += 1
-            if checked == LARGEST_TIES:
+            best = min(best, (overlap(channel, a, b), a, b), key=lambda found: found[0])
+            compared += 1
+            if compared == LARGEST_TIES:
                 return best[1], best[2], best[0]
     return best[1], best[2], best[0]
 
@@ -237,9 +240,9 @@ def _furthest_exact(channel: Channel, marked: Mask) -> tuple[int, int, Fraction]
 @furthest_rows.register
 def _(channel: ResponseChannel, marked: Mask = None) -> tuple[int, int, Number]:
     if channel.shape[0] == 1:
-        return 0, 0, Fraction(0)
+        return 0, 0, Fraction(1)
     i, j = (0, 1) if marked is None else (int(np.argmax(marked)), int(np.argmin(marked)))
-    return i, j, channel.truth - channel.lie
+    return i, j, channel.shape[0] * channel.lie
 
 
 @furthest_rows.register(DeterministicChannel | PartitionChannel)
@@ -250,21 +253,20 @@ def _(channel: DeterministicChannel | PartitionChannel, marked: Mask = None) -> 
         for chosen, others in ((inside, outside), (outside, inside)):
             differs = program.images[others] != program.images[chosen[0]]
             if differs.any():
-                return int(chosen[0]), int(others[np.argmax(differs)]), Fraction(1)
-        return int(inside[0]), int(outside[0]), Fraction(0)
+                return int(chosen[0]), int(others[np.argmax(differs)]), Fraction(0)
+        return int(inside[0]), int(outside[0]), Fraction(1)
     if channel.shape[1] == 1:
-        return 0, 0, Fraction(0)
+        return 0, 0, Fraction(1)
     if isinstance(channel, PartitionChannel):
-        return 0, channel.shape[0] - 1, Fraction(1)
-    return 0, int(np.argmax(channel.images != channel.images[0])), Fraction(1)
+        return 0, channel.shape[0] - 1, Fraction(0)
+    return 0, int(np.argmax(channel.images != channel.images[0])), Fraction(0)
 
 
 @furthest_rows.register
 def _(channel: BlockChannel, marked: Mask = None) -> tuple[int, int, Number]:
     if marked is not None or len(channel.blocks) == 1:
         return furthest_rows.dispatch(Channel)(channel, marked)
-    one: Number = Fraction(1) if channel.form == "exact" else 1.0
-    return 0, channel.shape[0] - 1, one
+    return 0, channel.shape[0] - 1, Fraction(0)
 
 
 @furthest_rows.register(ConvolutionChannel | CyclicChannel)
@@ -272,8 +274,7 @@ def _(channel: ConvolutionChannel | CyclicChannel, marked: Mask = None) -> tuple
     found = channel.furthest_offset() if marked is None else None
     if found is None:
         return furthest_rows.dispatch(Channel)(channel, marked)
-    offset, distance = found
-    return 0, offset, distance if channel.form == "exact" else min(1.0, float(distance))
+    return 0, *found
 
 
 @furthest_rows.register
@@ -282,4 +283,4 @@ def _(channel: TruncatedGeometricChannel, marked: Mask = None) -> tuple[int, int
         return furthest_rows.dispatch(Channel)(channel, marked)
     # Rows rise stochastically with the input, so the two ends differ most.
     last = channel.shape[0] - 1
-    return 0, last, total_variation(channel, 0, last)
+    return 0, last, overlap(channel, 0, last)

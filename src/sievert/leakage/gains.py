@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product as cartesian
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import GainError
+from sievert.channels.channel import Channel
+from sievert.errors import GainError, TooLargeError
 from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
 from sievert.leakage.closed_forms import Belief, Identity, Tries
 from sievert.spaces.labels import Labels, label, labels_of
 from sievert.spaces.metric import Metric
 
 __all__ = [
+    "added",
     "as_gain",
     "closeness",
     "from_loss",
@@ -26,10 +29,14 @@ __all__ = [
     "partition",
     "property",
     "secret_labels",
+    "through",
     "tries",
     "trivial",
     "within",
 ]
+
+
+LARGEST_PLANS = 200_000
 
 
 def identity(n: int | Iterable[object]) -> Identity:
@@ -217,6 +224,50 @@ def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
     """
     table = gain.table - gain.table.min(axis=0)
     return matrix_adversary(table, gain.actions, gain.name, gain.is_loss, gain.secrets)
+
+
+def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
+    """Two games at once: an action is one of each, and gains add, so every value is the sum of the two.
+
+    >>> added(matrix([[1, 0]]), matrix([[0, 2], [3, 0]])).matrix.astype(int)
+    array([[1, 2],
+           [4, 0]])
+    """
+    if first.is_loss != second.is_loss:
+        raise GainError(f"{first!r} and {second!r} cannot be added; take two gains or two losses")
+    other = second.for_secrets(first.secrets)
+    table = (first.table[:, None, :] + other.table[None, :, :]).reshape(-1, first.size)
+    actions = list(cartesian(first.actions, other.actions))
+    name = f"{first.name} + {second.name}"
+    return matrix_adversary(table, actions, name, first.is_loss, first.secrets)
+
+
+def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
+    """The adversary who first sees a channel's output: an action is a plan, one action for each output.
+
+    Its prior value is the posterior value of `gain` through the channel, for every prior; there are
+    (actions)^(outputs) plans.
+
+    >>> through(Channel([["3/4", "1/4"], [0, 1]]), matrix([[1, 0], [0, 1]])).matrix.tolist()[1]
+    [Fraction(3, 4), Fraction(1, 1)]
+    """
+    finite = channel.finite()
+    own = gain.for_secrets(finite.inputs)
+    plans = len(own.table) ** finite.shape[1]
+    if plans > LARGEST_PLANS:
+        raise TooLargeError(
+            f"{len(own.table)} actions for each of {finite.shape[1]} outputs are {plans} plans; at most "
+            f"{LARGEST_PLANS} are listed; sv.posterior_vulnerability needs no list",
+            size=plans,
+        )
+    entries = finite.exact_or_rounded()
+    table = np.zeros((1, own.size), dtype=entries.dtype)
+    names: list[tuple[Any, ...]] = [()]
+    for column in entries.T:
+        step = own.table * column
+        table = (table[:, None, :] + step[None, :, :]).reshape(-1, own.size)
+        names = [(*plan, action) for plan in names for action in own.actions]
+    return matrix_adversary(table, names, f"{gain.name} after a release", gain.is_loss, finite.inputs)
 
 
 def as_gain(gain: object, secrets: Labels) -> Adversary:

@@ -127,10 +127,9 @@ def record_leakage(
         if channel.shape[0] * channel.shape[1] > LARGEST_DENSE:
             return _bound(epsilon(channel, answers).nats, policy, prior)
         return _worst(channel, as_prior(prior, len(policy.values)), context_rows(channel, answers))
-    if query is not None and not policy.constrained:
+    if query is not None:
         return _bound(_level_by_sensitivity(channel, policy, query), policy, prior)
-    situations = _situations(channel, policy, query)
-    return _worst(channel, as_prior(prior, len(policy.values)), situations)
+    return _worst(channel, as_prior(prior, len(policy.values)), _situations(channel, policy))
 
 
 def _level(eps: object) -> float:
@@ -141,10 +140,10 @@ def _level(eps: object) -> float:
 
 
 def _answers(given: Policy | Answers, query: Query | None) -> Answers | None:
-    """The answers, or None where the databases must be listed, or where the answers are too many."""
+    """The answers; None where the channel is on databases, or where the answers are too many to list."""
     if isinstance(given, Answers):
         return given
-    if given.constrained or (query is None and given.records > 1):
+    if query is None and (given.constrained or given.records > 1):
         return None
     try:
         return (Query.record() if query is None else query).answers(given)
@@ -189,15 +188,12 @@ def context_rows(channel: Channel, answers: Answers) -> Situations:
     return np.unique(contexts, axis=0)
 
 
-def _situations(channel: Channel, policy: Policy, query: Query | None) -> Situations:
-    """As `context_rows`, from the list of all databases; -1 where public knowledge rules a value out."""
+def _situations(channel: Channel, policy: Policy) -> Situations:
+    """As `context_rows`, for a channel on the databases; -1 where public knowledge rules a value out."""
     policy.require_enumerable("one record given the others")
-    if query is None:
-        labels = policy.database_labels()
-        order = align(labels, channel.inputs, "the channel", ChannelError)
-        row_of = np.arange(len(labels)) if order is None else np.array(order)
-    else:
-        row_of = np.array([channel.input_index(answer) for answer in query.images(policy)])
+    labels = policy.database_labels()
+    order = align(labels, channel.inputs, "the channel", ChannelError)
+    row_of = np.arange(len(labels)) if order is None else np.array(order)
     place = {value: i for i, value in enumerate(policy.values)}
     databases = np.array([[place[value] for value in database] for database in policy.databases()])
     found = []
