@@ -17,6 +17,7 @@ def compare(
     first: Annotated[Path, typer.Argument(help="The mechanism in use: TOML, or a channel (.csv, .npz).")],
     second: Annotated[Path, typer.Argument(help="The mechanism that might replace it.")],
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say whether B can replace A against every adversary, and if not, which adversary objects.
@@ -29,7 +30,12 @@ def compare(
     from sievert.report.comparison import channel_of, comparison_json, comparison_lines, replacement_sentence
     from sievert.tables.atomic import write_text
 
-    result = decide(channel_of(load(first)), channel_of(load(second)))
+    a, b = channel_of(load(first)), channel_of(load(second))
+    result = decide(a, b)
+    if report is not None:
+        from sievert.report.compare_page import comparison_html
+
+        write_text(report, comparison_html(a, b, (first.name, second.name), result))
     main = result.forward[0]
     if proof is not None and main.certificate is not None:
         write_text(proof, save_proof(main.certificate))
@@ -38,6 +44,8 @@ def compare(
     else:
         title = f"A = {first.name}, B = {second.name}"
         print_sections(title, replacement_sentence(result), comparison_lines(result), main.holds is True)
+        if report is not None:
+            typer.echo(f"\nReport written to {report}")
         if proof is not None:
             nothing = main.certificate is None
             typer.echo(f"\n{'There is no certificate to save' if nothing else f'Proof written to {proof}'}")
