@@ -9,6 +9,7 @@ import sievert as sv
 from sievert.errors import ChannelError, PolicyError, TooLargeError
 from sievert.report.pictures.policies import policy_graph
 from sievert.report.pictures.simplex import hypers, simplex_surface
+from sievert.report.pictures.thresholds import threshold_curves
 
 
 def test_posteriors_stand_where_their_beliefs_are() -> None:
@@ -68,3 +69,9 @@ def test_a_surface_has_one_colour_a_belief() -> None:
     beliefs = np.array([[1.0, 0, 0], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3]])
     figure = simplex_surface(np.array([1.0, 2.0, 3.0]), beliefs, "value")
     assert list(figure.data[-1].marker.color) == [1.0, 2.0, 3.0]
+
+
+def test_threshold_curves_hold_the_thresholds() -> None:
+    figure = threshold_curves([("truncated-geometric", "randomised-response")], 5, [1.0, 4.0])
+    assert list(figure.data[1].y) == pytest.approx([0.735325664, 3.981856216])
+    assert figure.data[1].name == "randomised-response for truncated-geometric"
