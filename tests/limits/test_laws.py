@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.limits.blocks import decompose, solve_blocks
+from sievert.limits.blocks import solve_blocks
+from sievert.limits.decomposition import block_orbits, decompose
 from sievert.limits.largest import largest_epsilon
 from sievert.limits.programs import folded_program, full_program
 from sievert.limits.rays import dual_of, generate_rays
@@ -68,7 +69,8 @@ def test_plain_folded_blocks_and_rays_agree(graph: Graph, eps: float) -> None:
     group = automorphisms(graph)
     folded = folded_program(space, eps, pair_orbits(group).labels, group.orbits)
     assert folded.value == pytest.approx(plain, rel=1e-7)
-    assert solve_blocks(space, eps, decompose(space)).value == pytest.approx(plain, rel=1e-7)
+    parts = decompose(space)
+    assert solve_blocks(space, eps, parts, block_orbits(space, parts)).value == pytest.approx(plain, rel=1e-7)
     rays = generate_rays(space, eps)
     assert rays.lower == pytest.approx(plain, rel=1e-7)
     assert rays.upper == pytest.approx(plain, rel=1e-6)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from sievert.limits.space import Space
 from sievert.numerics.balls import UNIT, exp_below, sum_error
 
-__all__ = ["DENOMINATOR", "integers", "kernel_certificate", "kernel_matrix", "mixed_until", "repaired"]
+__all__ = [
+    "DENOMINATOR",
+    "integers",
+    "kernel_certificate",
+    "kernel_matrix",
+    "merged",
+    "mixed_until",
+    "repaired",
+]
 
 FloatArray = NDArray[np.float64]
 DENOMINATOR = 2**62
@@ -60,6 +68,17 @@ def _mixing(rows: list[list[int]], mean: list[int], space: Space, eps: Fraction)
     share = worst / (1 + worst)
     # Rounded up to few digits, so that denominators stay small.
     return Fraction(-((-share.numerator * 2**80) // share.denominator), 2**80)
+
+
+def merged(matrix: FloatArray) -> FloatArray:
+    """Columns with their maximum in one row added up: square, as private, of the same value.
+
+    Edwards et al., Lemma 6.
+    """
+    size = len(matrix)
+    square = np.zeros((size, size))
+    np.add.at(square.T, matrix.argmax(axis=0), matrix.T)
+    return square
 
 
 def mixed_until(

@@ -106,11 +106,12 @@ class Space:
         order = np.argsort(home, kind="stable")
         starts = np.searchsorted(home[order], np.arange(len(tables) + 1))
         return [
-            Piece(table, self._part(table[0], order[starts[k] : starts[k + 1]]))
+            Piece(table, self.part(table[0], order[starts[k] : starts[k + 1]]))
             for k, table in enumerate(tables)
         ]
 
-    def _part(self, points: IndexArray, chosen: IndexArray) -> Space:
+    def part(self, points: IndexArray, chosen: IndexArray) -> Space:
+        """The space of some points, in their order, with the chosen edges."""
         place = np.full(self.size, -1, dtype=np.intp)
         place[points] = np.arange(len(points))
         labels = tuple(self.labels[int(i)] for i in points)

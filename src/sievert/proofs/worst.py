@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.numerics.balls import decimal, log2_bounds
 from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.blocks import blocks_lower, blocks_upper, tree_lower, tree_upper
+from sievert.proofs.blocks import block_spaces, blocks_lower, blocks_upper, tree_lower, tree_upper
 from sievert.proofs.lowers import channel_diagonal, channel_value, kernel_value, levels_value
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import cover_bound, dual_bound, packing_bound
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 Certificate = dict[str, Any]
 # Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
 PACKINGS = ("packing", "cover", "points")
-ONLY_CAPACITY = ("parts", "cover", "points", "tree", "blocks", "kernel", "levels")
+ONLY_CAPACITY = ("parts", "cover", "points", "tree", "blocks", "block bounds", "kernel", "levels")
 LARGEST_PRINTED = 10**9
 
 
@@ -164,6 +164,13 @@ def upper_value(proof: WorstLeakageProof) -> Fraction:
         return tree_upper(space, eps, certificate)
     if kind == "blocks":
         return blocks_upper(space, eps, certificate)
+    if kind == "block bounds":
+        # With no multipliers at the cut vertices, capacity ≤ n + Σ_B (Cap(B) - |B|).
+        bounds = (
+            upper_value(WorstLeakageProof(part, eps, block["upper"], None)) - part.size
+            for block, _, part in block_spaces(space, certificate["blocks"])
+        )
+        return sum(bounds, Fraction(space.size))
     raise ValueError(f"unknown upper certificate {kind!r}")
 
 
