@@ -21,6 +21,7 @@ from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.limits.ladder import LARGEST_CHANNEL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.numerics.balls import log2_bounds, read_eps
+from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
 from sievert.results import Result
 from sievert.spaces.graph import Graph
@@ -31,8 +32,9 @@ from sievert.spaces.secrets import CompleteGraph
 __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
 Target = Policy | Metric | Graph
+Certificate = WorstLeakageProof | GroupsProof
 # Certified ends this close are one number to every digit anybody prints.
-MEETS = 1e-9
+MEETS = 1e-8
 LN2 = math.log(2)
 LARGEST_EXPONENT = 600.0
 GAP = "the solver's tolerance left a gap"
@@ -63,7 +65,7 @@ class WorstLeakage(Result):
     method: str
     reason: str | None
     mechanism: Channel | None = field(repr=False)
-    certificate: WorstLeakageProof | None = field(repr=False)
+    certificate: Certificate | None = field(repr=False)
     eps: float = 0.0
     records: int = 1
 

@@ -21,6 +21,7 @@ from sievert.proofs.blocks import block_spaces, blocks_lower, blocks_upper, tree
 from sievert.proofs.lowers import channel_diagonal, channel_value, kernel_value, levels_value
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import cover_bound, dual_bound, packing_bound
+from sievert.proofs.words import eps_in_words
 
 __all__ = ["WorstLeakageProof", "lower_value", "upper_value"]
 
@@ -123,8 +124,8 @@ class WorstLeakageProof(Proof):
             reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
         return Verification(
             True,
-            f"{where}{self.space.size} points with ε = {self.eps}, {what} of every private channel is at "
-            f"most {_shown(upper, down=False)}{each}{reached}",
+            f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}, {what} of every private channel "
+            f"is at most {_shown(upper, down=False)}{each}{reached}",
         )
 
 
