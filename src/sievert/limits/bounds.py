@@ -53,7 +53,10 @@ class Bound(Result):
 
     def to_dict(self) -> dict[str, float | str]:
         """Factor and bits."""
-        return {"factor": self.factor if math.isfinite(self.factor) else "inf", "bits": self.bits}
+        return {
+            "factor": self.factor if math.isfinite(self.factor) else "inf",
+            "bits": self.bits if math.isfinite(self.bits) else "inf",
+        }
 
 
 def database_bound(records: int, values: int, eps: float) -> Bound:

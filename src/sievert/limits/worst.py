@@ -21,9 +21,11 @@ from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.limits.ladder import LARGEST_CHANNEL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.numerics.balls import log2_bounds, read_eps
+from sievert.proofs.directed import DirectedProof
 from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
 from sievert.results import Result
+from sievert.spaces.database_graph import DatabaseGraph
 from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -32,7 +34,7 @@ from sievert.spaces.secrets import CompleteGraph
 __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
 Target = Policy | Metric | Graph
-Certificate = WorstLeakageProof | GroupsProof
+Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
 MEETS = 1e-8
 LN2 = math.log(2)
@@ -96,7 +98,7 @@ def worst_leakage(
     Parameters
     ----------
     policy_or_metric_or_graph : Policy, Metric or Graph
-        What the mechanism must respect.
+        What the mechanism must respect; ``policy.adjacency(directed=True)`` for one-way pairs to the letter.
     eps : float
         ε in nats; decimals are read as written (0.1 is one tenth).
     prior : sequence, optional
@@ -130,6 +132,15 @@ the packing bound is attained)
         if special[0] or special[2]:
             raise PolicyError("eps is inf; with a prior, a gain or few outputs give a finite eps")
         return _unlimited(policy_or_metric_or_graph, individual)
+    if isinstance(policy_or_metric_or_graph, DatabaseGraph) and policy_or_metric_or_graph.directed:
+        from sievert.limits.directed import worst_directed
+
+        if any(special):
+            raise PolicyError(
+                "the directed adjacency is bounded as a whole; with prior, gain, individual or outputs pass "
+                "the policy, whose one-way pairs count in both directions"
+            )
+        return worst_directed(policy_or_metric_or_graph, exact_eps)
     if special[0]:
         from sievert.limits.objectives import worst_gain
 

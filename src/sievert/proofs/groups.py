@@ -130,7 +130,7 @@ class GroupsProof(Proof):
         y = np.array(certificate["y"], dtype=np.float64)
         if y.shape != on.shape or not (y >= 0).all() or not np.isfinite(y).all():
             raise ValueError("the packing vector must have one finite entry ≥ 0 for each of its points")
-        covered = self.space.kernel(self.eps)[0][np.ix_(group, on)] @ y * (1 - sum_error(len(y)))
+        covered = self.space.kernel(self.eps)[0][np.ix_(np.array(group), on)] @ y * (1 - sum_error(len(y)))
         least = float(covered.min() * (1 - 2 * UNIT))
         if not least > SMALLEST:
             raise ValueError("the packing vector leaves some point of the group uncovered")

@@ -122,10 +122,11 @@ class WorstLeakageProof(Proof):
         reached = ""
         if lower is not None:
             reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
+        setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
         return Verification(
             True,
-            f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}, {what} of every private channel "
-            f"is at most {_shown(upper, down=False)}{each}{reached}",
+            f"{setting}, {what} of every private channel is at most "
+            f"{_shown(upper, down=False)}{each}{reached}",
         )
 
 
