@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "exact_texts", "plain"]
+__all__ = ["Result", "exact_texts", "in_bits", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -34,6 +34,16 @@ def plain(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     return str(value)
+
+
+def in_bits(value: float, digits: int = 6) -> str:
+    """A number of bits in words.
+
+    >>> in_bits(1.0), in_bits(0.3157), in_bits(2.5, 1)
+    ('1 bit', '0.3157 bits', '2 bits')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{text} bit{'' if text == '1' else 's'}"
 
 
 def _nearest(value: Fraction) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sievert.errors import PolicyError
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = [
     "Bound",
@@ -49,7 +49,7 @@ class Bound(Result):
 
     def __str__(self) -> str:
         size = f"a factor of {self.factor:.6g}, " if self.factor < 1e12 else ""
-        return f"{size}{self.bits:.6g} bits"
+        return f"{size}{in_bits(self.bits)}"
 
     def to_dict(self) -> dict[str, float | str]:
         """Factor and bits."""

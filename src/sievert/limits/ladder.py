@@ -64,10 +64,8 @@ def climb(space: Space, eps: Fraction) -> Rung:
     if space.size == 1:
         return Rung("a single point", _packing(np.ones(1)), _constant(space), np.ones((1, 1)))
     if eps == 0:
-        first = np.eye(1, space.size)[0]
         channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
-        upper = _packing(first) if space.size <= LARGEST_DENSE else _cover(space, eps)
-        return Rung("ε = 0", upper, _constant(space), channel)
+        return Rung("ε = 0", _cover(space, eps), _constant(space), channel)
     if space.is_tree:
         return _tree(space, eps)
     if space.size > LARGEST_DENSE:

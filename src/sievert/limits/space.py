@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 LARGEST_DENSE = 4000  # points whose distances are kept as a matrix
 LARGEST_PRUNED = 300  # points of a metric whose unnecessary pairs are looked for, in n³ steps
+LARGEST_KEPT = 1000  # points of a space that is remembered: a few MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +143,24 @@ class Piece:
         return len(self.points)
 
 
+_KEPT: WeakKeyDictionary[Graph | Metric, Space] = WeakKeyDictionary()
+
+
 def space_of(target: Graph | Metric) -> Space:
-    """The space of a graph or a metric; points at distance 0 must be merged first."""
+    """The space of a graph or a metric; points at distance 0 must be merged first.
+
+    Small ones are kept while their graph or metric is in use, so that another ε finds distances and
+    components at hand.
+    """
+    space = _KEPT.get(target)
+    if space is None:
+        space = _space_of(target)
+        if space.size <= LARGEST_KEPT:
+            _KEPT[target] = space
+    return space
+
+
+def _space_of(target: Graph | Metric) -> Space:
     if isinstance(target, CompleteGraph) and target.size > LARGEST_PRUNED:
         # Its distances are known without a search.
         apart = 1.0 - np.eye(target.size)

@@ -24,7 +24,7 @@ from sievert.numerics.balls import log2_bounds, read_eps
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
-from sievert.results import Result
+from sievert.results import Result, in_bits
 from sievert.spaces.database_graph import DatabaseGraph
 from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
@@ -82,7 +82,7 @@ class WorstLeakage(Result):
     def __str__(self) -> str:
         if self.exact is not None:
             return f"at most {self.exact}, and some mechanism leaks exactly that ({self.method})"
-        return f"between {self.lower.bits:.6g} and {self.upper.bits:.6g} bits ({self.method}); {self.reason}"
+        return f"between {self.lower.bits:.6g} and {in_bits(self.upper.bits)} ({self.method}); {self.reason}"
 
 
 def worst_leakage(
