@@ -13,6 +13,16 @@ import numpy as np
 __all__ = ["Result", "exact_texts", "in_bits", "plain"]
 
 
+def in_bits(value: float, digits: int = 4) -> str:
+    """An amount of information as text.
+
+    >>> in_bits(1.0), in_bits(0.78941)
+    ('1 bit', '0.7894 bits')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{text} bit" if text == "1" else f"{text} bits"
+
+
 def plain(value: Any) -> Any:
     """Turn a result's field into data that JSON can hold: fractions as floats, infinities as strings."""
     if isinstance(value, Result):
@@ -34,16 +44,6 @@ def plain(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     return str(value)
-
-
-def in_bits(value: float, digits: int = 6) -> str:
-    """A number of bits in words.
-
-    >>> in_bits(1.0), in_bits(0.3157), in_bits(2.5, 1)
-    ('1 bit', '0.3157 bits', '2 bits')
-    """
-    text = f"{value:.{digits}g}"
-    return f"{text} bit{'' if text == '1' else 's'}"
 
 
 def _nearest(value: Fraction) -> float:

@@ -49,7 +49,7 @@ class Bound(Result):
 
     def __str__(self) -> str:
         size = f"a factor of {self.factor:.6g}, " if self.factor < 1e12 else ""
-        return f"{size}{in_bits(self.bits)}"
+        return f"{size}{in_bits(self.bits, 6)}"
 
     def to_dict(self) -> dict[str, float | str]:
         """Factor and bits."""

@@ -82,7 +82,9 @@ class WorstLeakage(Result):
     def __str__(self) -> str:
         if self.exact is not None:
             return f"at most {self.exact}, and some mechanism leaks exactly that ({self.method})"
-        return f"between {self.lower.bits:.6g} and {in_bits(self.upper.bits)} ({self.method}); {self.reason}"
+        return (
+            f"between {self.lower.bits:.6g} and {in_bits(self.upper.bits, 6)} ({self.method}); {self.reason}"
+        )
 
 
 def worst_leakage(

@@ -42,11 +42,11 @@ class Limits(Result):
         if worst.exact is not None:
             return (
                 f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-                f"{in_bits(worst.exact.bits, 4)}, and some mechanism leaks exactly that."
+                f"{in_bits(worst.exact.bits)}, and some mechanism leaks exactly that."
             )
         return (
             f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-            f"{in_bits(worst.upper.bits, 4)} (some mechanism leaks {worst.lower.bits:.4g})."
+            f"{in_bits(worst.upper.bits)} (some mechanism leaks {worst.lower.bits:.4g})."
         )
 
 
@@ -105,21 +105,20 @@ def limits_lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
 
 def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
     lines = [
-        f"Diameter bound (Edwards et al., Thm 3): {in_bits(worst.diameter.bits)}.",
-        f"Radius bound: {in_bits(worst.radius.bits)}.",
-        f"Packing bound: {in_bits(worst.packing.bits)}.",
+        f"Diameter bound (Edwards et al., Thm 3): {in_bits(worst.diameter.bits, 6)}.",
+        f"Radius bound: {in_bits(worst.radius.bits, 6)}.",
+        f"Packing bound: {in_bits(worst.packing.bits, 6)}.",
     ]
     if worst.exact is not None:
-        lines.append(f"Exact maximum: {in_bits(worst.exact.bits)} ({worst.method}).")
+        lines.append(f"Exact maximum: {in_bits(worst.exact.bits, 6)} ({worst.method}).")
     else:
         lines.append(
-            f"Exact maximum: between {worst.lower.bits:.6g} and {in_bits(worst.upper.bits)}; {worst.reason}."
+            f"Exact maximum: between {worst.lower.bits:.6g} and {in_bits(worst.upper.bits, 6)}; "
+            f"{worst.reason}."
         )
     if used is not None and worst.upper.bits > 0:
         share = used / worst.upper.bits
-        lines.append(
-            f"Your mechanism leaks at most {in_bits(used, 4)}: {share:.0%} of what the policy allows."
-        )
+        lines.append(f"Your mechanism leaks at most {in_bits(used)}: {share:.0%} of what the policy allows.")
     return lines
 
 
@@ -129,10 +128,10 @@ def _individual_lines(limits: Limits) -> list[str]:
     after = min(1.0, low * worst.upper.factor)
     reached = "" if worst.exact is None else ", and some mechanism reaches that"
     lines = [
-        f"At most {in_bits(worst.upper.bits)}: a guess among {limits.values} equally likely values rises "
+        f"At most {in_bits(worst.upper.bits, 6)}: a guess among {limits.values} equally likely values rises "
         f"from {low:.1%} to at most {after:.1%}{reached}."
     ]
     used = limits.used_record_bits
     if used is not None and worst.upper.bits > 0:
-        lines.append(f"Your mechanism: {in_bits(used, 4)}, {used / worst.upper.bits:.0%} of that.")
+        lines.append(f"Your mechanism: {in_bits(used)}, {used / worst.upper.bits:.0%} of that.")
     return lines
