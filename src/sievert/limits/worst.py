@@ -66,8 +66,8 @@ class WorstLeakage(Result):
     exact: Bound | None
     method: str
     reason: str | None
-    mechanism: Channel | None = field(repr=False)
-    certificate: Certificate | None = field(repr=False)
+    mechanism: Channel | None = field(repr=False, compare=False)
+    certificate: Certificate | None = field(repr=False, compare=False)
     eps: float = 0.0
     records: int = 1
 
