@@ -160,7 +160,7 @@ def test_largest_epsilon_in_the_users_units() -> None:
         (lambda: largest_epsilon(Policy.local(4), guess=0.2), "blind guess 1/4"),
         (lambda: largest_epsilon(Policy.local(4), guess=2), "probability"),
         (lambda: largest_epsilon(Policy.local(4), bits=-1), "bits is -1"),
-        (lambda: largest_epsilon(Graph(range(4), [(0, 1), (2, 3)]), bits=0.5), "even ε = 0 allows 1 bits"),
+        (lambda: largest_epsilon(Graph(range(4), [(0, 1), (2, 3)]), bits=0.5), "even ε = 0 allows 1 bit,"),
         (lambda: largest_epsilon(graphs.path(3), guess=0.9, within=1), "needs a metric"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import GainError, PolicyError
+from sievert.limits.groups import _covering
 from sievert.limits.objectives import explicit_space
 from sievert.limits.packing import packing
 from sievert.limits.programs import full_program
@@ -114,6 +115,14 @@ def test_mixed_integer_packing_is_only_a_bound() -> None:
     kernel = space_of(graphs.hamming(2, 2)).kernel(1)
     best = max(2 / (1 + kernel[0, j]) for j in range(1, 4))
     assert best == pytest.approx(1.761594, abs=6e-7)
+    # H(2,3): with two, three and four points; the exact values are 1.632121, 2.264241 and 2.464913.
+    kernel = space_of(graphs.hamming(2, 3)).kernel(1)
+    for outputs, value in ((2, 1.761594), (3, 2.360958), (4, 2.491200)):
+        best = max(
+            float(_covering(kernel[:, list(chosen)], kernel).sum())
+            for chosen in combinations(range(9), outputs)
+        )
+        assert best == pytest.approx(value, abs=6e-7)
 
 
 def test_many_outputs_are_no_limit_and_large_choices_have_a_reason() -> None:

@@ -142,7 +142,10 @@ def _cover(space: Space, eps: Fraction) -> Certificate:
 def covering(space: Space, eps: Fraction) -> Certificate:
     """The packing bound of a connected space, as a certificate."""
     if space.size > 1 and space.is_tree and eps > 0:
-        return _packing(tree_packing(space, float(eps)))
+        try:
+            return _packing(tree_packing(space, float(eps)))
+        except (ArithmeticError, Unsolved):
+            return _cover(space, eps)
     return _cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)
 
 

@@ -79,16 +79,26 @@ class Space:
         """Diameter and radius of a connected space (or upper bounds on them) and a point in the middle."""
         if self.size == 1:
             return 0.0, 0.0, 0
+        if self.is_tree:
+            # A point farthest from any other is an end of a longest path, whose middle is the centre.
+            start = self._away(0).argmax()
+            there = self._away(start)
+            far = np.maximum(there, self._away(there.argmax()))
+            return float(far.max()), float(far.min()), int(far.argmin())
         if self.size > LARGEST_DENSE and self.is_graph:
             # An upper bound on either gives a valid bound; on trees and grids the search ends exactly.
             (found,) = extents(self.graph())
             return float(found.diameter_bounds[1]), float(found.radius_bounds[1]), int(found.centre)  # type: ignore[call-overload]
         if self.size > LARGEST_DENSE:
-            away = self.proof.distances_from(np.array([0]))
+            away = self._away(0)
             # One search bounds both: the way round by its source is at most twice as long.
             return 2 * float(away.max()), float(away.max()), 0
         far = self.distances.max(axis=1)
         return float(far.max()), float(far.min()), int(far.argmin())
+
+    def _away(self, source: int | np.intp) -> FloatArray:
+        """Distance of each point from one."""
+        return self.proof.distances_from(np.array([source]))
 
     def pieces(self) -> list[Piece]:
         """The connected components, those that are the same up to names together."""
