@@ -78,6 +78,8 @@ def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:
     """How many values of one record are possible when it can be guessed about most."""
     if scenario.policy.constrained and individual.mechanism is not None:
         return individual.mechanism.shape[1]
+    if scenario.policy.constrained and individual.upper.log == 0:
+        return 1  # what everybody knows and the other records determine it
     return len(scenario.policy.values)
 
 
@@ -124,6 +126,10 @@ def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
 
 def _individual_lines(limits: Limits) -> list[str]:
     worst = limits.individual
+    if limits.values == 1:
+        return [
+            "Nothing is left to leak: what everybody knows determines a record once all others are known."
+        ]
     low = 1 / limits.values
     after = min(1.0, low * worst.upper.factor)
     reached = "" if worst.exact is None else ", and some mechanism reaches that"
