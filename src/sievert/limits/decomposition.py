@@ -58,59 +58,58 @@ class BlockOrbits:
 
 def decompose(space: Space) -> Decomposition:
     """Blocks of a connected space with at least one edge."""
-    graph = igraph.Graph(n=space.size, edges=space.pairs.tolist())
+    graph = igraph.Graph(n=space.size, edges=space.pairs)
     vertices = [sorted(block) for block in graph.biconnected_components()]
-    owner_of_edge = _edge_owners(space, vertices)
-    edges: list[list[int]] = [[] for _ in vertices]
-    for e, b in enumerate(owner_of_edge):
-        edges[b].append(e)
-    return Decomposition(vertices, edges, _behind(space.size, vertices))
+    if len(vertices) == 1:
+        return Decomposition(vertices, [list(range(len(space.pairs)))], [np.ones(space.size)])
+    forest = _BlockTree(space.size, vertices)
+    owner = forest.owners(space.pairs)
+    order = np.argsort(owner, kind="stable")
+    edges = np.split(order, np.cumsum(np.bincount(owner, minlength=len(vertices)))[:-1])
+    return Decomposition(vertices, [chosen.tolist() for chosen in edges], forest.behind())
 
 
-def _edge_owners(space: Space, blocks: list[list[int]]) -> list[int]:
-    """The block of each edge: the only one that contains both ends."""
-    homes: list[set[int]] = [set() for _ in range(space.size)]
-    for b, vertices in enumerate(blocks):
-        for v in vertices:
-            homes[v].add(b)
-    return [next(iter(homes[a] & homes[b])) for a, b in space.pairs.tolist()]
+class _BlockTree:
+    """Blocks hung up by vertex 0: the vertex each block hangs from, and the block each vertex hangs in."""
 
+    def __init__(self, size: int, blocks: list[list[int]]) -> None:
+        self.size, self.blocks = size, blocks
+        homes: list[list[int]] = [[] for _ in range(size)]
+        for b, vertices in enumerate(blocks):
+            for v in vertices:
+                homes[v].append(b)
+        self.hangs_from = [-1] * len(blocks)
+        self.hangs_in = [-1] * size
+        self.order: list[int] = []
+        waiting = [(b, 0) for b in homes[0]]
+        while waiting:
+            b, gate = waiting.pop()
+            self.hangs_from[b] = gate
+            self.order.append(b)
+            for v in blocks[b]:
+                if v != gate:
+                    self.hangs_in[v] = b
+                    waiting += [(other, v) for other in homes[v] if other != b]
 
-def _behind(size: int, blocks: list[list[int]]) -> list[FloatArray]:
-    """For each block, how many vertices of the graph lie in or behind each of its vertices."""
-    homes: list[list[int]] = [[] for _ in range(size)]
-    for b, vertices in enumerate(blocks):
-        for v in vertices:
-            homes[v].append(b)
-    parent_vertex = [-1] * len(blocks)
-    parent_block = [-1] * size
-    order, seen = [], [False] * len(blocks)
-    root = 0
-    stack: list[int] = []
-    for b in homes[root]:
-        parent_vertex[b], seen[b] = root, True
-        stack.append(b)
-    while stack:
-        b = stack.pop()
-        order.append(b)
-        for v in blocks[b]:
-            if v == parent_vertex[b]:
-                continue
-            parent_block[v] = b
-            for other in homes[v]:
-                if not seen[other]:
-                    seen[other] = True
-                    parent_vertex[other] = v
-                    stack.append(other)
-    below = np.ones(size)
-    inside = np.zeros(len(blocks))
-    for b in reversed(order):
-        inside[b] = sum(below[v] for v in blocks[b] if v != parent_vertex[b])
-        below[parent_vertex[b]] += inside[b]
-    return [
-        np.array([size - inside[b] if v == parent_vertex[b] else below[v] for v in vertices])
-        for b, vertices in enumerate(blocks)
-    ]
+    def owners(self, pairs: IndexArray) -> IndexArray:
+        """The block of each edge: where one end hangs, if the other is in it; else where the other hangs."""
+        gate, home = np.array(self.hangs_from), np.array(self.hangs_in)
+        first, second = home[pairs[:, 0]], home[pairs[:, 1]]
+        inside = (first == second) | ((first >= 0) & (gate[first] == pairs[:, 1]))
+        return np.where(inside, first, second)
+
+    def behind(self) -> list[FloatArray]:
+        """For each block, how many vertices of the graph lie in or behind each of its vertices."""
+        below = np.ones(self.size)
+        inside = np.zeros(len(self.blocks))
+        for b in reversed(self.order):
+            gate = self.hangs_from[b]
+            inside[b] = sum(below[v] for v in self.blocks[b] if v != gate)
+            below[gate] += inside[b]
+        return [
+            np.array([self.size - inside[b] if v == self.hangs_from[b] else below[v] for v in vertices])
+            for b, vertices in enumerate(self.blocks)
+        ]
 
 
 def block_orbits(space: Space, parts: Decomposition) -> list[BlockOrbits]:

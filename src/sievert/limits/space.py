@@ -17,7 +17,7 @@ from sievert.spaces.extents import extents
 from sievert.spaces.graph import Graph
 from sievert.spaces.isomorphism import isomorphic_components
 from sievert.spaces.labels import Labels
-from sievert.spaces.metric import Edges, Metric, shortest_paths
+from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.secrets import CompleteGraph
 
 __all__ = ["LARGEST_DENSE", "Piece", "Space", "space_of"]
@@ -50,9 +50,7 @@ class Space:
     @cached_property
     def distances(self) -> FloatArray:
         """All shortest-path distances."""
-        if self.matrix is not None:
-            return self.matrix
-        return shortest_paths(Edges(self.pairs, self.lengths), self.size)
+        return self.proof.distances if self.matrix is None else self.matrix
 
     @cached_property
     def component_of(self) -> IndexArray:
