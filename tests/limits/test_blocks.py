@@ -80,3 +80,22 @@ def test_blocks_whose_own_optima_fit_together_are_exact() -> None:
     lower, upper = WorstLeakageProof(space.proof, Fraction(2), rung.upper, rung.lower).bounds()
     assert float(lower) == pytest.approx(plain, rel=1e-8) == pytest.approx(float(upper), rel=1e-8)
     assert rung.channel is not None and rung.channel.max(axis=0).sum() == pytest.approx(plain, rel=1e-8)
+
+
+def test_ray_generation_that_is_stopped_keeps_what_it_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ring with chords, too large for one block and without symmetry: stopped, both ends still hold."""
+    rng = np.random.default_rng(4)
+    ring = [(v, (v + 1) % 64) for v in range(64)]
+    graph = Graph(
+        range(64), {*ring, *((int(a), int(b)) for a, b in rng.integers(64, size=(40, 2)) if a != b)}
+    )
+    space = space_of(graph)
+    assert decompose(space).largest() > ladder.LARGEST_BLOCK
+    monkeypatch.setattr(ladder, "RAY_SECONDS", 0.0)
+    stopped = worst_leakage(graph, 0.1)
+    assert stopped.exact is None and "did not close" in stopped.reason
+    monkeypatch.setattr(ladder, "RAY_SECONDS", 60.0)
+    found = worst_leakage(graph, 0.1)
+    assert found.exact is not None and "rays" in found.method
+    assert stopped.lower.log <= found.exact.log + 1e-9 and found.exact.log <= stopped.upper.log + 1e-9
+    assert stopped.certificate.verify() and found.certificate.verify()
