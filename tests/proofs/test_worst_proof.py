@@ -56,6 +56,12 @@ def block_bounds_proof() -> WorstLeakageProof:
     return WorstLeakageProof(space.proof, Fraction(2, 5), upper, {"type": "levels", "source": 0})
 
 
+def transitive_proof() -> WorstLeakageProof:
+    """The ring of seven, rotated by one."""
+    turn = {"type": "transitive", "symmetries": [[(v + 1) % 7 for v in range(7)]]}
+    return WorstLeakageProof(space_of(graphs.cycle(7)).proof, Fraction(1), turn, turn)
+
+
 PROOFS: dict[str, Callable[[], WorstLeakageProof]] = {
     "packing and channel": lambda: worst_leakage(graphs.cycle(5), 1).certificate,
     "kernel": kernel_proof,
@@ -64,6 +70,7 @@ PROOFS: dict[str, Callable[[], WorstLeakageProof]] = {
     "tree": lambda: worst_leakage(FORK, 0.5).certificate,
     "blocks": lambda: worst_leakage(LOLLIPOP, 0.4).certificate,
     "block bounds": block_bounds_proof,
+    "transitive": transitive_proof,
     "parts": lambda: worst_leakage(graphs.theorem_five(4), 0.2).certificate,
     "records": lambda: (
         worst_leakage(Policy.blowfish(secrets.edges(5, FORK.labelled_edges()), 3), 0.5).certificate
@@ -208,6 +215,11 @@ REFUSED: list[tuple[str, str, Change]] = [
     ("blocks", "a vertex in the wrong block", put(6, "upper", "blocks", 0, "vertices", 0)),
     ("blocks", "a vertex that does not exist", put(-1, "upper", "blocks", 0, "vertices", 0)),
     ("blocks", "a chord between blocks", put(lambda e: [*e, [0, 6]], "space", "edges")),
+    ("transitive", "no permutation", put(0, "upper", "symmetries", 0, 0)),
+    ("transitive", "no symmetries", put(lambda s: [], "lower", "symmetries")),
+    ("transitive", "a reflection reaches too little", put([6, 5, 4, 3, 2, 1, 0], "upper", "symmetries", 0)),
+    ("transitive", "an edge missing", put(lambda e: e[1:], "space", "edges")),
+    ("transitive", "a chord", put(lambda e: [*e, [0, 3]], "space", "edges")),
     ("block bounds", "a block missing", put(lambda b: b[1:], "upper", "blocks")),
     ("block bounds", "an edge twice", put(lambda e: [*e, *e], "upper", "blocks", 0, "edges")),
     ("block bounds", "a vertex in the wrong block", put(6, "upper", "blocks", 0, "vertices", 0)),

@@ -223,6 +223,9 @@ def _interval(space: Space, eps: Fraction, reason: str, parts: Decomposition | N
 def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
     """Too large for a table of distances: blocks if they are small, else what a few searches give."""
     parts = None
+    if reason is None and space.symmetries:
+        transitive = {"type": "transitive", "symmetries": [image.tolist() for image in space.symmetries]}
+        return Rung("vertex-transitive: one search", transitive, transitive, None)
     # A connected space has Σ|B|² ≥ 4·(n - 1) entries in its blocks.
     if reason is None and 4 * (space.size - 1) <= MOST_BEFORE_FOLDING:
         parts = decompose(space)

@@ -33,7 +33,8 @@ LARGEST_KEPT = 1000  # points of a space that is remembered: a few MB
 class Space:
     """Points 0…size-1 and edges; a private channel changes by at most e^(ε·length) along an edge.
 
-    With `matrix`, the distances are those of a metric and the edges are all its finite pairs.
+    With `matrix`, the distances are those of a metric and the edges are all its finite pairs. `symmetries`
+    are permutations of the points known to keep the edges.
     """
 
     size: int
@@ -41,6 +42,7 @@ class Space:
     lengths: FloatArray
     labels: Labels
     matrix: FloatArray | None = None
+    symmetries: tuple[IndexArray, ...] = ()
 
     @cached_property
     def is_graph(self) -> bool:

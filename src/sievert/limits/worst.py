@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import PolicyError
@@ -161,6 +162,9 @@ the packing bound is attained)
         return worst_individual(policy_or_metric_or_graph, exact_eps)
     if isinstance(target, CompleteGraph) and target.size > LARGEST_DENSE:
         return _complete(target.size, exact_eps, 1 if individual else records)
+    if isinstance(policy_or_metric_or_graph, Policy) and target.size > LARGEST_DENSE:
+        space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric_or_graph))
+        return worst_of_space(space, exact_eps, 1 if individual else records)
     # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
     return worst_of_space(space_of(target), exact_eps, 1 if individual else records)
 
@@ -195,6 +199,16 @@ def _target(given: Target) -> tuple[Graph | Metric, int]:
     if not isinstance(given, Graph | Metric):
         raise PolicyError(f"policy_or_metric_or_graph is {given!r}; give a Policy, a Metric or a Graph")
     return given, 1
+
+
+def _record_symmetries(policy: Policy) -> tuple[NDArray[np.intp], ...]:
+    """Exchanges of records, where they lead from any possible database to every other: a known histogram."""
+    if policy.permitted is None or not policy.has_known_histogram:
+        return ()
+    listed = policy.permitted_databases
+    records = np.arange(policy.records)
+    swap = np.array([1, 0, *records[2:]])
+    return tuple(listed.positions(listed.rows[:, order]) for order in (swap, np.roll(records, 1)))
 
 
 def _unlimited(given: Target, individual: bool) -> WorstLeakage:

@@ -20,6 +20,7 @@ from sievert.proofs.base import DAMAGE, Proof, Verification
 from sievert.proofs.blocks import block_spaces, blocks_lower, blocks_upper, tree_lower, tree_upper
 from sievert.proofs.lowers import channel_diagonal, channel_value, kernel_value, levels_value
 from sievert.proofs.space import ProofSpace
+from sievert.proofs.transitive import transitive_value
 from sievert.proofs.uppers import cover_bound, dual_bound, packing_bound
 from sievert.proofs.words import eps_in_words
 
@@ -28,8 +29,18 @@ __all__ = ["WorstLeakageProof", "lower_value", "upper_value"]
 FloatArray = NDArray[np.float64]
 Certificate = dict[str, Any]
 # Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
-PACKINGS = ("packing", "cover", "points")
-ONLY_CAPACITY = ("parts", "cover", "points", "tree", "blocks", "block bounds", "kernel", "levels")
+PACKINGS = ("packing", "cover", "points", "transitive")
+ONLY_CAPACITY = (
+    "parts",
+    "cover",
+    "points",
+    "tree",
+    "blocks",
+    "block bounds",
+    "transitive",
+    "kernel",
+    "levels",
+)
 LARGEST_PRINTED = 10**9
 
 
@@ -166,6 +177,8 @@ def upper_value(proof: WorstLeakageProof) -> Fraction:
         return tree_upper(space, eps, certificate)
     if kind == "blocks":
         return blocks_upper(space, eps, certificate)
+    if kind == "transitive":
+        return transitive_value(space, eps, certificate, down=False)
     if kind == "block bounds":
         # With no multipliers at the cut vertices, capacity ≤ n + Σ_B (Cap(B) - |B|).
         bounds = (
@@ -196,6 +209,8 @@ def lower_value(proof: WorstLeakageProof) -> Fraction:
         return tree_lower(space, eps, certificate)
     if kind == "blocks":
         return blocks_lower(space, eps, certificate, channel_diagonal)
+    if kind == "transitive":
+        return transitive_value(space, eps, certificate, down=True)
     raise ValueError(f"unknown lower certificate {kind!r}")
 
 

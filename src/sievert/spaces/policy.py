@@ -177,6 +177,14 @@ class Policy:
         return space
 
     @property
+    def has_known_histogram(self) -> bool:
+        """Whether the possible databases are the rearrangements of one multiset of values."""
+        if not self.constrained or self.records < 2 or self._known.kind_of is None:
+            return False
+        equations = self._known.equations
+        return equations is not None and equations.histogram is not None
+
+    @property
     def size(self) -> int:
         """Number of possible databases (an exact integer, however large)."""
         return self._known.count if self.constrained else int(len(self.values) ** self.records)
