@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.orders.average import TOLERANCE, decide_average
+from sievert.orders.average import decide_average
+from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import distance_vertex, exact_gap, rational_witness
 from sievert.orders.refinement import refines
 

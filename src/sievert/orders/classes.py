@@ -22,9 +22,10 @@ from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
 from sievert.numerics.rationals import exact_matmul, fractions_of
-from sievert.orders.average import TOLERANCE, deficiency_program
+from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import decide_program
 from sievert.orders.objections import entries, objected
+from sievert.orders.programs import deficiency_program
 from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
 from sievert.spaces.metric import Metric

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.exact_programs import ExactProgram, ExactVertex
-from sievert.orders.average import Decision
+from sievert.orders.decisions import Decision
 from sievert.orders.zoom import exact_optimum
 
 __all__ = [

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from sievert.numerics.rationals import exact_matmul
-from sievert.orders.average import TOLERANCE
+from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import Integers, cone_program, independent_solution
 
 __all__ = ["HullDecision", "decide_maximum", "decide_maximum_exactly", "posteriors"]

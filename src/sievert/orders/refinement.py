@@ -18,9 +18,10 @@ from sievert.channels.channel import Channel
 from sievert.channels.privacy import distinguishability, epsilon
 from sievert.channels.reduction import reduction
 from sievert.errors import ChannelError
-from sievert.orders.average import TOLERANCE, Decision, decide_average
+from sievert.orders.average import decide_average
 from sievert.orders.binary import decide_binary
 from sievert.orders.classes import AdversaryClass, class_of, refines_class
+from sievert.orders.decisions import TOLERANCE, Decision
 from sievert.orders.deficiency import Deficiency, deficiency
 from sievert.orders.exact import ExactDecision, decide_exactly
 from sievert.orders.families import decide_family, decide_family_exactly, family_of, family_proof
