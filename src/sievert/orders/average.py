@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from sievert.orders.decisions import TOLERANCE, Decision, tighter
 from sievert.orders.interior import interior_point
@@ -23,8 +22,10 @@ __all__ = ["decide_average", "measure_deficiency"]
 FloatArray = NDArray[np.float64]
 # Coefficients up to which the simplex method beats the interior point, and up to which it is tried at all.
 SMALL_PROGRAM, LARGEST_PROGRAM = 60_000, 400_000
-# Rounds of reflections before the interior point; before the simplex method only as many as it would cost.
-FEW_ROUNDS, ROUNDS, CHEAP = 13, 400, 2e8
+# Rounds of reflections before the interior point.
+ROUNDS = 400
+# Before the simplex method only what it would cost: a round for so many coefficients, and so many flops.
+COEFFICIENTS_A_ROUND, FLOPS = 60, 2e8
 # Cells of B up to which the deficiency goes to the simplex method, and unknowns up to which it may.
 SMALL_DEFICIENCY, LARGEST_DEFICIENCY = 300, 6_000
 # A bracket of this width counts as closed.
@@ -43,26 +44,29 @@ def decide_average(less_safe: FloatArray, safer: FloatArray) -> Decision:
     if factor.rank == less_safe.shape[1]:
         return _unique(factor, safer)
     allowed = allowed_cells(less_safe, safer)
-    entries = masked_entries(less_safe, safer, allowed)
-    rounds = ROUNDS
-    if entries <= SMALL_PROGRAM:
-        rounds = int(min(ROUNDS, max(FEW_ROUNDS, CHEAP / (4 * factor.rank * allowed.size))))
-    decision = by_reflections(factor, safer, allowed, rounds)
-    if decision.holds is None and entries <= SMALL_PROGRAM:
-        decision = tighter(decision, masked_program(less_safe, safer, allowed))
+    # On independent rows of A: the other rows of AR = B follow, B being in A's range.
+    kept = factor.independent_rows()
+    entries = masked_entries(less_safe[kept], safer[kept], allowed)
+    small = entries <= SMALL_PROGRAM
+    decision = by_reflections(factor, safer, allowed, _rounds(factor, entries, allowed.size))
+    if decision.holds is None and small:
+        decision = tighter(decision, masked_program(less_safe, safer, allowed, kept))
     if decision.holds is None:
-        decision = tighter(decision, _decide_inside(factor, safer))
-    if decision.holds is None and SMALL_PROGRAM < entries <= LARGEST_PROGRAM:
-        decision = tighter(decision, masked_program(less_safe, safer, allowed))
+        decision = tighter(decision, _decide_inside(factor, safer, kept))
+    if decision.holds is None and not small and entries <= LARGEST_PROGRAM:
+        decision = tighter(decision, masked_program(less_safe, safer, allowed, kept))
     return decision
 
 
-def _decide_inside(factor: Factor, safer: FloatArray) -> Decision:
-    """The interior point on independent rows of A: the other rows of AR = B follow, B being in A's range."""
+def _rounds(factor: Factor, entries: int, cells: int) -> int:
+    if entries > SMALL_PROGRAM:
+        return ROUNDS
+    return int(min(ROUNDS, max(7, min(entries / COEFFICIENTS_A_ROUND, FLOPS / (4 * factor.rank * cells)))))
+
+
+def _decide_inside(factor: Factor, safer: FloatArray, kept: NDArray[np.intp]) -> Decision:
+    """The interior point on some rows, stopped as soon as a certificate for all of them suffices."""
     less_safe = factor.matrix
-    kept = np.arange(len(less_safe))
-    if factor.rank < len(kept):
-        kept = np.sort(qr(less_safe.T, mode="r", pivoting=True)[1][: factor.rank])
     best = Decision(0.0, 1.0, None, None, "interior point")
 
     def enough(iterate: FloatArray, part: FloatArray) -> bool:

@@ -25,17 +25,18 @@ def masked_entries(less_safe: FloatArray, safer: FloatArray, allowed: BoolArray)
     return int(used @ np.count_nonzero(allowed, axis=1)) + int(np.count_nonzero(safer))
 
 
-def masked_program(less_safe: FloatArray, safer: FloatArray, allowed: BoolArray) -> Decision:
-    """Is AR = B with R on the allowed cells? Sparse channels leave few unknowns.
+def masked_program(
+    less_safe: FloatArray, safer: FloatArray, allowed: BoolArray, kept: NDArray[np.intp]
+) -> Decision:
+    """Is AR = B, on the rows `kept`, with R on the allowed cells? Sparse channels leave few unknowns.
 
-    A vertex: as many zeros in R as there can be. Every output of A needs an allowed cell.
+    Every output of A needs an allowed cell. R is a vertex: it has about as many zeros as it can.
     """
-    n, m = less_safe.shape
-    k = safer.shape[1]
-    columns = csc_array(less_safe)
+    m, k = less_safe.shape[1], safer.shape[1]
+    columns, goal = csc_array(less_safe[kept]), safer[kept]
     y, w = np.nonzero(allowed)
-    x, v = np.nonzero(safer > 0)
-    cell = np.full((n, k), -1)
+    x, v = np.nonzero(goal > 0)
+    cell = np.full(goal.shape, -1)
     cell[x, v] = np.arange(len(x))
     counts = np.diff(columns.indptr)[y]
     unknown = np.repeat(np.arange(len(y)), counts)
@@ -52,13 +53,13 @@ def masked_program(less_safe: FloatArray, safer: FloatArray, allowed: BoolArray)
         shape=(over + m, post + over),
     ).tocsc()
     cost = np.concatenate([np.zeros(post), np.ones(over)])
-    sides = np.concatenate([safer[x, v], np.ones(m)])
+    sides = np.concatenate([goal[x, v], np.ones(m)])
     tops = np.concatenate([np.full(over, np.inf), np.ones(m)])
     program = LinearProgram(cost, matrix, sides, tops, np.zeros(len(cost)), np.full(len(cost), np.inf))
     solution = solve(program, "simplex", tolerance=1e-10)
-    found, witness = np.zeros((m, k)), np.zeros((n, k))
+    found, witness = np.zeros((m, k)), np.zeros(safer.shape)
     found[y, w] = solution.primal[:post]
-    witness[x, v] = solution.dual[:over]
+    witness[kept[x], v] = solution.dual[:over]
     method = "linear program"
     if not (np.isfinite(found).all() and np.isfinite(witness).all()):
         return Decision(0.0, 1.0, None, None, method)

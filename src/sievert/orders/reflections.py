@@ -47,6 +47,12 @@ class Factor:
         self.rows, self.rank, self.range = right, rank, left
         self._inverse = left / values
 
+    def independent_rows(self) -> NDArray[np.intp]:
+        """As many rows of A as its rank, which the others are combinations of."""
+        if self.rank == len(self.matrix):
+            return np.arange(self.rank)
+        return np.sort(qr(self.matrix.T, mode="r", pivoting=True)[1][: self.rank])
+
     def pull(self, vectors: FloatArray) -> FloatArray:
         """G with AᵀG = Qᵀ·vectors."""
         return np.asarray(self._inverse @ vectors)
