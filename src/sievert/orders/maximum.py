@@ -17,7 +17,8 @@ from scipy.optimize import nnls
 
 from sievert.numerics.rationals import exact_matmul
 from sievert.orders.decisions import TOLERANCE
-from sievert.orders.exact import Integers, cone_program, independent_solution
+from sievert.orders.exact import cone_program
+from sievert.orders.integers import Integers, independent_solution
 
 __all__ = ["HullDecision", "decide_maximum", "decide_maximum_exactly", "posteriors"]
 

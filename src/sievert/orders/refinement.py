@@ -23,7 +23,7 @@ from sievert.orders.binary import decide_binary
 from sievert.orders.classes import AdversaryClass, class_of, refines_class
 from sievert.orders.decisions import TOLERANCE, Decision
 from sievert.orders.deficiency import Deficiency, deficiency
-from sievert.orders.exact import ExactDecision, decide_exactly
+from sievert.orders.exact import ExactDecision, decide_exactly, undecided_reason
 from sievert.orders.families import decide_family, decide_family_exactly, family_of, family_proof
 from sievert.orders.maximum import decide_maximum, decide_maximum_exactly
 from sievert.orders.objections import entries, objected
@@ -127,8 +127,8 @@ def _average(first: Channel, second: Channel) -> Verdict:
     exact_a, exact_b = merged.channel._data, second._data
     decided = decide_exactly(exact_a, exact_b, guess)
     if decided is None:
-        # Too close for the exact methods' size: a float R proves nothing about fractions.
-        return Verdict(None, "average", guess.upper, None, None, guess.method)
+        # A float R proves nothing about fractions.
+        return Verdict(None, "average", guess.upper, None, None, undecided_reason(exact_a, exact_b))
     if decided.post is not None:
         post = _expanded(decided.post, merged.groups, first.shape[1], Fraction(0))
         decided = ExactDecision(True, post, None, decided.method)
