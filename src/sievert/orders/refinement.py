@@ -30,13 +30,8 @@ from sievert.orders.objections import entries, objected
 from sievert.orders.partitions import by_partitions
 from sievert.orders.verdicts import Comparison, Objection, Verdict
 from sievert.orders.witnesses import residual, two_action_gap
-from sievert.proofs.refinement import (
-    CascadeProof,
-    MixtureProof,
-    PrivacyOrderProof,
-    PrivacyProof,
-    privacy_violation,
-)
+from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof, privacy_violation
+from sievert.proofs.refinement import CascadeProof, MixtureProof
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
 
