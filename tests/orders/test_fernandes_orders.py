@@ -320,5 +320,6 @@ def test_comparison_in_words():
     assert str(result).startswith("B can replace A against every adversary.")
     result = compare(TG(4, alpha="1/2"), RR(4, alpha="1/2"))
     assert result.strongest == "privacy"
-    assert "bets" in str(result)
+    assert str(result).startswith("B is safer than A only in the privacy order: an adversary who may bet")
+    assert "more from B" in str(result)
     assert all(isinstance(verdict.to_dict(), dict) for verdict in (*result.forward, *result.backward))

@@ -188,7 +188,7 @@ def _objector(
     before, after = proof.values()
     if after <= before:
         return Verdict(None, order, 0.0, None, None, method)
-    objection = Objection(float(before), float(after), gain, belief)
+    objection = Objection(float(before), float(after), gain, belief, secrets=first.inputs)
     return Verdict(False, order, float(after - before), proof, objection, method, exact)
 
 
@@ -208,7 +208,7 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
     adversary = gain_functions.as_gain(worst[3], first.inputs)
     belief = as_prior(wanted.prior, first.shape[0])
-    objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief)
+    objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief, secrets=first.inputs)
     proof = None
     if not adversary.is_loss:
         table = adversary.matrix

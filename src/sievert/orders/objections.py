@@ -18,6 +18,9 @@ AnyArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 # Dropping actions one by one costs actions² evaluations.
 MOST_ACTIONS = 24
+# Gains are rounded to the first of these fractions of 1 that keeps nearly all of the advantage.
+UNITS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 60, 100, 1000)
+KEPT = 0.95
 
 
 def entries(channel: Channel, exact: bool) -> AnyArray:
@@ -49,6 +52,7 @@ def objected(
     size = first.shape[0]
     uniform = np.full(size, Fraction(1, size), dtype=object)
     belief = uniform if prior is None else prior
+    gain = _simple_gains(gain, belief.astype(np.float64), first.rounded(), second.rounded(), case)
     proof = AdversaryProof(entries(first, exact), entries(second, exact), gain, belief, case, exact)
     if exact:
         before, after = (float(value) for value in proof.values())
@@ -57,7 +61,7 @@ def objected(
         weights = belief.astype(np.float64)
         before, after = (_value(gain, weights, channel.rounded(), case) for channel in (first, second))
         gap = after - before
-    objection = Objection(before, after, gain, belief)
+    objection = Objection(before, after, gain, belief, secrets=first.inputs)
     name = order or ("average" if case == "average" else "max")
     return Verdict(False, name, gap, proof, objection, method, exact)
 
@@ -93,3 +97,29 @@ def _few_actions(gain: AnyArray, less_safe: FloatArray, safer: FloatArray, case:
             break
         kept.remove(leaver)
     return table[kept]
+
+
+def _simple_gains(
+    gain: AnyArray, prior: FloatArray, less_safe: FloatArray, safer: FloatArray, case: str
+) -> AnyArray:
+    """The same adversary with round numbers."""
+    if len(gain) > MOST_ACTIONS:
+        return gain
+    floats = gain.astype(np.float64)
+
+    def advantage(table: FloatArray) -> float:
+        return _value(table, prior, safer, case) - _value(table, prior, less_safe, case)
+
+    enough = KEPT * advantage(floats)
+    # An advantage this small may be rounding: leave what was found alone.
+    if enough < 1e-7:
+        return gain
+    for unit in UNITS:
+        whole = np.rint(floats * unit)
+        if advantage(whole / unit) >= enough:
+            if gain.dtype != object:
+                return np.asarray(whole / unit)
+            simple = np.empty(gain.shape, dtype=object)
+            simple.ravel()[:] = [Fraction(int(value), unit) for value in whole.ravel().tolist()]
+            return simple
+    return gain

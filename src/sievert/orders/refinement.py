@@ -40,6 +40,7 @@ __all__ = ["Comparison", "Deficiency", "Objection", "Verdict", "compare", "defic
 Order = Literal["average", "max", "privacy"]
 FloatArray = NDArray[np.float64]
 ORDERS: tuple[Order, ...] = ("average", "max", "privacy")
+NEAR = "too near the boundary for floats; give both channels in fractions to decide it"
 
 
 def refines(
@@ -163,7 +164,7 @@ def _float_verdict(first: Channel, second: Channel, guess: Decision) -> Verdict:
         assert guess.witness is not None
         return objected(first, second, guess.witness, guess.method)
     if guess.holds is None or guess.post is None:
-        return Verdict(None, "average", guess.upper, None, None, guess.method)
+        return Verdict(None, "average", guess.upper, None, None, NEAR)
     proof = CascadeProof(first.rounded(), second.rounded(), guess.post, Fraction(TOLERANCE))
     post = Channel._trusted(guess.post, "float", first.outputs, second.outputs)
     return Verdict(True, "average", guess.upper, proof, None, guess.method, False, post)
@@ -226,13 +227,15 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
     if exact:
         proved = decide_maximum_exactly(first._data, second._data, found)
         if proved is None:
-            return Verdict(None, "max", found.distance, None, None, "hull membership")
+            return Verdict(
+                None, "max", found.distance, None, None, "too near a hull, and too large to decide exactly"
+            )
         found = proved
     if found.holds is False:
         assert found.direction is not None
         return _separated(first, second, found.direction, exact)
     if not found.holds:
-        return Verdict(None, "max", found.distance, None, None, "hull membership")
+        return Verdict(None, "max", found.distance, None, None, NEAR)
     assert found.mixing is not None
     tolerance = Fraction(0) if exact else Fraction(TOLERANCE)
     proof = MixtureProof(entries(first, exact), entries(second, exact), found.mixing, tolerance)
