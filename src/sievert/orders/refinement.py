@@ -18,9 +18,9 @@ from sievert.channels.channel import Channel
 from sievert.channels.privacy import distinguishability, epsilon
 from sievert.channels.reduction import reduction
 from sievert.errors import ChannelError
+from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
 from sievert.orders.average import decide_average
 from sievert.orders.binary import decide_binary
-from sievert.orders.classes import AdversaryClass, class_of, refines_class
 from sievert.orders.decisions import TOLERANCE, Decision
 from sievert.orders.deficiency import Deficiency, deficiency
 from sievert.orders.exact import ExactDecision, decide_exactly, undecided_reason
@@ -58,8 +58,8 @@ def refines(
     less_safe, safer : channels on the same inputs
     order : "average", "max" or "privacy"
     metric : with order="privacy", compare the smallest ε for this one metric only
-    adversary : with order="average", only these adversaries: a class of `sievert.orders.classes`, a gain
-        function, or a list of gain functions (with the uniform prior)
+    adversary : with order="average", only these adversaries: a class of `sv.adversaries`, a gain function,
+        or a list of gain functions (with the uniform prior)
 
     Examples
     --------

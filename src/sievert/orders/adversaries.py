@@ -114,7 +114,7 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
         return gains(adversary)
     raise GainError(
         f"adversary is {adversary!r}; give a gain function, a list of them, or a class such as "
-        "sievert.orders.classes.within(metric, radius)"
+        "sv.adversaries.within(metric, radius)"
     )
 
 
