@@ -60,6 +60,26 @@ def test_privacy_order_boundary_is_exact():
     assert verdict.holds is False and verdict.certificate.verify()
 
 
+def test_one_metric_boundary_is_exact():
+    tiny = F(1, 10**40)
+    discrete, line = sv.metrics.discrete(4), sv.metrics.line(4)
+    for metric in (discrete, line):
+        for step, answer in ((tiny, True), (F(0), True), (-tiny, False)):
+            verdict = refines(RR(4, alpha="1/3"), RR(4, alpha=F(1, 3) + step), "privacy", metric=metric)
+            assert verdict.holds is answer and verdict.exact and verdict.certificate.verify()
+    # ln 9 over distance 2 against ln 3 over distance 1: equal slopes, told by powers.
+    a = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    far = sv.Metric([[0, 2], [2, 0]])
+    b = sv.Channel([["9/10", "1/10"], ["1/10", "9/10"]])
+    near = refines(a, b, "privacy", metric=far)
+    assert near.holds is False and near.certificate.verify()
+    three = sv.Metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    steps = sv.Channel([["9/13", "3/13", "1/13"], ["3/13", "7/13", "3/13"], ["1/13", "3/13", "9/13"]])
+    again = refines(RR(3, alpha="1/3"), steps, "privacy", metric=three)
+    assert again.holds and again.certificate.verify()
+    assert refines(steps, RR(3, alpha=F(1, 3) - tiny), "privacy", metric=three).holds is False
+
+
 # ── fuzz: seven kinds of small rational pairs ────────────────────────────────────────────────────
 
 KINDS = ("random", "true", "sparse", "deterministic", "nudged", "low rank", "near null")

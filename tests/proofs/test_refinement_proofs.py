@@ -31,6 +31,9 @@ def verdicts():
     yield "mixture", refines(WIDE, WIDE.then(POST), "max")
     yield "privacy", refines(g, r.then(r), "privacy")
     yield "privacy fails", refines(g, r, "privacy")
+    yield "one metric", refines(r, g, "privacy", metric=LINE)
+    yield "one metric fails", refines(g, r, "privacy", metric=LINE)
+    yield "float, one metric", refines(*floats[::-1], "privacy", metric=LINE)
     yield "families", refines(TG(500, alpha="1/2"), RR(500, alpha="2/3"))
     yield "partition", refines(*(sv.Channel.from_function(lambda h, m=m: h % m, 12) for m in (6, 3)))
     yield "partition fails", refines(*(sv.Channel.from_function(lambda h, m=m: h % m, 12) for m in (3, 6)))
@@ -97,7 +100,16 @@ def changes(data, path=()):
         yield str(value - Fraction(1, 100))
 
 
-TAMPERED = ["cascade", "float cascade", "adversary", "float adversary", "max adversary", "mixture", "class"]
+TAMPERED = [
+    "cascade",
+    "float cascade",
+    "adversary",
+    "float adversary",
+    "max adversary",
+    "mixture",
+    "class",
+    "one metric",
+]
 
 
 @pytest.mark.parametrize("name", TAMPERED)

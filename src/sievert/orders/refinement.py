@@ -7,6 +7,7 @@ adversary who prefers B. Three orders, each implied by the one before: *average*
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from sievert.orders.objections import entries, objected
 from sievert.orders.partitions import by_partitions
 from sievert.orders.verdicts import Comparison, Objection, Verdict
 from sievert.orders.witnesses import residual, two_action_gap
+from sievert.proofs.metric_order import MetricOrderProof, compare_slopes, steepest
 from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof, privacy_violation
 from sievert.proofs.refinement import CascadeProof, MixtureProof
 from sievert.spaces.labels import align
@@ -265,6 +267,7 @@ def _privacy(first: Channel, second: Channel) -> Verdict:
     i, j = map(int, np.unravel_index(int(np.argmax(excess)), excess.shape))
     rounding = 1e-12 * max(1.0, float(mine.matrix[i, j]) if np.isfinite(mine.matrix[i, j]) else 1.0)
     a, b = entries(first, exact), entries(second, exact)
+    representable = _representable(first) and _representable(second)
     close = abs(excess[i, j]) <= 1e-9 * max(1.0, rounding * 1e12)
     if exact and close:
         # Too close for logarithms: fractions decide.
@@ -275,7 +278,7 @@ def _privacy(first: Channel, second: Channel) -> Verdict:
     else:
         holds = bool(excess[i, j] <= rounding)
     if holds:
-        proof = PrivacyProof(a, b, exact) if np.isfinite(first.log_matrix).all() or exact else None
+        proof = PrivacyProof(a, b, exact) if exact or representable else None
         return Verdict(True, "privacy", 0.0, proof, None, "every pair of secrets", exact)
     logs = second.log_matrix
     both = np.isneginf(logs[i]) & np.isneginf(logs[j])
@@ -293,7 +296,7 @@ def _privacy(first: Channel, second: Channel) -> Verdict:
         pair=(first.inputs[i], first.inputs[j]),
         output=second.outputs[output],
     )
-    certificate = PrivacyOrderProof(a, b, (i, j), output, exact)
+    certificate = PrivacyOrderProof(a, b, (i, j), output, exact) if exact or representable else None
     return Verdict(False, "privacy", float(excess[i, j]), certificate, objection, "a pair of secrets", exact)
 
 
@@ -303,9 +306,23 @@ def _stretch(p: Any, q: Any) -> Fraction:
 
 
 def _one_metric(first: Channel, second: Channel, metric: Metric) -> Verdict:
-    """Compare the smallest ε for one metric."""
+    """Compare the smallest ε for one metric, exactly where logarithms of fractions are too close."""
+    exact = _both_exact(first, second)
     mine, theirs = epsilon(first, metric), epsilon(second, metric)
+    order = align(first.inputs, metric.points, "metric", ChannelError)
+    distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
+    a, b = entries(first, exact), entries(second, exact)
     holds = theirs.nats <= mine.nats * (1 + 1e-12)
+    if exact and math.isclose(mine.nats, theirs.nats, rel_tol=1e-9):
+        holds = compare_slopes(steepest(b, distances), steepest(a, distances)) <= 0
+    proof = None
+    if exact or (_representable(first) and _representable(second)):
+        proof = MetricOrderProof(a, b, distances, holds, exact)
     objection = None if holds else Objection(mine.nats, theirs.nats, pair=theirs.pair, output=theirs.output)
-    gap = 0.0 if holds else theirs.nats - mine.nats
-    return Verdict(holds, "privacy for one metric", gap, None, objection, "smallest ε of both")
+    gap = 0.0 if holds else max(theirs.nats - mine.nats, 0.0)
+    return Verdict(holds, "privacy for one metric", gap, proof, objection, "smallest ε of both", exact)
+
+
+def _representable(channel: Channel) -> bool:
+    """Whether floats hold every entry: none that is positive is rounded to 0."""
+    return bool(((channel.rounded() > 0) == np.isfinite(channel.log_matrix)).all())

@@ -6,6 +6,7 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
 from sievert.proofs.families import FamilyProof
+from sievert.proofs.metric_order import MetricOrderProof
 from sievert.proofs.partitions import BlockSizesProof, PartitionProof
 from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof
 from sievert.proofs.refinement import AdversaryProof, CascadeProof, ClassProof, MixtureProof
@@ -17,6 +18,7 @@ __all__ = [
     "CascadeProof",
     "ClassProof",
     "FamilyProof",
+    "MetricOrderProof",
     "MixtureProof",
     "PartitionProof",
     "PrivacyOrderProof",

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from sievert.proofs.base import Proof, Verification
 from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
 
-__all__ = ["PrivacyOrderProof", "PrivacyProof", "privacy_violation"]
+__all__ = ["PrivacyOrderProof", "PrivacyProof", "likelihood_ratio", "privacy_violation"]
 
 ObjectArray = NDArray[np.object_]
 AnyArray = NDArray[Any]  # of floats or of fractions
 
 
-def _ratio(first: Iterable[Any], second: Iterable[Any]) -> Fraction | None:
+def likelihood_ratio(first: Iterable[Any], second: Iterable[Any]) -> Fraction | None:
     """max_y max(p/q, q/p) of two rows; None is infinite, 0/0 counts nothing."""
     best = Fraction(1)
     for p, q in zip(first, second, strict=True):
@@ -74,10 +74,10 @@ def privacy_violation(
     size = len(less_safe)
     for i in range(size):
         for j in range(i):
-            mine = _ratio(less_safe[i].tolist(), less_safe[j].tolist())
+            mine = likelihood_ratio(less_safe[i].tolist(), less_safe[j].tolist())
             if mine is None:
                 continue
-            theirs = _ratio(safer[i].tolist(), safer[j].tolist())
+            theirs = likelihood_ratio(safer[i].tolist(), safer[j].tolist())
             if theirs is None or theirs > mine * (1 + rounding):
                 return i, j
     return None
@@ -123,7 +123,7 @@ class PrivacyOrderProof(Proof):
             top, bottom = b[0, self.output], b[1, self.output]
             if top <= bottom:
                 raise ValueError("the output is not likelier for the first secret of the pair")
-            mine = _ratio(a[0].tolist(), a[1].tolist())
+            mine = likelihood_ratio(a[0].tolist(), a[1].tolist())
             if mine is None or mine * bottom >= top:
                 raise ValueError("A tells the pair apart at least as well")
         except (ValueError, IndexError) as problem:
