@@ -17,7 +17,7 @@ from sievert.orders.programs import deficiency_program, masked_entries, masked_p
 from sievert.orders.reflections import Factor, allowed_cells, by_reflections, polished
 from sievert.orders.witnesses import best_prior_gap, normalised_gap, residual, stochastic
 
-__all__ = ["decide_average", "measure_deficiency"]
+__all__ = ["decide_average", "decide_independent", "measure_deficiency"]
 
 FloatArray = NDArray[np.float64]
 # Coefficients up to which the simplex method beats the interior point, and up to which it is tried at all.
@@ -56,6 +56,17 @@ def decide_average(less_safe: FloatArray, safer: FloatArray) -> Decision:
     if decision.holds is None and not small and entries <= LARGEST_PROGRAM:
         decision = tighter(decision, masked_program(less_safe, safer, allowed, kept))
     return decision
+
+
+def decide_independent(less_safe: FloatArray, safer: FloatArray) -> Decision | None:
+    """The only candidate R, or a witness, where A's columns are independent; None where they are not.
+
+    A witness scores no output of A above 0.
+    """
+    factor = Factor(less_safe)
+    if factor.rank < less_safe.shape[1]:
+        return None
+    return _by_range(factor, safer) or _unique(factor, safer)
 
 
 def _rounds(factor: Factor, entries: int, cells: int) -> int:

@@ -7,7 +7,6 @@ adversary who prefers B. Three orders, each implied by the one before: *average*
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
-from sievert.channels.privacy import distinguishability, epsilon
 from sievert.channels.reduction import reduction
 from sievert.errors import ChannelError
 from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
@@ -29,10 +27,9 @@ from sievert.orders.families import decide_family, decide_family_exactly, family
 from sievert.orders.maximum import decide_maximum, decide_maximum_exactly
 from sievert.orders.objections import entries, objected
 from sievert.orders.partitions import by_partitions
+from sievert.orders.privacy import by_one_metric, by_privacy
 from sievert.orders.verdicts import Comparison, Objection, Verdict
 from sievert.orders.witnesses import residual, two_action_gap
-from sievert.proofs.metric_order import MetricOrderProof, compare_slopes, steepest
-from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof, privacy_violation
 from sievert.proofs.refinement import CascadeProof, MixtureProof
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
@@ -79,12 +76,12 @@ def refines(
         first, second = _aligned(less_safe, safer)
         return refines_class(first, second, class_of(adversary, first))
     if metric is not None:
-        return _one_metric(*_aligned(less_safe, safer), metric)
+        return by_one_metric(*_aligned(less_safe, safer), metric)
     known = by_partitions(less_safe, safer, order)
     if known is not None:
         return known
     first, second = _aligned(less_safe, safer)
-    return {"average": _average, "max": _maximum, "privacy": _privacy}[order](first, second)
+    return {"average": _average, "max": _maximum, "privacy": by_privacy}[order](first, second)
 
 
 def compare(first: Channel, second: Channel) -> Comparison:
@@ -219,9 +216,11 @@ def _binary(first: Channel, second: Channel) -> Verdict:
 
 def _maximum(first: Channel, second: Channel) -> Verdict:
     exact = _both_exact(first, second)
-    family = family_of(first)
-    if family is not None:
-        # Independent columns: average and max refinement coincide (Fernandes, Lem 2.6).
+    known = _maximum_of_family(first, second, exact)
+    if known is not None:
+        return known
+    if exact:
+        # A post-processing is a mixture of posteriors.
         verdict = _average(first, second)
         if verdict.holds:
             return replace(verdict, order="max")
@@ -244,6 +243,37 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
     return Verdict(True, "max", found.distance, proof, None, "hull membership", exact)
 
 
+def _maximum_of_family(first: Channel, second: Channel, exact: bool) -> Verdict | None:
+    """Families have independent columns, so that average and max refinement coincide (Fernandes, Lem 2.6)."""
+    family = family_of(first)
+    if family is None:
+        return None
+    verdict = _average(first, second)
+    if verdict.holds and exact:
+        return replace(verdict, order="max")
+    if verdict.holds:
+        assert verdict.post is not None
+        a, b, post = first.rounded(), second.rounded(), verdict.post.rounded()
+        misses, weights = np.abs(a @ post - b).sum(axis=0) / 2, b.sum(axis=0)
+        # Rare outputs count as much as others at the most revealing output.
+        if (misses > TOLERANCE * weights).any():
+            return None
+        proof = MixtureProof(a, b, post, Fraction(TOLERANCE))
+        return Verdict(True, "max", verdict.deficiency, proof, None, verdict.method)
+    if verdict.holds is None:
+        return Verdict(None, "max", verdict.deficiency, None, None, verdict.method)
+    proved = decide_family_exactly(family, second) if exact else None
+    if proved is not None:
+        assert proved.witness is not None
+        return _separated(first, second, proved.witness[:, 0], exact)
+    floats = [Channel._trusted(channel.rounded(), "float", first.inputs) for channel in (first, second)]
+    found = decide_family(family, *(channel.rounded() for channel in floats))
+    if found.witness is None:
+        return replace(verdict, order="max", witness=None)
+    shown = _separated(floats[0], floats[1], found.witness[:, 0], False)
+    return replace(verdict, order="max", witness=shown.witness) if exact else shown
+
+
 def _separated(first: Channel, second: Channel, direction: NDArray[Any], exact: bool) -> Verdict:
     """Two actions: h, and the constant that no posterior of A exceeds."""
     table = np.empty((len(direction), 2), dtype=direction.dtype)
@@ -255,74 +285,3 @@ def _separated(first: Channel, second: Channel, direction: NDArray[Any], exact: 
         sums = matrix.sum(axis=0)
         table[:, 1] = (direction @ (matrix[:, sums > 0] / sums[sums > 0])).max()
     return objected(first, second, table, "separating direction", case="max")
-
-
-def _privacy(first: Channel, second: Channel) -> Verdict:
-    """d_A ≥ d_B for every pair; the witness metric is d_A (Fernandes, Prop 4.4; Sec 4.5.3 is an erratum)."""
-    exact = _both_exact(first, second)
-    mine, theirs = distinguishability(first), distinguishability(second)
-    with np.errstate(invalid="ignore"):
-        excess = theirs.matrix - mine.matrix
-    excess = np.where(np.isnan(excess), 0.0, excess)
-    i, j = map(int, np.unravel_index(int(np.argmax(excess)), excess.shape))
-    rounding = 1e-12 * max(1.0, float(mine.matrix[i, j]) if np.isfinite(mine.matrix[i, j]) else 1.0)
-    a, b = entries(first, exact), entries(second, exact)
-    representable = _representable(first) and _representable(second)
-    close = abs(excess[i, j]) <= 1e-9 * max(1.0, rounding * 1e12)
-    if exact and close:
-        # Too close for logarithms: fractions decide.
-        pair = privacy_violation(a, b)
-        if pair is not None:
-            i, j = pair
-        holds = pair is None
-    else:
-        holds = bool(excess[i, j] <= rounding)
-    if holds:
-        proof = PrivacyProof(a, b, exact) if exact or representable else None
-        return Verdict(True, "privacy", 0.0, proof, None, "every pair of secrets", exact)
-    logs = second.log_matrix
-    both = np.isneginf(logs[i]) & np.isneginf(logs[j])
-    with np.errstate(invalid="ignore"):
-        difference = np.where(both, 0.0, logs[i] - logs[j])
-    output = int(np.argmax(np.abs(difference)))
-    if exact and np.isfinite(difference[output]):
-        ratios = [_stretch(p, q) for p, q in zip(b[i].tolist(), b[j].tolist(), strict=True)]
-        output = max(range(len(ratios)), key=ratios.__getitem__)
-    if b[i, output] < b[j, output]:
-        i, j = j, i
-    objection = Objection(
-        float(mine.matrix[i, j]),
-        float(theirs.matrix[i, j]),
-        pair=(first.inputs[i], first.inputs[j]),
-        output=second.outputs[output],
-    )
-    certificate = PrivacyOrderProof(a, b, (i, j), output, exact) if exact or representable else None
-    return Verdict(False, "privacy", float(excess[i, j]), certificate, objection, "a pair of secrets", exact)
-
-
-def _stretch(p: Any, q: Any) -> Fraction:
-    low, high = min(p, q), max(p, q)
-    return Fraction(high / low) if low > 0 else Fraction(0)
-
-
-def _one_metric(first: Channel, second: Channel, metric: Metric) -> Verdict:
-    """Compare the smallest ε for one metric, exactly where logarithms of fractions are too close."""
-    exact = _both_exact(first, second)
-    mine, theirs = epsilon(first, metric), epsilon(second, metric)
-    order = align(first.inputs, metric.points, "metric", ChannelError)
-    distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
-    a, b = entries(first, exact), entries(second, exact)
-    holds = theirs.nats <= mine.nats * (1 + 1e-12)
-    if exact and math.isclose(mine.nats, theirs.nats, rel_tol=1e-9):
-        holds = compare_slopes(steepest(b, distances), steepest(a, distances)) <= 0
-    proof = None
-    if exact or (_representable(first) and _representable(second)):
-        proof = MetricOrderProof(a, b, distances, holds, exact)
-    objection = None if holds else Objection(mine.nats, theirs.nats, pair=theirs.pair, output=theirs.output)
-    gap = 0.0 if holds else max(theirs.nats - mine.nats, 0.0)
-    return Verdict(holds, "privacy for one metric", gap, proof, objection, "smallest ε of both", exact)
-
-
-def _representable(channel: Channel) -> bool:
-    """Whether floats hold every entry: none that is positive is rounded to 0."""
-    return bool(((channel.rounded() > 0) == np.isfinite(channel.log_matrix)).all())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,18 +69,19 @@ class PrivacyProof(Proof):
 
 
 def privacy_violation(
-    less_safe: ObjectArray, safer: ObjectArray, rounding: Fraction = Fraction(0)
+    less_safe: ObjectArray,
+    safer: ObjectArray,
+    rounding: Fraction = Fraction(0),
+    pairs: Iterable[tuple[int, int]] | None = None,
 ) -> tuple[int, int] | None:
-    """A pair with d_B > d_A (by more than a relative `rounding`), exactly, or None."""
-    size = len(less_safe)
-    for i in range(size):
-        for j in range(i):
-            mine = likelihood_ratio(less_safe[i].tolist(), less_safe[j].tolist())
-            if mine is None:
-                continue
-            theirs = likelihood_ratio(safer[i].tolist(), safer[j].tolist())
-            if theirs is None or theirs > mine * (1 + rounding):
-                return i, j
+    """A pair (of those given, or of all) with d_B > d_A by more than a relative `rounding`, or None."""
+    for j, i in combinations(range(len(less_safe)), 2) if pairs is None else pairs:
+        mine = likelihood_ratio(less_safe[i].tolist(), less_safe[j].tolist())
+        if mine is None:
+            continue
+        theirs = likelihood_ratio(safer[i].tolist(), safer[j].tolist())
+        if theirs is None or theirs > mine * (1 + rounding):
+            return i, j
     return None
 
 
