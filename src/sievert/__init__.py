@@ -23,6 +23,7 @@ _ATTRIBUTES = {
     "Comparison": "sievert.orders.refinement",
     "Epsilon": "sievert.channels",
     "Graph": "sievert.spaces",
+    "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
@@ -38,6 +39,7 @@ _ATTRIBUTES = {
     "Vulnerability": "sievert.leakage.measures",
     "WorstLeakage": "sievert.limits.worst",
     "arimoto_information": "sievert.leakage.information",
+    "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
@@ -59,6 +61,7 @@ _ATTRIBUTES = {
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
+    "property_channel": "sievert.leakage.translations",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
     "save": "sievert.files",
@@ -133,6 +136,9 @@ if TYPE_CHECKING:
     from sievert.leakage.measures import vulnerability as vulnerability
     from sievert.leakage.records import RecordLeakage as RecordLeakage
     from sievert.leakage.records import record_leakage as record_leakage
+    from sievert.leakage.translations import Guess as Guess
+    from sievert.leakage.translations import as_guess as as_guess
+    from sievert.leakage.translations import property_channel as property_channel
     from sievert.limits import bounds as bounds
     from sievert.limits.bounds import Bound as Bound
     from sievert.limits.largest import largest_epsilon as largest_epsilon
