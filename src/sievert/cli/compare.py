@@ -27,15 +27,21 @@ def compare(
     from sievert.files import load
     from sievert.orders.refinement import compare as decide
     from sievert.proofs import save_proof
-    from sievert.report.comparison import channel_of, comparison_json, comparison_lines, replacement_sentence
+    from sievert.report.comparison import (
+        channel_of,
+        comparison_json,
+        comparison_lines,
+        matching_note,
+        replacement_sentence,
+    )
     from sievert.tables.atomic import write_text
 
-    a, b = channel_of(load(first)), channel_of(load(second))
-    result = decide(a, b)
+    channels = channel_of(load(first)), channel_of(load(second))
+    result = decide(*channels)
     if report is not None:
         from sievert.report.compare_page import comparison_html
 
-        write_text(report, comparison_html(a, b, (first.name, second.name), result))
+        write_text(report, comparison_html(*channels, (first.name, second.name), result))
     main = result.forward[0]
     if proof is not None and main.certificate is not None:
         write_text(proof, save_proof(main.certificate))
@@ -44,6 +50,9 @@ def compare(
     else:
         title = f"A = {first.name}, B = {second.name}"
         print_sections(title, replacement_sentence(result), comparison_lines(result), main.holds is True)
+        note = matching_note(*channels)
+        if note:
+            typer.echo(f"\n{note}")
         if report is not None:
             typer.echo(f"\nReport written to {report}")
         if proof is not None:

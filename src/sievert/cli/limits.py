@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli.printing import print_sections
+from sievert.cli.progress import progress_bar
 
 __all__ = ["limits"]
 
@@ -27,7 +28,8 @@ def limits(
     from sievert.tables.atomic import write_text
 
     scenario = load_scenario(file)
-    result = limits_of(scenario, eps)
+    with progress_bar():
+        result = limits_of(scenario, eps)
     if report is not None:
         from sievert.report.limits_page import limits_html
 
