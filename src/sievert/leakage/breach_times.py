@@ -1,0 +1,293 @@
+"""When belief in a predicate has grown too much: the probability of a breach at n and by n observations.
+
+A breach of level ε about Q is a posterior p(Q | observations) above 2^ε·p(Q) (or below 2^-ε·p(Q)). *At* n:
+all n observations together cause one; *by* n: the first m did for some m ≤ n. The first is a sum over
+types. For the second, all orders of a type are equally likely whatever the secret, so one array suffices:
+the share of orders of each type that have met no breach, a mean over the types one observation before.
+Both are conditional on the predicate being true (Boreale and Paolini, Thm 7, is about *at*).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.errors import GainError, PriorError
+from sievert.leakage.chernoff import chernoff_pairs
+from sievert.leakage.row_classes import RowClasses, row_classes
+from sievert.leakage.simulation import share_interval
+from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
+from sievert.leakage.type_tables import TypeTable, curve_work
+from sievert.numerics.logs import log_of, log_sum
+from sievert.results import Result
+from sievert.spaces.labels import label, shown, whole_number
+
+__all__ = ["BreachCurve", "breach_curve", "observations_until_breach", "predicate_members"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Direction = Literal["up", "down", "either"]
+Predicate = Callable[[Hashable], bool] | Iterable[object] | object
+
+LN2 = math.log(2)
+# A breach is strictly beyond its level; rounding of a logarithm must not make a tie one.
+TIE = 1e-11
+SAMPLES = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class BreachCurve(Result):
+    """Probability of a breach for n = 1, 2, …, given that the predicate is true.
+
+    Attributes
+    ----------
+    predicate : the inputs that satisfy it
+    level_bits : the breach's level
+    direction : belief grows ("up"), falls ("down") or either
+    before : prior probability of the predicate
+    at, by : [n-1]: probability of a breach by all n observations, and by the first m for some m ≤ n
+    not_at, not_by : 1 - at and 1 - by, to full precision
+    rate_bits : not_at falls like 2^(-n·rate) (Thm 7); 0 where it does not fall
+    reachable : whether any observations could cause such a breach
+    method : "exact by types", or "simulation, 99.9 % interval"
+    lower, upper : for each n the bounds of (at, by); None when exact
+    """
+
+    predicate: tuple[Hashable, ...]
+    level_bits: float
+    direction: Direction
+    before: float
+    at: FloatArray
+    by: FloatArray
+    not_at: FloatArray
+    not_by: FloatArray
+    rate_bits: float
+    reachable: bool
+    method: str
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+
+    @property
+    def level_nats(self) -> float:
+        """The level in nats."""
+        return self.level_bits * LN2
+
+    @property
+    def threshold(self) -> float:
+        """The belief beyond which it is a breach upwards."""
+        return float(self.before * 2.0 ** min(self.level_bits, 1100.0)) if self.before else 0.0
+
+    def asymptote(self, observations: int) -> float:
+        """1 - 2^(-n·rate), which has the right exponent only; 0 when out of reach."""
+        return -math.expm1(-observations * self.rate_bits * LN2) if self.reachable else 0.0
+
+    def __str__(self) -> str:
+        what = f"a breach of {self.level_bits:.4g} bits about {shown(self.predicate)}"
+        if not self.reachable:
+            return f"{what} cannot happen: belief {self.before:.4g} cannot grow that much"
+        n = len(self.at)
+        return (
+            f"{what} has probability {self.at[-1]:.4g} at n = {n} and {self.by[-1]:.4g} by n = {n} "
+            f"({self.method})"
+        )
+
+
+def predicate_members(channel: Channel, predicate: Predicate) -> tuple[int, ...]:
+    """Positions of the inputs that satisfy a predicate: a function, some inputs, or one input."""
+    inputs = channel.inputs
+    if callable(predicate):
+        return tuple(i for i, item in enumerate(inputs) if predicate(item))
+    try:
+        single = label(predicate) in inputs
+    except TypeError:
+        single = False
+    if single or isinstance(predicate, str) or not isinstance(predicate, Iterable):
+        return (channel.input_index(predicate),)
+    return tuple(sorted({channel.input_index(item) for item in predicate}))
+
+
+def breach_curve(
+    channel: Channel,
+    prior: object = None,
+    predicate: Predicate = (),
+    level: float = 1.0,
+    observations: int = 1,
+    direction: Direction = "up",
+    rng: Random = None,
+) -> BreachCurve:
+    """Probability that belief in a predicate changes by more than `level` bits, for n = 1…observations.
+
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> found = breach_curve(coin, predicate=[0], level=0.5, observations=30)
+    >>> [round(float(x), 3) for x in (found.at[9], found.by[9], found.at[29], found.by[29])]
+    [0.382, 0.567, 0.715, 0.877]
+    """
+    finite = channel.finite()
+    most = whole_number("observations", observations, GainError)
+    bits = _level(level)
+    if direction not in ("up", "down", "either"):
+        raise GainError(f'direction is {direction!r}; it must be "up", "down" or "either"')
+    members = predicate_members(finite, predicate)
+    classes = row_classes(finite, prior)
+    question = _Question(classes, members, bits, direction)
+    named = tuple(finite.inputs[i] for i in members)
+    rate = _rate(finite, classes, members) if question.reachable else 0.0
+
+    def found(at: FloatArray, by: FloatArray, no_at: FloatArray, no_by: FloatArray, how: str) -> BreachCurve:
+        return BreachCurve(
+            named, bits, direction, question.before, at, by, no_at, no_by, rate, question.reachable, how
+        )
+
+    if not question.reachable:
+        return found(np.zeros(most), np.zeros(most), np.ones(most), np.ones(most), EXACT)
+    logs = classes.parts[0]
+    table_size = curve_work(len(logs) + 2 * logs.shape[1], logs.shape[1], [most])
+    if table_size <= LARGEST_TABLE and curve_work(len(logs) + 3, logs.shape[1], range(most)) <= LARGEST_WORK:
+        return found(*_exactly(question, logs, most), EXACT)
+    hits, samples = _simulated(question, logs, most, rng)
+    lower, upper = share_interval(hits, samples)
+    at, by = hits / samples
+    result = found(at, by, 1 - at, 1 - by, SIMULATION)
+    object.__setattr__(result, "lower", lower)
+    object.__setattr__(result, "upper", upper)
+    return result
+
+
+def observations_until_breach(
+    channel: Channel,
+    probability: float,
+    level: float = 1.0,
+    predicate: Predicate = (),
+    prior: object = None,
+    when: Literal["at", "by"] = "by",
+    direction: Direction = "up",
+    most: int = 1 << 14,
+) -> int | None:
+    """The first n at which (or by which) a breach has a given probability; None if not up to `most`.
+
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> [observations_until_breach(coin, 0.9, 0.5, [0], when=when) for when in ("by", "at")]
+    [35, 59]
+    """
+    if when not in ("at", "by"):
+        raise GainError(f'when is {when!r}; it must be "at" or "by"')
+    if not 0 < probability <= 1:
+        raise GainError(f"probability is {probability!r}; give one above 0 and at most 1")
+    count = 32
+    while True:
+        found = breach_curve(channel, prior, predicate, level, count, direction, rng=0)
+        enough = np.flatnonzero(getattr(found, when) >= probability * (1 - 1e-12))
+        if len(enough):
+            return int(enough[0]) + 1
+        if not found.reachable or count >= most or found.method != EXACT:
+            return None
+        count = min(2 * count, most)
+
+
+def _level(level: float) -> float:
+    if not isinstance(level, int | float | np.number) or isinstance(level, bool) or not level >= 0:
+        raise GainError(f"level is {level!r}; it must be a number of bits ≥ 0")
+    return float(level)
+
+
+class _Question:
+    """Is a posterior a breach? Belief in the predicate and in anything, for each class of rows."""
+
+    def __init__(
+        self, classes: RowClasses, members: tuple[int, ...], bits: float, direction: Direction
+    ) -> None:
+        wanted = set(members)
+        inside = np.array([sum(classes.belief[i] for i in group if i in wanted) for group in classes.members])
+        self.before = float(inside.sum())
+        if not self.before > 0:
+            raise PriorError("predicate has probability 0 under the prior; name inputs that are possible")
+        # 1 up to rounding: every possible secret satisfies it.
+        self.certain = wanted.issuperset(np.flatnonzero(classes.belief > 0).tolist())
+        self.log_true = log_of(inside / self.before)
+        self.log_inside = log_of(inside)
+        self.log_any = log_of(classes.total)
+        self.direction = direction
+        self.nats = bits * LN2
+        # A posterior is at most 1, so belief p(Q) cannot grow by a factor of 1/p(Q) or more (erratum 5).
+        grows = not self.certain and math.log(self.before) + self.nats < -TIE
+        self.reachable = {"up": grows, "down": not self.certain, "either": not self.certain}[direction]
+
+    def is_breach(self, logs: FloatArray) -> BoolArray:
+        """For each column of log-likelihoods of the classes."""
+        inside = log_sum(logs + self.log_inside[:, None], axis=0)
+        possible = log_sum(logs + self.log_any[:, None], axis=0)
+        with np.errstate(invalid="ignore"):
+            change = np.where(np.isneginf(possible), 0.0, inside - possible - math.log(self.before))
+        up, down = change > self.nats + TIE, change < -self.nats - TIE
+        return {"up": up, "down": down, "either": up | down}[self.direction]
+
+
+def _exactly(
+    question: _Question, logs: FloatArray, most: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    table = TypeTable(logs, most)
+    at, by, not_at, not_by = np.zeros((4, most))
+    alive = np.ones(1)
+    happened = 0.0
+    for n in range(1, most + 1):
+        size = table.size(n)
+        alive = _one_more(table, alive, n, size)
+        for part, block in table.blocks(n):
+            breach = question.is_breach(block)
+            weights = np.exp(log_sum(block + question.log_true[:, None], axis=0))
+            at[n - 1] += weights[breach].sum()
+            not_at[n - 1] += weights[~breach].sum()
+            happened += float((weights * alive[part])[breach].sum())
+            alive[part][breach] = 0.0
+            not_by[n - 1] += float(weights @ alive[part])
+        by[n - 1] = happened
+    return np.minimum(at, 1.0), np.minimum(by, 1.0), not_at, not_by
+
+
+def _one_more(table: TypeTable, alive: FloatArray, n: int, size: int) -> FloatArray:
+    """Share of the orders of each type of n that met no breach before: a mean over the last observation."""
+    counts = table.counts[:size]
+    last = np.zeros(size)
+    last[: len(alive)] = alive * (n - table.others[: len(alive)])
+    for j in range(counts.shape[1]):
+        last += counts[:, j] * alive[np.minimum(table.before[:size, j], len(alive) - 1)]
+    return last / n
+
+
+def _simulated(
+    question: _Question, logs: FloatArray, most: int, rng: Random
+) -> tuple[NDArray[np.int64], int]:
+    """How many of the simulated attackers meet a breach at n, and by n, for each n."""
+    generator = np.random.default_rng(rng)
+    shares = np.exp(question.log_true)
+    drawn = generator.choice(len(shares), size=SAMPLES, p=shares / shares.sum())
+    cumulative = np.cumsum(np.exp(logs), axis=1)
+    last = np.array([np.searchsorted(row, row[-1]) for row in cumulative])
+    seen = np.zeros((len(logs), SAMPLES))
+    met = np.zeros(SAMPLES, dtype=bool)
+    hits = np.zeros((2, most), dtype=np.int64)
+    for n in range(most):
+        places = generator.random(SAMPLES) * cumulative[drawn, -1]
+        output = np.minimum((places[:, None] >= cumulative[drawn]).sum(axis=1), last[drawn])
+        seen += logs[:, output]
+        breach = question.is_breach(seen)
+        met |= breach
+        hits[:, n] = breach.sum(), met.sum()
+    return hits, SAMPLES
+
+
+def _rate(channel: Channel, classes: RowClasses, members: tuple[int, ...]) -> float:
+    """Least Chernoff information of a row of the predicate and one outside (Thm 7); both possible."""
+    wanted = set(members)
+    inside = [k for k, group in enumerate(classes.members) if wanted.intersection(group)]
+    outside = [k for k, group in enumerate(classes.members) if not wanted.issuperset(group)]
+    if set(inside) & set(outside):
+        return 0.0
+    bits = chernoff_pairs(Channel._trusted(classes.parts[0], "log")).bits
+    return float(bits[np.ix_(inside, outside)].min())
