@@ -123,6 +123,8 @@ def geometric_rate(alpha: float | Fraction | str | None = None, eps: float | Non
     nats = float(eps) if eps is not None else -math.log(float(Fraction(alpha)))  # type: ignore[arg-type]
     if not nats >= 0:
         raise MechanismError(f"eps is {nats:g}; it must be a number ≥ 0 (alpha between 0 and 1)")
-    # log((1 + e^-ε)/2) + ε/2 = log cosh(ε/2).
+    # log((1 + e^-ε)/2) + ε/2 = log cosh(ε/2), and cosh h = 1 + 2 sinh²(h/2) without cancellation.
     half = nats / 2
-    return Rate((half + math.log1p(math.expm1(-2 * half) / 2)) / LN2 if half < math.inf else math.inf)
+    if half < 1:
+        return Rate(math.log1p(2 * math.sinh(half / 2) ** 2) / LN2)
+    return Rate((half + math.log1p(math.exp(-nats)) - LN2) / LN2)
