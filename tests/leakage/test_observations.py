@@ -191,7 +191,7 @@ def test_simulation_covers_the_exact_success() -> None:
 def test_a_curve_too_large_for_types(monkeypatch: pytest.MonkeyPatch) -> None:
     channel = random_channel(3, 3, 14)
     exact = sv.success_curve(channel, None, range(1, 41)).values
-    monkeypatch.setattr(module, "LARGEST_WORK", 100)
+    monkeypatch.setattr(module, "LARGEST_WORK", 1000)
     monkeypatch.setattr(module, "LARGEST_TABLE", 24 * 100)
     found = sv.success_curve(channel, None, range(1, 41), rng=1)
     assert EXACT in found.methods
@@ -346,9 +346,16 @@ def test_simulated_breaches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(breach_times, "LARGEST_TABLE", 1)
     found = sv.breach_curve(COIN, None, [0], 0.5, 10, rng=3)
     assert found.method == SIMULATION
+    assert found.exact_until == 0
     both = np.array([exact.at, exact.by])
     assert ((found.lower <= both) & (both <= found.upper)).all()
     assert (found.upper - found.lower).max() < 0.06
+    monkeypatch.setattr(breach_times, "LARGEST_TABLE", 6 * 6)
+    mixed = sv.breach_curve(COIN, None, [0], 0.5, 10, rng=3)
+    assert 1 < mixed.exact_until < 10
+    assert mixed.at[: mixed.exact_until].tolist() == exact.at[: mixed.exact_until].tolist()
+    assert "then simulation" in mixed.method
+    assert ((mixed.lower <= both) & (both <= mixed.upper)).all()
 
 
 def test_zero_likelihoods_and_impossible_secrets() -> None:
@@ -404,11 +411,18 @@ def test_a_budget_in_queries() -> None:
 def test_observations_until_a_breach() -> None:
     curve = sv.breach_curve(COIN, None, [0], 0.5, 200)
     for when in ("at", "by"):
-        n = sv.observations_until_breach(COIN, 0.9, 0.5, [0], when=when)
+        found = sv.observations_until_breach(COIN, 0.9, 0.5, [0], when=when)
+        n = found.most
+        assert found.least == n
+        assert found.method == EXACT
         values = getattr(curve, when)
         assert values[n - 1] >= 0.9
         assert (values[: n - 1] < 0.9).all()
-    assert sv.observations_until_breach(COIN, 0.9, 1.0, [0]) is None
+    assert sv.observations_until_breach(COIN, 0.9, 1.0, [0]).most is None
+    assert sv.observations_until_breach(COIN, 0.9, 0.5, [0], most=20).most is None
+    many = random_channel(2, 40, 22)
+    found = sv.observations_until_breach(many, 0.9, 0.5, [0], rng=1)
+    assert found.least <= found.most
 
 
 def test_bad_input_is_named() -> None:

@@ -23,12 +23,12 @@ from sievert.leakage.chernoff import chernoff_pairs
 from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
-from sievert.leakage.type_tables import TypeTable, curve_work
+from sievert.leakage.type_tables import TypeTable, types_of
 from sievert.numerics.logs import log_of, log_sum
 from sievert.results import Result
 from sievert.spaces.labels import label, shown, whole_number
 
-__all__ = ["BreachCurve", "breach_curve", "observations_until_breach", "predicate_members"]
+__all__ = ["BreachCurve", "BreachUntil", "breach_curve", "observations_until_breach", "predicate_members"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -38,7 +38,9 @@ Predicate = Callable[[Hashable], bool] | Iterable[object] | object
 LN2 = math.log(2)
 # A breach is strictly beyond its level; rounding of a logarithm must not make a tie one.
 TIE = 1e-11
-SAMPLES = 5_000
+# Simulated attackers: fewer where there are many classes and observations.
+SAMPLES, LEAST_SAMPLES = 5_000, 1_000
+SIMULATED_WORK = 200_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +57,8 @@ class BreachCurve(Result):
     not_at, not_by : 1 - at and 1 - by, to full precision
     rate_bits : not_at falls like 2^(-n·rate) (Thm 7); 0 where it does not fall
     reachable : whether any observations could cause such a breach
-    method : "exact by types", or "simulation, 99.9 % interval"
-    lower, upper : for each n the bounds of (at, by); None when exact
+    exact_until : up to which n the probabilities are exact, by types; beyond, they are simulated
+    lower, upper : [2, n]: bounds of (at, by), 99.9 % intervals where simulated
     """
 
     predicate: tuple[Hashable, ...]
@@ -69,9 +71,16 @@ class BreachCurve(Result):
     not_by: FloatArray
     rate_bits: float
     reachable: bool
-    method: str
-    lower: FloatArray | None = None
-    upper: FloatArray | None = None
+    exact_until: int
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def method(self) -> str:
+        """How the probabilities were found."""
+        if self.exact_until == len(self.at):
+            return EXACT
+        return f"{EXACT} up to n = {self.exact_until}, then {SIMULATION}" if self.exact_until else SIMULATION
 
     @property
     def level_nats(self) -> float:
@@ -96,6 +105,34 @@ class BreachCurve(Result):
             f"{what} has probability {self.at[-1]:.4g} at n = {n} and {self.by[-1]:.4g} by n = {n} "
             f"({self.method})"
         )
+
+
+@dataclass(frozen=True)
+class BreachUntil(Result):
+    """The first number of observations at or by which a breach has a given probability.
+
+    Attributes
+    ----------
+    least, most : it is between them; equal when exact, None when not up to `searched` observations
+    searched : how many observations were looked at
+    """
+
+    probability: float
+    when: Literal["at", "by"]
+    least: int | None
+    most: int | None
+    searched: int
+    method: str
+
+    def __float__(self) -> float:
+        return math.inf if self.most is None else float(self.most)
+
+    def __str__(self) -> str:
+        what = f"a breach has probability {self.probability:g}"
+        if self.most is None:
+            return f"{self.when} no number of observations up to {self.searched} {what} ({self.method})"
+        count = f"{self.most}" if self.least == self.most else f"{self.least} to {self.most}"
+        return f"{self.when} {count} observation{'' if count == '1' else 's'} {what} ({self.method})"
 
 
 def predicate_members(channel: Channel, predicate: Predicate) -> tuple[int, ...]:
@@ -139,24 +176,48 @@ def breach_curve(
     named = tuple(finite.inputs[i] for i in members)
     rate = _rate(finite, classes, members) if question.reachable else 0.0
 
-    def found(at: FloatArray, by: FloatArray, no_at: FloatArray, no_by: FloatArray, how: str) -> BreachCurve:
-        return BreachCurve(
-            named, bits, direction, question.before, at, by, no_at, no_by, rate, question.reachable, how
-        )
-
-    if not question.reachable:
-        return found(np.zeros(most), np.zeros(most), np.ones(most), np.ones(most), EXACT)
     logs = classes.parts[0]
-    table_size = curve_work(len(logs) + 2 * logs.shape[1], logs.shape[1], [most])
-    if table_size <= LARGEST_TABLE and curve_work(len(logs) + 3, logs.shape[1], range(most)) <= LARGEST_WORK:
-        return found(*_exactly(question, logs, most), EXACT)
-    hits, samples = _simulated(question, logs, most, rng)
-    lower, upper = share_interval(hits, samples)
-    at, by = hits / samples
-    result = found(at, by, 1 - at, 1 - by, SIMULATION)
-    object.__setattr__(result, "lower", lower)
-    object.__setattr__(result, "upper", upper)
-    return result
+    at, by, not_at, not_by = np.zeros((4, most))
+    not_at[:] = not_by[:] = 1.0
+    lower, upper = np.zeros((2, 2, most))
+    exact = _affordable(logs, most) if question.reachable else most
+    if question.reachable and exact:
+        at[:exact], by[:exact], not_at[:exact], not_by[:exact] = _exactly(question, logs, exact)
+    if exact < most:
+        shares, lower, upper = _simulated(question, logs, most, rng)
+        at[exact:], by[exact:] = shares[:, exact:]
+        not_at[exact:], not_by[exact:] = 1 - shares[:, exact:]
+    lower[:, :exact] = upper[:, :exact] = at[:exact], by[:exact]
+    return BreachCurve(
+        named,
+        bits,
+        direction,
+        question.before,
+        at,
+        by,
+        not_at,
+        not_by,
+        rate,
+        question.reachable,
+        exact,
+        lower,
+        upper,
+    )
+
+
+def _affordable(logs: FloatArray, most: int) -> int:
+    """Up to how many observations all types are gone through."""
+    rows, outputs = logs.shape
+    for work in (LARGEST_WORK, LARGEST_WORK // 5):
+        total = 0
+        for n in range(1, most + 1):
+            size = types_of(outputs, n)
+            total += size * (rows + 3)
+            if total > work or size * (rows + 2 * outputs) > LARGEST_TABLE:
+                break
+        else:
+            return most
+    return n - 1
 
 
 def observations_until_breach(
@@ -167,26 +228,31 @@ def observations_until_breach(
     prior: object = None,
     when: Literal["at", "by"] = "by",
     direction: Direction = "up",
-    most: int = 1 << 14,
-) -> int | None:
-    """The first n at which (or by which) a breach has a given probability; None if not up to `most`.
+    most: int = 1 << 12,
+    rng: Random = None,
+) -> BreachUntil:
+    """The first n at which (or by which) a breach has a given probability, looking up to `most`.
 
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
-    >>> [observations_until_breach(coin, 0.9, 0.5, [0], when=when) for when in ("by", "at")]
-    [35, 59]
+    >>> print(observations_until_breach(coin, 0.9, 0.5, [0]))
+    by 35 observations a breach has probability 0.9 (exact by types)
     """
     if when not in ("at", "by"):
         raise GainError(f'when is {when!r}; it must be "at" or "by"')
     if not 0 < probability <= 1:
         raise GainError(f"probability is {probability!r}; give one above 0 and at most 1")
-    count = 32
+    aim = probability * (1 - 1e-12)
+    row = ("at", "by").index(when)
+    count = min(32, most)
     while True:
-        found = breach_curve(channel, prior, predicate, level, count, direction, rng=0)
-        enough = np.flatnonzero(getattr(found, when) >= probability * (1 - 1e-12))
-        if len(enough):
-            return int(enough[0]) + 1
-        if not found.reachable or count >= most or found.method != EXACT:
-            return None
+        found = breach_curve(channel, prior, predicate, level, count, direction, rng)
+        sure = np.flatnonzero(found.lower[row] >= aim)
+        maybe = np.flatnonzero(found.upper[row] >= aim)
+        if len(sure) or not found.reachable or count >= most:
+            least = int(maybe[0]) + 1 if len(maybe) else None
+            enough = int(sure[0]) + 1 if len(sure) else None
+            exact = found.reachable is False or (enough or count) <= found.exact_until
+            return BreachUntil(probability, when, least, enough, count, EXACT if exact else found.method)
         count = min(2 * count, most)
 
 
@@ -210,8 +276,7 @@ class _Question:
         # 1 up to rounding: every possible secret satisfies it.
         self.certain = wanted.issuperset(np.flatnonzero(classes.belief > 0).tolist())
         self.log_true = log_of(inside / self.before)
-        self.log_inside = log_of(inside)
-        self.log_any = log_of(classes.total)
+        self._weights = np.array([inside, classes.total])
         self.direction = direction
         self.nats = bits * LN2
         # A posterior is at most 1, so belief p(Q) cannot grow by a factor of 1/p(Q) or more (erratum 5).
@@ -220,10 +285,12 @@ class _Question:
 
     def is_breach(self, logs: FloatArray) -> BoolArray:
         """For each column of log-likelihoods of the classes."""
-        inside = log_sum(logs + self.log_inside[:, None], axis=0)
-        possible = log_sum(logs + self.log_any[:, None], axis=0)
-        with np.errstate(invalid="ignore"):
-            change = np.where(np.isneginf(possible), 0.0, inside - possible - math.log(self.before))
+        top = logs.max(axis=0)
+        scaled = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
+        inside, possible = self._weights @ scaled
+        # A posterior that underflows is as good as 0 for every level that fits in a float.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            change = np.where(possible > 0, np.log(inside / possible) - math.log(self.before), 0.0)
         up, down = change > self.nats + TIE, change < -self.nats - TIE
         return {"up": up, "down": down, "either": up | down}[self.direction]
 
@@ -262,24 +329,30 @@ def _one_more(table: TypeTable, alive: FloatArray, n: int, size: int) -> FloatAr
 
 def _simulated(
     question: _Question, logs: FloatArray, most: int, rng: Random
-) -> tuple[NDArray[np.int64], int]:
-    """How many of the simulated attackers meet a breach at n, and by n, for each n."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
     generator = np.random.default_rng(rng)
+    samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
     shares = np.exp(question.log_true)
-    drawn = generator.choice(len(shares), size=SAMPLES, p=shares / shares.sum())
+    drawn = generator.choice(len(shares), size=samples, p=shares / shares.sum())
     cumulative = np.cumsum(np.exp(logs), axis=1)
     last = np.array([np.searchsorted(row, row[-1]) for row in cumulative])
-    seen = np.zeros((len(logs), SAMPLES))
-    met = np.zeros(SAMPLES, dtype=bool)
+    seen = np.zeros((len(logs), samples))
+    met = np.zeros(samples, dtype=bool)
     hits = np.zeros((2, most), dtype=np.int64)
+    order = np.argsort(drawn, kind="stable")
+    groups = [(k, order[drawn[order] == k]) for k in np.unique(drawn)]
+    output = np.zeros(samples, dtype=np.intp)
     for n in range(most):
-        places = generator.random(SAMPLES) * cumulative[drawn, -1]
-        output = np.minimum((places[:, None] >= cumulative[drawn]).sum(axis=1), last[drawn])
+        for k, members in groups:
+            places = generator.random(len(members)) * cumulative[k, -1]
+            output[members] = np.minimum(np.searchsorted(cumulative[k], places, side="right"), last[k])
         seen += logs[:, output]
         breach = question.is_breach(seen)
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
-    return hits, SAMPLES
+    lower, upper = share_interval(hits, samples)
+    return hits / samples, lower, upper
 
 
 def _rate(channel: Channel, classes: RowClasses, members: tuple[int, ...]) -> float:

@@ -103,8 +103,10 @@ def individual_breach(channel: Channel, policy_or_answers: Policy | Answers) -> 
     step = max(1, BLOCK_ENTRIES // (rows.shape[1] * logs.shape[1]))
     for start in range(0, len(rows), step):
         spread = _spread(logs, rows[start : start + step])
-        if float(spread.max()) > best * (1 + 1e-12):
-            best, where = float(spread.max()), start + int(np.argmax(spread))
+        top = float(spread.max())
+        if top > best * (1 + 1e-12):
+            # The first that is largest up to rounding.
+            best, where = top, start + int(np.argmax(spread >= top * (1 - 1e-12)))
     correlated = worst_level(finite).bits
     if where < 0:
         return IndividualBreach(0.0, correlated, None, None, None)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.numerics.logs import log_matmul, log_of, log_sum
 
-__all__ = ["PairPart", "chernoff_bounds", "confusion_bounds", "log_total"]
+__all__ = ["PairPart", "affinities", "chernoff_bounds", "confusion_bounds", "log_total"]
 
 FloatArray = NDArray[np.float64]
 # Logarithms of the probabilities of the outputs for either secret, and the number of observations.
@@ -140,20 +140,26 @@ def _half_width(tilted: list[tuple[FloatArray, FloatArray, int]]) -> float:
     return min(certain, math.sqrt(hoeffding * likely / 2), bernstein)
 
 
-def chernoff_bounds(parts: list[tuple[FloatArray, int]], log_weights: FloatArray) -> FloatArray:
-    """[class, class]: logarithms of upper bounds on Σ min(w P, w' Q) for all pairs at once.
+def affinities(logs: FloatArray) -> FloatArray:
+    """[λ, class, class]: log Σ p^λ q^(1-λ) for all pairs of rows, on a grid of λ from 0 to 1.
 
-    Every λ gives one, so a grid of them is enough; for each λ the sums Σ p^λ q^(1-λ) of all pairs are one
-    product of matrices.
+    For each λ all pairs are one product of matrices.
     """
-    best = np.full((len(log_weights),) * 2, np.inf)
-    for point in np.linspace(0.0, 1.0, 21):
-        total = point * log_weights[:, None] + (1 - point) * log_weights[None, :]
-        for logs, times in parts:
-            if times:
-                total = total + times * log_matmul(_scaled(logs, point), _scaled(logs, 1 - point).T)
-        best = np.minimum(best, total)
-    return best
+    points = np.linspace(0.0, 1.0, 21 if len(logs) <= 300 else 7)
+    return np.array([log_matmul(_scaled(logs, x), _scaled(logs, 1 - x).T) for x in points])
+
+
+def chernoff_bounds(parts: list[tuple[FloatArray, int]], log_weights: FloatArray) -> FloatArray:
+    """[class, class]: logarithms of upper bounds on Σ min(w P, w' Q), from affinities and observations.
+
+    Every λ gives a bound, so a grid of them is enough.
+    """
+    points = np.linspace(0.0, 1.0, len(parts[0][0]))[:, None, None]
+    total = points * log_weights[:, None] + (1 - points) * log_weights[None, :]
+    for sums, times in parts:
+        if times:
+            total = total + times * sums
+    return np.asarray(total.min(axis=0))
 
 
 def _scaled(logs: FloatArray, factor: float) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
-from sievert.leakage.pair_errors import chernoff_bounds, confusion_bounds, log_total
+from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, log_total
 from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
-from sievert.leakage.type_tables import TypeTable, curve_work, types_of
+from sievert.leakage.type_tables import TypeTable, types_of
 from sievert.numerics.logs import log_of
 from sievert.results import Result, plain
 from sievert.spaces.labels import align, whole_number
@@ -155,6 +156,10 @@ class Attack:
         self.turns = turns
         self.log_weights = log_of(classes.likeliest if weights is None else weights)
 
+    @cached_property
+    def _affinities(self) -> list[FloatArray]:
+        return [affinities(logs) for logs in self.classes.parts]
+
     @property
     def round(self) -> int:
         """Queries of one round, in which every mechanism has its turns."""
@@ -206,7 +211,8 @@ class Attack:
         (classes - 1)-th part of the sum.
         """
         parts = self.parts(queries)
-        uppers = chernoff_bounds(parts, self.log_weights)
+        sums = list(zip(self._affinities, self.counts(queries), strict=True))
+        uppers = chernoff_bounds(sums, self.log_weights)
         rows, columns = np.triu_indices(len(self.classes), 1)
         high = uppers[rows, columns]
         low = np.full(len(high), -np.inf)
@@ -332,24 +338,29 @@ def success_curve(
     if not counts:
         raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
     queries = [n * attack.round for n in counts]
-    exact = len(attack.classes) == 1 or all(attack.is_listable(q) for q in queries[-1:])
-    if exact and _curve_cost(attack, queries) <= LARGEST_WORK:
-        found = _exact_curve(attack, queries)
-    else:
-        found = _anchored_curve(attack, queries, rng)
+    exact = _affordable(attack, queries, LARGEST_WORK)
+    if exact < len(queries):
+        exact = _affordable(attack, queries, LARGEST_WORK // 5)
+    found = _exact_curve(attack, queries[:exact])
+    if exact < len(queries):
+        found += _anchored_curve(attack, queries[exact:], found[-1:], rng)
     return SuccessCurve(tuple(replace(point, observations=n) for point, n in zip(found, counts, strict=True)))
 
 
-def _curve_cost(attack: Attack, queries: list[int]) -> int:
+def _affordable(attack: Attack, queries: list[int], work: int) -> int:
+    """How many of the first points are computed exactly within so much work together."""
     if len(attack.classes) == 1:
-        return 0
-    if len(attack.classes.parts) == 1:
-        return curve_work(len(attack.classes), attack.classes.parts[0].shape[1], queries)
-    return len(attack.classes) * sum(attack.columns(q) for q in queries)
+        return len(queries)
+    total = 0
+    for position, q in enumerate(queries):
+        total += attack.columns(q) * len(attack.classes)
+        if total > work or not attack.is_listable(q):
+            return position
+    return len(queries)
 
 
 def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]:
-    if len(attack.classes.parts) > 1 or len(attack.classes) == 1:
+    if len(attack.classes.parts) > 1 or len(attack.classes) == 1 or not queries:
         return [attack.exactly(q) for q in queries]
     table = TypeTable(attack.classes.parts[0], queries[-1])
     found = []
@@ -359,21 +370,22 @@ def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]
     return found
 
 
-def _anchored_curve(attack: Attack, queries: list[int], rng: Random) -> list[SuccessProbability]:
+def _anchored_curve(
+    attack: Attack, queries: list[int], before: list[SuccessProbability], rng: Random
+) -> list[SuccessProbability]:
     """Some points by the best affordable way, those between by monotonicity."""
     generator = np.random.default_rng(rng)
-    places = np.unique(np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1)
-    most = LARGEST_TABLE // ANCHORS
-    known = {int(i): attack.after(queries[i], generator, most) for i in places}
-    found = []
+    places = set(np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1)
+    rounds = {a * 10**k * attack.round for a in (1, 2, 5) for k in range(16)}
+    places |= {i for i, q in enumerate(queries) if q in rounds}
+    known = {i: attack.after(queries[i], generator, LARGEST_TABLE // ANCHORS) for i in sorted(places)}
+    found = list(before)
     for i, q in enumerate(queries):
         if i in known:
             found.append(known[i])
             continue
-        before = known[int(places[places < i].max())]
-        behind = known[int(places[places > i].min())]
-        lower, upper = before.lower, max(before.lower, behind.upper)
-        methods = {before.method, behind.method}
-        method = SIMULATION if SIMULATION in methods else BOUNDS
-        found.append(replace(before, observations=q, lower=lower, upper=upper, method=method))
-    return found
+        last, following = found[-1], known[min(place for place in places if place > i)]
+        method = SIMULATION if SIMULATION in (last.method, following.method) else BOUNDS
+        upper = max(last.lower, following.upper)
+        found.append(replace(last, observations=q, upper=upper, method=method))
+    return found[len(before) :]
