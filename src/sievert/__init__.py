@@ -25,6 +25,7 @@ _ATTRIBUTES = {
     "Comparison": "sievert.orders.refinement",
     "Epsilon": "sievert.channels",
     "Graph": "sievert.spaces",
+    "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
@@ -44,6 +45,7 @@ _ATTRIBUTES = {
     "Vulnerability": "sievert.leakage.measures",
     "WorstLeakage": "sievert.limits.worst",
     "arimoto_information": "sievert.leakage.information",
+    "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
     "average_level": "sievert.leakage.breach_levels",
     "breach_curve": "sievert.leakage.breach_times",
@@ -76,6 +78,7 @@ _ATTRIBUTES = {
     "privacy_vulnerability": "sievert.channels.privacy",
     "query_budget": "sievert.leakage.until",
     "rates": "sievert.leakage.rates",
+    "property_channel": "sievert.leakage.translations",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
     "save": "sievert.files",
@@ -172,6 +175,9 @@ if TYPE_CHECKING:
     from sievert.leakage.until import QueryBudget as QueryBudget
     from sievert.leakage.until import observations_until as observations_until
     from sievert.leakage.until import query_budget as query_budget
+    from sievert.leakage.translations import Guess as Guess
+    from sievert.leakage.translations import as_guess as as_guess
+    from sievert.leakage.translations import property_channel as property_channel
     from sievert.limits import bounds as bounds
     from sievert.limits.bounds import Bound as Bound
     from sievert.limits.largest import largest_epsilon as largest_epsilon
