@@ -171,13 +171,13 @@ if TYPE_CHECKING:
     from sievert.leakage.success import SuccessProbability as SuccessProbability
     from sievert.leakage.success import success_curve as success_curve
     from sievert.leakage.success import success_probability as success_probability
+    from sievert.leakage.translations import Guess as Guess
+    from sievert.leakage.translations import as_guess as as_guess
+    from sievert.leakage.translations import property_channel as property_channel
     from sievert.leakage.until import ObservationsUntil as ObservationsUntil
     from sievert.leakage.until import QueryBudget as QueryBudget
     from sievert.leakage.until import observations_until as observations_until
     from sievert.leakage.until import query_budget as query_budget
-    from sievert.leakage.translations import Guess as Guess
-    from sievert.leakage.translations import as_guess as as_guess
-    from sievert.leakage.translations import property_channel as property_channel
     from sievert.limits import bounds as bounds
     from sievert.limits.bounds import Bound as Bound
     from sievert.limits.largest import largest_epsilon as largest_epsilon

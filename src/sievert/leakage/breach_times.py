@@ -24,7 +24,6 @@ from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
-from sievert.numerics.logs import log_of, log_sum
 from sievert.results import Result
 from sievert.spaces.labels import label, shown, whole_number
 
@@ -187,6 +186,8 @@ def breach_curve(
         shares, lower, upper = _simulated(question, logs, most, rng)
         at[exact:], by[exact:] = shares[:, exact:]
         not_at[exact:], not_by[exact:] = 1 - shares[:, exact:]
+        # What has happened by then has happened by later.
+        lower[1] = np.maximum(lower[1], by[exact - 1] if exact else 0.0)
     lower[:, :exact] = upper[:, :exact] = at[:exact], by[:exact]
     return BreachCurve(
         named,
@@ -212,7 +213,7 @@ def _affordable(logs: FloatArray, most: int) -> int:
         total = 0
         for n in range(1, most + 1):
             size = types_of(outputs, n)
-            total += size * (rows + 3)
+            total += size * (rows + 2)
             if total > work or size * (rows + 2 * outputs) > LARGEST_TABLE:
                 break
         else:
@@ -275,7 +276,7 @@ class _Question:
             raise PriorError("predicate has probability 0 under the prior; name inputs that are possible")
         # 1 up to rounding: every possible secret satisfies it.
         self.certain = wanted.issuperset(np.flatnonzero(classes.belief > 0).tolist())
-        self.log_true = log_of(inside / self.before)
+        self.shares = inside / self.before
         self._weights = np.array([inside, classes.total])
         self.direction = direction
         self.nats = bits * LN2
@@ -283,31 +284,35 @@ class _Question:
         grows = not self.certain and math.log(self.before) + self.nats < -TIE
         self.reachable = {"up": grows, "down": not self.certain, "either": not self.certain}[direction]
 
-    def is_breach(self, logs: FloatArray) -> BoolArray:
-        """For each column of log-likelihoods of the classes."""
+    def judge(self, logs: FloatArray) -> tuple[BoolArray, FloatArray]:
+        """For columns of log-likelihoods: is it a breach, and how likely is it if the predicate holds.
+
+        A posterior that underflows is as good as 0 for every level that fits in a float.
+        """
         top = logs.max(axis=0)
-        scaled = np.exp(logs - np.where(np.isneginf(top), 0.0, top))
-        inside, possible = self._weights @ scaled
-        # A posterior that underflows is as good as 0 for every level that fits in a float.
+        top = np.where(np.isneginf(top), 0.0, top)
+        inside, possible = self._weights @ np.exp(logs - top)
         with np.errstate(invalid="ignore", divide="ignore"):
             change = np.where(possible > 0, np.log(inside / possible) - math.log(self.before), 0.0)
         up, down = change > self.nats + TIE, change < -self.nats - TIE
-        return {"up": up, "down": down, "either": up | down}[self.direction]
+        breach = {"up": up, "down": down, "either": up | down}[self.direction]
+        return breach, inside / self.before * np.exp(top)
 
 
 def _exactly(
     question: _Question, logs: FloatArray, most: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     table = TypeTable(logs, most)
+    counts = np.ascontiguousarray(table.counts.T, dtype=np.float64)
+    before = np.ascontiguousarray(table.before.T)
     at, by, not_at, not_by = np.zeros((4, most))
     alive = np.ones(1)
     happened = 0.0
     for n in range(1, most + 1):
         size = table.size(n)
-        alive = _one_more(table, alive, n, size)
+        alive = _one_more(counts, before, table.others, alive, n, size)
         for part, block in table.blocks(n):
-            breach = question.is_breach(block)
-            weights = np.exp(log_sum(block + question.log_true[:, None], axis=0))
+            breach, weights = question.judge(block)
             at[n - 1] += weights[breach].sum()
             not_at[n - 1] += weights[~breach].sum()
             happened += float((weights * alive[part])[breach].sum())
@@ -317,13 +322,19 @@ def _exactly(
     return np.minimum(at, 1.0), np.minimum(by, 1.0), not_at, not_by
 
 
-def _one_more(table: TypeTable, alive: FloatArray, n: int, size: int) -> FloatArray:
+def _one_more(
+    counts: FloatArray,
+    before: NDArray[np.intp],
+    others: NDArray[np.intp],
+    alive: FloatArray,
+    n: int,
+    size: int,
+) -> FloatArray:
     """Share of the orders of each type of n that met no breach before: a mean over the last observation."""
-    counts = table.counts[:size]
     last = np.zeros(size)
-    last[: len(alive)] = alive * (n - table.others[: len(alive)])
-    for j in range(counts.shape[1]):
-        last += counts[:, j] * alive[np.minimum(table.before[:size, j], len(alive) - 1)]
+    last[: len(alive)] = alive * (n - others[: len(alive)])
+    for count, place in zip(counts, before, strict=True):
+        last += count[:size] * alive[place[:size]]
     return last / n
 
 
@@ -333,8 +344,8 @@ def _simulated(
     """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
     generator = np.random.default_rng(rng)
     samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
-    shares = np.exp(question.log_true)
-    drawn = generator.choice(len(shares), size=samples, p=shares / shares.sum())
+    shares = question.shares / question.shares.sum()
+    drawn = generator.choice(len(shares), size=samples, p=shares)
     cumulative = np.cumsum(np.exp(logs), axis=1)
     last = np.array([np.searchsorted(row, row[-1]) for row in cumulative])
     seen = np.zeros((len(logs), samples))
@@ -348,7 +359,7 @@ def _simulated(
             places = generator.random(len(members)) * cumulative[k, -1]
             output[members] = np.minimum(np.searchsorted(cumulative[k], places, side="right"), last[k])
         seen += logs[:, output]
-        breach = question.is_breach(seen)
+        breach, _ = question.judge(seen)
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
     lower, upper = share_interval(hits, samples)

@@ -81,7 +81,9 @@ class TypeTable:
         size = self.size(observations)
         for start in range(0, size, BLOCK):
             part = slice(start, min(start + BLOCK, size))
-            yield part, self._partial[:, part] + first[:, self.others[part]]
+            logs = np.take(first, self.others[part], axis=1)
+            logs += self._partial[:, part]
+            yield part, logs
 
     def _first(self, observations: int, log_weights: FloatArray | None) -> FloatArray:
         """[row, s]: log n! p_1^(n-s)/(n-s)!, what n-s observations of the first output add."""

@@ -213,11 +213,16 @@ def _many(report: BreachReport) -> list[str]:
     rates, last = report.found.rates, report.found.success[-1]
     lines = []
     if rates.average.pair is not None and rates.utility.pair is not None:
-        lines.append(
-            f"Easiest to tell apart: {_pair(rates.average.pair)} ({_bits(rates.average.bits)} an "
-            f"observation). Hardest: {_pair(rates.utility.pair)} ({_bits(rates.utility.bits)}), which "
-            "decides how fast everything becomes known."
-        )
+        easiest, hardest = _pair(rates.average.pair), _pair(rates.utility.pair)
+        if rates.utility.bits >= rates.average.bits * (1 - 1e-9):
+            lines.append(
+                f"Any two are equally easy to tell apart: {_bits(rates.utility.bits)} an observation."
+            )
+        else:
+            lines.append(
+                f"Easiest to tell apart: {easiest} ({_bits(rates.average.bits)} an observation). Hardest: "
+                f"{hardest} ({_bits(rates.utility.bits)}), which decides how fast everything becomes known."
+            )
         lines.append(
             f"In the worst case each further observation adds {_bits(rates.worst.bits)} to the change of a "
             "belief."
@@ -349,6 +354,8 @@ def _pictures(report: BreachReport) -> list[Picture]:
 
 
 def _chance(point: SuccessProbability) -> str:
+    if point.value == 1 and point.missing_bits < math.inf:
+        return "almost 100%"
     if point.method == EXACT or probability(point.lower) == probability(point.upper):
         return probability(point.value)
     return f"{probability(point.lower)} to {probability(point.upper)}"

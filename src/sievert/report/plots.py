@@ -155,7 +155,10 @@ def leakage_curve(
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:
     """limit - 2^(-n·rate), at least the blind guess: the right exponent, not the right factor."""
-    rest: float = 2.0 ** (-min(point.observations * rate_bits, 1000.0))
+    # A finite rate never quite arrives.
+    rest: float = (
+        max(1e-15, 2.0 ** -min(point.observations * rate_bits, 1000.0)) if rate_bits < np.inf else 0.0
+    )
     return max(point.before, point.limit - rest)
 
 
