@@ -21,7 +21,7 @@ from sievert.channels.priors import as_prior
 from sievert.channels.privacy import _widest_column
 from sievert.errors import GainError, PriorError
 from sievert.numerics.logs import log_fraction, log_of, log_sum
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = [
     "AverageLevel",
@@ -71,7 +71,7 @@ class WorstLevel(Result):
             return {likely: 0.5, unlikely: 0.5}
         wanted = 0.99 * self.bits if level is None else level
         if not 0 <= wanted < self.bits:
-            raise GainError(f"level is {level!r}; it must be at least 0 and below {self.bits:.6g} bits")
+            raise GainError(f"level is {level!r}; it must be at least 0 and below {in_bits(self.bits, 6)}")
         # With ratio r and belief δ the posterior is δr/(δr + 1 - δ), which is 2^level·δ for this δ.
         rest = math.expm1(self.bits * LN2)
         belief = math.expm1((self.bits - wanted) * LN2) / rest
@@ -88,7 +88,7 @@ class WorstLevel(Result):
             return f"output {self.output!r} rules {unlikely!r} out: the worst-case level is infinite"
         return (
             f"no belief changes by more than a factor of {2 ** min(self.bits, 1000):.4g} "
-            f"({self.bits:.4g} bits); output {self.output!r} comes as close as one likes to that for belief "
+            f"({in_bits(self.bits)}); output {self.output!r} comes as close as one likes to that for belief "
             f"in {likely!r} against {unlikely!r}"
         )
 
@@ -130,7 +130,7 @@ class AverageLevel(Result):
             return "no question about the secret is answered better than before"
         return (
             f"whether it is {self.pair[0]!r} or {self.pair[1]!r} is guessed right with probability "
-            f"{(1 + self.distance) / 2:.4g} instead of 0.5 ({self.bits:.4g} bits), and no question gains more"
+            f"{(1 + self.distance) / 2:.4g} instead of 0.5 ({in_bits(self.bits)}), and no question gains more"
         )
 
 

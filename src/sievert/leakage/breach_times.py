@@ -24,7 +24,7 @@ from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
-from sievert.results import Result
+from sievert.results import Result, in_bits
 from sievert.spaces.labels import label, shown, whole_number
 
 __all__ = ["BreachCurve", "BreachUntil", "breach_curve", "observations_until_breach", "predicate_members"]
@@ -96,7 +96,7 @@ class BreachCurve(Result):
         return -math.expm1(-observations * self.rate_bits * LN2) if self.reachable else 0.0
 
     def __str__(self) -> str:
-        what = f"a breach of {self.level_bits:.4g} bits about {shown(self.predicate)}"
+        what = f"a breach of {in_bits(self.level_bits)} about {shown(self.predicate)}"
         if not self.reachable:
             return f"{what} cannot happen: belief {self.before:.4g} cannot grow that much"
         n = len(self.at)

@@ -28,7 +28,7 @@ from sievert.leakage.breach_times import BreachCurve, Direction, Predicate, brea
 from sievert.leakage.individuals import IndividualBreach, individual_breach
 from sievert.leakage.rates import Rates, rates
 from sievert.leakage.success import Random, SuccessCurve, success_curve
-from sievert.results import Result
+from sievert.results import Result, in_bits
 from sievert.spaces.labels import whole_number
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -83,8 +83,8 @@ class Breaches(Result):
     def __str__(self) -> str:
         last = self.success[-1]
         return (
-            f"one observation changes no belief by more than {self.worst.bits:.4g} bits and no yes-no guess "
-            f"by more than {self.average.bits:.4g} bits on average; {last}"
+            f"one observation changes no belief by more than {in_bits(self.worst.bits)} and no yes-no guess "
+            f"by more than {in_bits(self.average.bits)} on average; {last}"
         )
 
 

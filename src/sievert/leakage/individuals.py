@@ -20,7 +20,7 @@ from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
 from sievert.leakage.breach_levels import WorstLevel, worst_level
 from sievert.leakage.records import Situations, _situations, context_rows
-from sievert.results import Result
+from sievert.results import Result, in_bits
 from sievert.spaces.labels import align
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers
@@ -76,11 +76,11 @@ class IndividualBreach(Result):
         more = (
             ""
             if self.correlated_bits <= self.bits * (1 + 1e-9)
-            else (f"; if records may be correlated, {self.correlated_bits:.4g} bits")
+            else (f"; if records may be correlated, {in_bits(self.correlated_bits)}")
         )
         return (
             f"belief that one record is {self.values[0]!r} rather than {self.values[1]!r} changes {how} "
-            f"({self.bits:.4g} bits) when the others are known and the input is {self.inputs[0]!r} or "
+            f"({in_bits(self.bits)}) when the others are known and the input is {self.inputs[0]!r} or "
             f"{self.inputs[1]!r}{more}"
         )
 

@@ -21,7 +21,7 @@ from sievert.errors import MechanismError
 from sievert.leakage.breach_levels import worst_level
 from sievert.leakage.chernoff import ChernoffPairs, chernoff_pairs
 from sievert.leakage.row_classes import equal_rows
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = ["Rate", "Rates", "geometric_rate", "rates"]
 
@@ -45,7 +45,7 @@ class Rate(Result):
 
     def __str__(self) -> str:
         between = "" if self.pair is None else f" ({self.pair[0]!r} against {self.pair[1]!r})"
-        return f"{self.bits:.6g} bits an observation{between}"
+        return f"{in_bits(self.bits, 6)} an observation{between}"
 
 
 @dataclass(frozen=True)
