@@ -199,6 +199,20 @@ def test_theorem_10(channel) -> None:
         assert found.utility.bits <= sv.epsilon(channel, line).nats / LN2 + 1e-12
 
 
+def test_what_the_theorems_leave_out() -> None:
+    """Erratum 6: Thm 10 needs an edge, Prop 1 needs Q ≠ X."""
+    coin = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    apart = sv.metrics.from_graph([], nodes=[0, 1])
+    assert sv.epsilon(coin, apart).nats == 0 < sv.rates(coin).utility.nats
+    for level in (0.0, 0.01):
+        everything = sv.breach_curve(
+            coin, predicate=[0, 1], level=level, observations=200, direction="either"
+        )
+        assert everything.by[-1] == 0
+    # Prop 1: any other predicate is breached at any reachable level, given enough observations.
+    assert sv.breach_curve(coin, [0.01, 0.99], [0], 6.6, 400).at[-1] > 0.9
+
+
 @given(testing.degraded_pairs())
 def test_post_processing_lowers_every_level_and_rate(pair) -> None:
     before, after = pair[0], pair[1]
