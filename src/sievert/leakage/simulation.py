@@ -22,7 +22,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Random = int | np.random.Generator | None
 
-SAMPLES = 20_000
+# Simulated attackers: fewer where there are many classes.
+SAMPLES, LEAST_SAMPLES = 20_000, 4_000
 RISK = 1e-3
 BLOCK_ENTRIES = 4_000_000
 
@@ -51,10 +52,11 @@ def simulated_likelihoods(
 
 
 def simulated_success(
-    parts: list[tuple[FloatArray, int]], classes: RowClasses, rng: Random, samples: int = SAMPLES
+    parts: list[tuple[FloatArray, int]], classes: RowClasses, rng: Random
 ) -> tuple[float, float]:
     """An interval for the probability of a right guess."""
     generator = np.random.default_rng(rng)
+    samples = int(np.clip(BLOCK_ENTRIES // len(classes), LEAST_SAMPLES, SAMPLES))
     drawn = generator.choice(len(classes), size=samples, p=classes.total / classes.total.sum())
     logs = simulated_likelihoods(parts, drawn, generator)
     best = (logs + log_of(classes.likeliest)).max(axis=1)

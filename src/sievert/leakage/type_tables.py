@@ -105,14 +105,12 @@ class TypeTable:
             np.array([math.comb(s + m - 1 - j, m - j) for s in range(self.most + 1)], dtype=np.intp)
             for j in range(1, m)
         ]
-        found = np.zeros_like(self.counts)
-        for output in range(m - 1):
-            seen = self.counts[:, output] > 0
-            place = np.zeros(int(seen.sum()), dtype=np.intp)
-            for j in range(m - 1):
-                place += ranks[j][tails[seen, j] - (j <= output)]
-            found[seen, output] = place
-        return found
+        # One observation of output j+1 less lowers s_1, …, s_(j+1) by one each.
+        lowered = np.zeros_like(tails)
+        for j, rank in enumerate(ranks):
+            lowered[:, j] = rank[np.maximum(tails[:, j] - 1, 0)] - rank[tails[:, j]]
+        place = np.arange(len(tails))[:, None] + np.cumsum(lowered, axis=1)
+        return np.where(self.counts > 0, place, 0)
 
 
 def _tails(outputs: int, most: int) -> IndexArray:
