@@ -21,6 +21,7 @@ from sievert.leakage.success import (
     Attack,
     Mechanisms,
     Random,
+    SuccessProbability,
     attack_on,
 )
 from sievert.results import Result
@@ -110,7 +111,7 @@ def observations_until(
     aim = target * (1 - TOLERANCE)
     most = search.first(lambda lower, upper: lower >= aim)
     least = search.first(lambda lower, upper: upper >= aim, most)
-    return ObservationsUntil(target, least, most, limit, search.method)
+    return ObservationsUntil(target, least, most, limit, search.method(least, most))
 
 
 def query_budget(
@@ -136,7 +137,7 @@ def query_budget(
     most = search.first(lambda lower, upper: lower > aim)
     least = search.first(lambda lower, upper: upper > aim, most)
     assert least is not None
-    return QueryBudget(target, least - 1, most, search.method)
+    return QueryBudget(target, least - 1, most, search.method(least, most))
 
 
 class _Search:
@@ -146,16 +147,18 @@ class _Search:
         self._attack = attack
         self._step = step
         self._rng = np.random.default_rng(rng)
-        self._known: dict[int, tuple[float, float]] = {}
-        self.method = EXACT
+        self._known: dict[int, SuccessProbability] = {}
 
     def bounds(self, count: int) -> tuple[float, float]:
         if count not in self._known:
-            found = self._attack.after(count * self._step, self._rng, LARGEST_TABLE // 8)
-            self._known[count] = found.lower, found.upper
-            rank = [EXACT, BOUNDS, SIMULATION]
-            self.method = max(self.method, found.method, key=rank.index)
-        return self._known[count]
+            self._known[count] = self._attack.after(count * self._step, self._rng, LARGEST_TABLE // 3)
+        return self._known[count].lower, self._known[count].upper
+
+    def method(self, least: int | None, most: int | None) -> str:
+        """The weakest way in which the deciding numbers were looked at: those found and those before."""
+        ends = [count for end in (least, most) if end is not None for count in (end - 1, end)]
+        used = {self._known[count].method for count in ends if count in self._known}
+        return max(used, key=[EXACT, BOUNDS, SIMULATION].index, default=BOUNDS)
 
     def is_complete(self) -> bool:
         """Whether one observation already tells everything that can be told."""

@@ -36,8 +36,9 @@ from sievert.tables.label_texts import KnownLabels
 __all__ = ["BreachReport", "breach_html", "breach_lines", "breach_of", "breach_table", "read_range"]
 
 TARGETS = (0.5, 0.9, 0.99)
-# Rows of the table: 1, 2, 5, 10, …
+# Rows of the table: all of a few numbers, else 1, 2, 5, 10, …
 STEPS = (1, 2, 5)
+MOST_ROWS = 12
 SEED = 0
 BAR = 20
 
@@ -291,6 +292,7 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     header = ["n", "right guess", "in the long run", "breach at n", "breach by n", "right guess, 0 to 100%"]
     counts = [point.observations for point in found.success.points]
     shown = {counts[0], counts[-1]} | {a * 10**k for a in STEPS for k in range(8)}
+    shown |= set(counts) if len(counts) <= MOST_ROWS else set()
     rows = []
     for point in found.success.points:
         n = point.observations
