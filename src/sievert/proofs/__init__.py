@@ -5,12 +5,16 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 """
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
+from sievert.proofs.directed import DirectedProof
+from sievert.proofs.groups import GroupsProof
 from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
 from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
     "AdversaryProof",
     "CascadeProof",
+    "DirectedProof",
+    "GroupsProof",
     "PrivacyOrderProof",
     "Proof",
     "Verification",
