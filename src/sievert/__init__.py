@@ -17,6 +17,8 @@ __version__ = "0.1.0"
 _ATTRIBUTES = {
     "Answers": "sievert.spaces",
     "Bound": "sievert.limits.bounds",
+    "BreachCurve": "sievert.leakage.breach_times",
+    "Breaches": "sievert.leakage.breaches",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
     "ChernoffPairs": "sievert.leakage.chernoff",
@@ -28,12 +30,16 @@ _ATTRIBUTES = {
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
+    "ObservationsUntil": "sievert.leakage.until",
     "Policy": "sievert.spaces",
     "Proof": "sievert.proofs.base",
     "Query": "sievert.spaces",
+    "QueryBudget": "sievert.leakage.until",
     "RecordLeakage": "sievert.leakage.records",
     "SecretGraph": "sievert.spaces",
     "SievertError": "sievert.errors",
+    "SuccessCurve": "sievert.leakage.success",
+    "SuccessProbability": "sievert.leakage.success",
     "Verdict": "sievert.orders.refinement",
     "Verification": "sievert.proofs.base",
     "Vulnerability": "sievert.leakage.measures",
@@ -41,6 +47,9 @@ _ATTRIBUTES = {
     "arimoto_information": "sievert.leakage.information",
     "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
+    "average_level": "sievert.leakage.breach_levels",
+    "breach_curve": "sievert.leakage.breach_times",
+    "breaches": "sievert.leakage.breaches",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
     "chernoff_pairs": "sievert.leakage.chernoff",
@@ -51,16 +60,24 @@ _ATTRIBUTES = {
     "distinguishability": "sievert.channels",
     "entropy": "sievert.leakage.information",
     "epsilon": "sievert.channels",
+    "expected_loss": "sievert.leakage.expected_losses",
+    "geometric_rate": "sievert.leakage.rates",
+    "individual_breach": "sievert.leakage.individuals",
     "is_private": "sievert.channels.privacy",
     "largest_epsilon": "sievert.limits.largest",
     "load": "sievert.files",
+    "loss_curve": "sievert.leakage.expected_losses",
     "maximal_leakage": "sievert.leakage.information",
     "min_entropy_leakage": "sievert.leakage.information",
     "mutual_information": "sievert.leakage.information",
+    "observations_until": "sievert.leakage.until",
+    "observations_until_breach": "sievert.leakage.breach_times",
     "one_sided_divergence": "sievert.channels.privacy",
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
+    "query_budget": "sievert.leakage.until",
+    "rates": "sievert.leakage.rates",
     "property_channel": "sievert.leakage.translations",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
@@ -68,12 +85,15 @@ _ATTRIBUTES = {
     "sibson_information": "sievert.leakage.information",
     "smooth_by_distance": "sievert.limits.transformations",
     "strategy": "sievert.leakage.measures",
+    "success_curve": "sievert.leakage.success",
+    "success_probability": "sievert.leakage.success",
     "symmetrise": "sievert.limits.transformations",
     "threshold": "sievert.orders.thresholds",
     "uniform": "sievert.channels.priors",
     "verify": "sievert.proofs.base",
     "vulnerability": "sievert.leakage.measures",
     "worst_leakage": "sievert.limits.worst",
+    "worst_level": "sievert.leakage.breach_levels",
 }
 _MODULES = {
     "adversaries": "sievert.orders.adversaries",
@@ -117,11 +137,21 @@ if TYPE_CHECKING:
     from sievert.files import save as save
     from sievert.leakage import gains as gains
     from sievert.leakage import losses as losses
+    from sievert.leakage.breach_levels import average_level as average_level
+    from sievert.leakage.breach_levels import worst_level as worst_level
+    from sievert.leakage.breach_times import BreachCurve as BreachCurve
+    from sievert.leakage.breach_times import breach_curve as breach_curve
+    from sievert.leakage.breach_times import observations_until_breach as observations_until_breach
+    from sievert.leakage.breaches import Breaches as Breaches
+    from sievert.leakage.breaches import breaches as breaches
     from sievert.leakage.capacity import Capacity as Capacity
     from sievert.leakage.capacity import capacity as capacity
     from sievert.leakage.chernoff import ChernoffPairs as ChernoffPairs
     from sievert.leakage.chernoff import chernoff_information as chernoff_information
     from sievert.leakage.chernoff import chernoff_pairs as chernoff_pairs
+    from sievert.leakage.expected_losses import expected_loss as expected_loss
+    from sievert.leakage.expected_losses import loss_curve as loss_curve
+    from sievert.leakage.individuals import individual_breach as individual_breach
     from sievert.leakage.information import arimoto_information as arimoto_information
     from sievert.leakage.information import entropy as entropy
     from sievert.leakage.information import maximal_leakage as maximal_leakage
@@ -134,11 +164,21 @@ if TYPE_CHECKING:
     from sievert.leakage.measures import posterior_vulnerability as posterior_vulnerability
     from sievert.leakage.measures import strategy as strategy
     from sievert.leakage.measures import vulnerability as vulnerability
+    from sievert.leakage.rates import geometric_rate as geometric_rate
+    from sievert.leakage.rates import rates as rates
     from sievert.leakage.records import RecordLeakage as RecordLeakage
     from sievert.leakage.records import record_leakage as record_leakage
+    from sievert.leakage.success import SuccessCurve as SuccessCurve
+    from sievert.leakage.success import SuccessProbability as SuccessProbability
+    from sievert.leakage.success import success_curve as success_curve
+    from sievert.leakage.success import success_probability as success_probability
     from sievert.leakage.translations import Guess as Guess
     from sievert.leakage.translations import as_guess as as_guess
     from sievert.leakage.translations import property_channel as property_channel
+    from sievert.leakage.until import ObservationsUntil as ObservationsUntil
+    from sievert.leakage.until import QueryBudget as QueryBudget
+    from sievert.leakage.until import observations_until as observations_until
+    from sievert.leakage.until import query_budget as query_budget
     from sievert.limits import bounds as bounds
     from sievert.limits.bounds import Bound as Bound
     from sievert.limits.largest import largest_epsilon as largest_epsilon

@@ -6,13 +6,20 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sievert.channels.privacy import Epsilon, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.leakage.capacity import Capacity, capacity
 from sievert.leakage.records import RecordLeakage, record_leakage
-from sievert.leakage.repeats import RepeatedGuess, repeated_guess
+from sievert.leakage.repeats import (
+    ReleasesWithin,
+    RepeatedGuess,
+    guess_limit,
+    releases_within,
+    repeated_guess,
+)
 from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
 from sievert.report.words import probability
@@ -66,6 +73,8 @@ class Audit(Result):
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
     worst : what any mechanism with this ε could leak about the database (None: ε is infinite)
     checks : the limits of [accept]
+    guess_limit : best guess about one record after infinitely many releases (None: not known)
+    releases_within : how many releases keep the guess limit of [accept] (None: no such limit, or not known)
     """
 
     title: str
@@ -88,6 +97,8 @@ class Audit(Result):
     repeated_exact: bool
     worst: WorstLeakage | None
     checks: tuple[Check, ...]
+    guess_limit: float | None = None
+    releases_within: ReleasesWithin | None = None
 
     @property
     def passed(self) -> bool:
@@ -163,6 +174,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         repeated_exact=repeated.exact,
         worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
         checks=_checks(scenario, record, repeated, total),
+        **_budget(scenario),
     )
 
 
@@ -187,6 +199,20 @@ def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> Repe
         # More releases never help less; rounding may say so by 1e-16.
         return dataclasses.replace(repeated, guess=record.after)
     return repeated
+
+
+def _budget(scenario: Scenario) -> dict[str, Any]:
+    """What any number of releases tells about one record, and how many keep the file's limit."""
+    accepted = None if scenario.accept is None else scenario.accept.guess
+    question = scenario.channel, scenario.answers
+    try:
+        limit = guess_limit(*question, scenario.record_prior)
+        kept = None
+        if accepted is not None:
+            kept = releases_within(*question, accepted, scenario.record_prior)
+    except TooLargeError:
+        return {}
+    return {"guess_limit": limit, "releases_within": kept}
 
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
