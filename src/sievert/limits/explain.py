@@ -36,6 +36,7 @@ from sievert.limits.policy_guesses import (
     database_bits,
     is_complete,
     policy_guess,
+    power,
     values_of,
 )
 from sievert.limits.worst import Target
@@ -45,7 +46,7 @@ from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
-__all__ = ["Explanation", "explain", "explain_claim", "guess_under"]
+__all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth"]
 
 FloatArray = NDArray[np.float64]
 # ε of the small table beside the asked one, and factors of another parameter.
@@ -67,7 +68,7 @@ class Explanation(Result):
     bits : log2(after/before)
     advantage : after - before
     distinguishing : of two neighbouring inputs, right alarms minus false alarms at best (total variation)
-    curve : false alarms against misses of whoever tells two neighbouring inputs apart
+    curve : false alarms against misses of whoever tells two neighbouring inputs apart; `between` says which
     totals : the ε of all releases, three ways, for an (ε, δ) claim and more than one release
     near : for metric privacy, what is learned by someone who knows the value to within a radius
     database : for a policy, the whole database
@@ -92,6 +93,7 @@ class Explanation(Result):
     near: BallGuess | None = None
     database: DatabaseBits | None = None
     policy: str | None = None
+    between: str = "two neighbouring databases"
     table: tuple[tuple[str, float, float], ...] = ()
     certificate: Proof | None = field(default=None, repr=False)
 
@@ -177,17 +179,17 @@ def explain_claim(
         assert isinstance(claim, ApproximateClaim)
         judged = replace(claim, eps=_apart(claim.eps, within))
     guess, before = guess_under(judged, count, belief, policy)
+    if judged is not claim:
+        near = _anywhere(claim, float(within or 0), count, before, guess)
     curve = judged.tradeoff()
     return Explanation(
-        claim=claim.words
-        if within is None
-        else f"{claim.words} per unit of distance, known within {within:g}",
+        claim=_words(claim, policy, within),
         values=count,
         before=before,
         after=guess.upper,
         reached=guess.lower,
         exact=guess.exact,
-        odds=_odds(before, guess.upper),
+        odds=odds_growth(before, guess.upper),
         bits=math.log2(guess.upper / before),
         advantage=guess.upper - before,
         distinguishing=curve.advantage,
@@ -198,9 +200,28 @@ def explain_claim(
         near=near,
         database=None if policy is None else database_bits(claim, policy),
         policy=policy.describe() if isinstance(policy, Policy) else None,
+        between=_between(policy, within),
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
     )
+
+
+def _by_distance(policy: Target | None) -> bool:
+    """Whether ε is per unit of distance."""
+    inner = policy.secrets if isinstance(policy, Policy) else policy
+    return isinstance(inner, Metric) and not is_complete(inner)
+
+
+def _words(claim: Claim, policy: Target | None, within: float | None) -> str:
+    if policy is None and within is not None:
+        return f"{claim.words} per unit of distance, the value being known to within {within:g}"
+    return f"{claim.words} per unit of distance" if _by_distance(policy) else claim.words
+
+
+def _between(policy: Target | None, within: float | None) -> str:
+    if policy is None and within is not None:
+        return f"two places at distance {2 * within:g}"
+    return "two inputs at distance 1" if _by_distance(policy) else "two neighbouring databases"
 
 
 def guess_under(
@@ -254,12 +275,19 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
     return ball_guess(claim.eps * claim.releases, policy, float(within), centre)
 
 
+def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:
+    """Within a radius of a centre, wherever the places are: at most 2r apart from each other."""
+    assert isinstance(claim, ApproximateClaim)
+    factors = (power(claim.eps * claim.releases, distance) for distance in (radius, 2 * radius))
+    return BallGuess("the centre", radius, count, *factors, before, guess.upper, guess.exact)
+
+
 def _apart(eps: float, radius: float) -> float:
     """ε between two places that are both within a radius of a third: at most 2r apart."""
     return 0.0 if eps == 0 or radius == 0 else 2 * eps * radius
 
 
-def _odds(before: float, after: float) -> float:
+def odds_growth(before: float, after: float) -> float:
     """Growth of the odds of a right guess; 1 where nothing was left to learn."""
     if before >= 1:
         return 1.0

@@ -38,6 +38,7 @@ __all__ = [
     "database_bits",
     "is_complete",
     "policy_guess",
+    "power",
     "values_of",
 ]
 
@@ -336,15 +337,15 @@ def _ball(eps: float, metric: Metric, radius: float, index: int, inside: tuple[i
         metric.points[index],
         radius,
         len(inside),
-        _power(eps, reach),
-        _power(eps, apart),
+        power(eps, reach),
+        power(eps, apart),
         before,
         after,
         exact,
     )
 
 
-def _power(eps: float, distance: float) -> float:
+def power(eps: float, distance: float) -> float:
     """e^(ε·distance), with ∞·0 = 0."""
     if eps == 0 or distance == 0:
         return 1.0

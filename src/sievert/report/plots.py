@@ -13,10 +13,11 @@ import plotly.graph_objects as go
 
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
+from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError
 from sievert.leakage.columns import joint_distribution
 
-__all__ = ["AFTER", "BEFORE", "LIMIT", "beliefs", "channel_heatmap", "leakage_curve"]
+__all__ = ["AFTER", "BEFORE", "LIMIT", "beliefs", "channel_heatmap", "leakage_curve", "tradeoff_curve"]
 
 BEFORE, AFTER, LIMIT = "#b4bac4", "#1f5fa8", "#b3361f"
 MARK = "#5b6675"
@@ -139,3 +140,27 @@ def leakage_curve(
     figure.update_yaxes(rangemode="tozero")
     # Room for the mark above the curves, and below them for a legend that a phone shows one name a line.
     return _layout(figure, "ε (nats)", unit).update_layout(margin_t=30, height=380 + 20 * len(curves))
+
+
+def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
+    """Misses against false alarms of whoever tells two inputs apart; the grey line is guessing blindly."""
+    figure = go.Figure()
+    blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
+    figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)
+    for position, (name, curve) in enumerate(curves.items()):
+        line = {
+            "color": CURVES[position % len(CURVES)],
+            "dash": DASHES[position % len(DASHES)],
+            "width": 2.5,
+        }
+        figure.add_scatter(
+            x=curve.false_alarm.tolist(),
+            y=curve.miss.tolist(),
+            name=name,
+            mode="lines",
+            line=line,
+            hovertemplate="false alarms %{x:.3f}<br>misses %{y:.3f}<extra></extra>",
+        )
+    figure.update_xaxes(range=[0, 1])
+    figure.update_yaxes(range=[0, 1])
+    return _layout(figure, "share of false alarms", "least share of misses")
