@@ -278,8 +278,17 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
 def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:
     """Within a radius of a centre, wherever the places are: at most 2r apart from each other."""
     assert isinstance(claim, ApproximateClaim)
-    factors = (power(claim.eps * claim.releases, distance) for distance in (radius, 2 * radius))
-    return BallGuess("the centre", radius, count, *factors, before, guess.upper, guess.exact)
+    total = claim.eps * claim.releases
+    return BallGuess(
+        "the centre",
+        radius,
+        count,
+        power(total, radius),
+        power(total, 2 * radius),
+        before,
+        guess.upper,
+        guess.exact,
+    )
 
 
 def _apart(eps: float, radius: float) -> float:

@@ -40,6 +40,33 @@ def _probability(text: Any, name: str) -> Fraction:
     return value
 
 
+def _outward(lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
+    """Ends with denominators that can be printed, rounded outward by at most 2^-100."""
+    scale = 2**100
+    return Fraction((lower * scale).__floor__(), scale), Fraction((upper * scale).__ceil__(), scale)
+
+
+def _require_stated(
+    stated: tuple[Fraction, Fraction] | None, lower: Fraction, upper: Fraction
+) -> tuple[Fraction, Fraction]:
+    """The ends that are proved, which must not fall short of those that the proof states."""
+    if lower > upper:
+        raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
+    if stated is not None and (lower < stated[0] or upper > stated[1]):
+        raise ValueError("the certificate does not prove the ends that it states")
+    return lower, upper
+
+
+def _stated(data: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    return Fraction(data["lower"]), Fraction(data["upper"])
+
+
+def _ends(lower: Fraction, upper: Fraction) -> dict[str, str]:
+    """The ends as a proof states them."""
+    low, high = _outward(lower, upper)
+    return {"lower": str(low), "upper": str(high)}
+
+
 def _statement(what: str, lower: Fraction, upper: Fraction) -> Verification:
     reached = "" if lower <= 0 else f", and some mechanism reaches at least {decimal(lower, DIGITS, True)}"
     return Verification(True, f"{what} is at most {decimal(upper, DIGITS, False)}{reached}")
@@ -60,6 +87,7 @@ class GuessProof(Proof):
     prior: tuple[Fraction, ...] | None
     cover: tuple[Fraction, ...]
     used: int
+    stated: tuple[Fraction, Fraction] | None = None
 
     def data(self) -> dict[str, Any]:
         return {
@@ -69,6 +97,7 @@ class GuessProof(Proof):
             "prior": None if self.prior is None else [str(p) for p in self.prior],
             "cover": [str(y) for y in self.cover],
             "used": self.used,
+            **_ends(*self.bounds()),
         }
 
     @classmethod
@@ -81,6 +110,7 @@ class GuessProof(Proof):
             None if prior is None else tuple(_probability(p, "a prior probability") for p in prior),
             tuple(Fraction(y) for y in data["cover"]),
             int(data["used"]),
+            _stated(data),
         )
 
     def bounds(self) -> tuple[Fraction, Fraction]:
@@ -89,7 +119,7 @@ class GuessProof(Proof):
             raise ValueError("eps must be ≥ 0, delta a probability and used between 1 and values")
         if any(y < 0 for y in self.cover):
             raise ValueError("the cover must not be negative")
-        return self._lower(), self._upper()
+        return _require_stated(self.stated, self._lower(), self._upper())
 
     def _lower(self) -> Fraction:
         growth = exp_below(self.eps)
@@ -120,8 +150,6 @@ class GuessProof(Proof):
     def verify(self) -> Verification:
         try:
             lower, upper = self.bounds()
-            if lower > upper:
-                raise ValueError("the lower bound exceeds the upper bound")
         except DAMAGE as problem:
             return Verification(False, str(problem) or type(problem).__name__)
         prior = "equally likely values" if self.prior is None else "values with the given prior"
@@ -245,6 +273,7 @@ class ApproximateProof(Proof):
     dual: dict[str, Any]
     channel: dict[str, Any]
     labels: tuple[Any, ...] = field(default=())
+    stated: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
         if self.eps < 0 or not 0 <= self.delta <= 1:
@@ -262,6 +291,7 @@ class ApproximateProof(Proof):
             "dual": self.dual,
             "channel": self.channel,
             "labels": [str(label) for label in self.labels],
+            **_ends(*self.bounds()),
         }
 
     @classmethod
@@ -274,14 +304,12 @@ class ApproximateProof(Proof):
             data["dual"],
             data["channel"],
             tuple(data.get("labels", ())),
+            _stated(data),
         )
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Proved lower and upper bound; ValueError where a certificate does not hold."""
-        lower, upper = self._lower(), self._upper()
-        if lower > upper:
-            raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
-        return lower, upper
+        return _require_stated(self.stated, self._lower(), self._upper())
 
     def _upper(self) -> Fraction:
         """Weak duality: Σ_w s[arc,w] ≤ δ has the multiplier max_w f[arc,w]."""
