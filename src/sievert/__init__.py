@@ -48,6 +48,7 @@ _ATTRIBUTES = {
     "arimoto_information": "sievert.leakage.information",
     "audit": "sievert.report.audit",
     "audit_mechanism": "sievert.estimation.black_box",
+    "audit_outputs": "sievert.estimation.black_box",
     "audit_samples": "sievert.estimation.black_box",
     "bayes_risk": "sievert.estimation.bayes_risk",
     "capacity": "sievert.leakage.capacity",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from sievert.estimation.bayes_risk import bayes_risk as bayes_risk
     from sievert.estimation.black_box import BlackBoxAudit as BlackBoxAudit
     from sievert.estimation.black_box import audit_mechanism as audit_mechanism
+    from sievert.estimation.black_box import audit_outputs as audit_outputs
     from sievert.estimation.black_box import audit_samples as audit_samples
     from sievert.files import load as load
     from sievert.files import save as save

@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
-from sievert.estimation.events import outputs_kind, outputs_of
+from sievert.estimation.events import outputs_kind, outputs_of, runs_of
 from sievert.estimation.intervals import checked_confidence, share_above
 from sievert.results import Result
 
@@ -108,7 +108,7 @@ def bayes_risk(
     True
     """
     sure = checked_confidence(confidence)
-    labels, truth = _inputs(inputs)
+    labels, truth = runs_of(inputs)
     seen = outputs_of(outputs, "outputs")
     if len(seen) != len(truth):
         raise ChannelError(f"outputs has {len(seen)} entries but inputs {len(truth)}; give one of each a run")
@@ -143,17 +143,6 @@ def bayes_risk(
         len(truth),
         labels,
     )
-
-
-def _inputs(inputs: object) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
-    """Distinct inputs in order of first appearance, and the number of each run's input."""
-    if isinstance(inputs, str) or not hasattr(inputs, "__len__"):
-        raise ChannelError(f"inputs is {inputs!r}; give a list or array with one input for each run")
-    items: Any = inputs.tolist() if isinstance(inputs, np.ndarray) else list(inputs)  # type: ignore[call-overload]
-    named = [tuple(item) if isinstance(item, list) else item for item in items]
-    position: dict[Hashable, int] = {}
-    truth = np.array([position.setdefault(item, len(position)) for item in named], dtype=np.intp)
-    return tuple(position), truth
 
 
 def _method(method: str, kind: str, outputs: Any) -> str:

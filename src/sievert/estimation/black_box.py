@@ -9,18 +9,21 @@ intervals. The event is fixed before the second half is looked at, so no correct
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sievert.channels.divergences import Against, neighbours_of
 from sievert.errors import ChannelError
-from sievert.estimation.events import Event, candidate_events, outputs_kind, outputs_of
+from sievert.estimation.events import Event, candidate_events, outputs_kind, outputs_of, runs_of
 from sievert.estimation.intervals import checked_confidence, share_above, share_below
 from sievert.results import Result
 
-__all__ = ["BlackBoxAudit", "audit_mechanism", "audit_samples"]
+__all__ = ["BlackBoxAudit", "audit_mechanism", "audit_outputs", "audit_samples"]
 
 SMALLEST_SAMPLE = 20
 NOTHING = "a pass proves nothing: another event or other inputs might tell them apart"
@@ -36,9 +39,9 @@ class BlackBoxAudit(Result):
     delta : the δ that is granted
     confidence : share of audits whose `eps_lower` does not exceed the truth
     claimed : the ε that was claimed (None: no claim), and `refuted` whether `eps_lower` exceeds it
-    event : the event that tells the inputs apart; `likelier` is the input under which it happens more often
+    event : the event that tells two inputs apart; it happens more often with `likelier` than with `other`
     shares : its share among the test samples of the likelier and of the other input
-    samples : how many outputs of the two inputs were used in all
+    samples : how many outputs were looked at in all
     """
 
     eps_lower: float
@@ -48,6 +51,7 @@ class BlackBoxAudit(Result):
     refuted: bool
     event: str
     likelier: str
+    other: str
     shares: tuple[float, float]
     samples: int
 
@@ -63,7 +67,7 @@ class BlackBoxAudit(Result):
         sure = f"with {self.confidence:.6g} confidence"
         found = (
             f"“{self.event}” happened in {self.shares[0]:.2%} of the tests with input {self.likelier} and in "
-            f"{self.shares[1]:.2%} of those with the other"
+            f"{self.shares[1]:.2%} of those with {self.other}"
         )
         if self.refuted:
             granted = f" at δ = {self.delta:g}" if self.delta else ""
@@ -78,6 +82,57 @@ class BlackBoxAudit(Result):
 
 
 def audit_samples(
+    inputs: object,
+    outputs: object,
+    eps: float | None = None,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    policy: Against | None = None,
+    rng: int | np.random.Generator | None = None,
+) -> BlackBoxAudit:
+    """A lower bound on ε from runs of a mechanism: an input and an output each.
+
+    Parameters
+    ----------
+    inputs, outputs : one input and one output for each independent run; outputs are numbers, labels, or
+        vectors (one a row)
+    eps : the claim to refute, if there is one
+    delta : the δ that the claim grants
+    confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
+    policy : which inputs are neighbours (any two by default); on a metric, ε is per unit of distance
+    rng : for the split into a half that chooses pair and event and a half that tests them
+
+    Notes
+    -----
+    Inputs with fewer than 20 runs are left out. Every pair of neighbours is looked at on the first half.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> draw = np.random.default_rng(0)
+    >>> secret = draw.integers(0, 3, 9000)
+    >>> noisy = secret + draw.laplace(0, 0.5, 9000)
+    >>> found = audit_samples(secret, noisy, eps=1.0, policy=metrics.line(3), rng=1)
+    >>> found.refuted, found.eps_lower > 1.4             # noise of half the scale: the true ε is 2
+    (True, True)
+    """
+    seen = outputs_of(outputs, "outputs")
+    labels, which = runs_of(inputs)
+    if len(which) != len(seen):
+        raise ChannelError(f"outputs has {len(seen)} entries but inputs {len(which)}; give one of each a run")
+    counts = np.bincount(which, minlength=len(labels))
+    usable = [x for x in range(len(labels)) if counts[x] >= SMALLEST_SAMPLE]
+    pairs = _pairs(labels, usable, policy)
+    if not pairs:
+        raise ChannelError(
+            f"inputs has no two neighbouring inputs with at least {SMALLEST_SAMPLE} runs each; run more, or "
+            "check that the policy's values are the inputs"
+        )
+    groups = {x: _chosen(seen, np.flatnonzero(which == x)) for x in usable}
+    return _audit(groups, pairs, [repr(item) for item in labels], eps, delta, confidence, rng)
+
+
+def audit_outputs(
     first: object,
     second: object,
     eps: float | None = None,
@@ -91,53 +146,24 @@ def audit_samples(
 
     Parameters
     ----------
-    first, second : outputs of independent runs on the first and on the second input: numbers, labels, or
-        vectors (one a row)
-    eps : the claim to refute, if there is one
-    delta : the δ that the claim grants
-    confidence : at most one audit in 1/(1-confidence) of a correct mechanism may say too much
-    rng : for the split into a half that chooses the event and a half that tests it
+    first, second : outputs of independent runs on the first and on the second input
+
+    The rest as for `audit_samples`.
 
     Examples
     --------
     >>> noise = np.random.default_rng(0)
-    >>> found = audit_samples(noise.laplace(0, 0.5, 4000), noise.laplace(1, 0.5, 4000), eps=1.0, rng=1)
+    >>> found = audit_outputs(noise.laplace(0, 0.5, 4000), noise.laplace(1, 0.5, 4000), eps=1.0, rng=1)
     >>> found.refuted, found.eps_lower > 1.5             # noise of half the scale: the true ε is 2
     (True, True)
     """
-    level, sure = _claim(eps, delta), checked_confidence(confidence)
-    sides = [outputs_of(first, "first"), outputs_of(second, "second")]
-    kinds = [outputs_kind(side) for side in sides]
-    kind = kinds[0] if kinds[0] == kinds[1] else "label"
-    for side, name in zip(sides, ("first", "second"), strict=True):
+    sides = {0: outputs_of(first, "first"), 1: outputs_of(second, "second")}
+    for side, name in zip(sides.values(), ("first", "second"), strict=True):
         if len(side) < SMALLEST_SAMPLE:
             raise ChannelError(
                 f"{name} has {len(side)} outputs; it needs at least {SMALLEST_SAMPLE}, better thousands"
             )
-    generator = np.random.default_rng(rng)
-    (train_a, test_a), (train_b, test_b) = (_halves(side, kind, generator) for side in sides)
-    risk = 1 - sure
-    found = [
-        (_promise(event, a, b, delta, risk), event, swapped)
-        for swapped, (a, b) in enumerate(((train_a, train_b), (train_b, train_a)))
-        for event in candidate_events(a, b, kind)
-    ]
-    _, event, swapped = max(found, key=lambda item: item[0])
-    tests = (test_b, test_a) if swapped else (test_a, test_b)
-    hits = [int(event.contains(side).sum()) for side in tests]
-    sizes = [len(side) for side in tests]
-    lower = _bound(hits[0], sizes[0], hits[1], sizes[1], delta, risk)
-    return BlackBoxAudit(
-        lower,
-        float(delta),
-        sure,
-        level,
-        level is not None and lower > level,
-        event.words,
-        names[1] if swapped else names[0],
-        (hits[0] / sizes[0], hits[1] / sizes[1]),
-        len(sides[0]) + len(sides[1]),
-    )
+    return _audit(sides, [(0, 1, 1.0)], list(names), eps, delta, confidence, rng)
 
 
 def audit_mechanism(
@@ -170,9 +196,74 @@ def audit_mechanism(
     if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < SMALLEST_SAMPLE:
         raise ChannelError(f"trials is {trials!r}; it must be a whole number ≥ {SMALLEST_SAMPLE}")
     outputs = [[mechanism(given) for _ in range(trials)] for given in (first, second)]
-    return audit_samples(
+    return audit_outputs(
         outputs[0], outputs[1], eps, delta, confidence, rng, names=(repr(first), repr(second))
     )
+
+
+def _audit(
+    groups: dict[int, Any],
+    pairs: list[tuple[int, int, float]],
+    names: list[str],
+    eps: float | None,
+    delta: float,
+    confidence: float,
+    rng: int | np.random.Generator | None,
+) -> BlackBoxAudit:
+    """Choose pair, direction and event on one half; test that one choice on the other."""
+    level, sure = _claim(eps, delta), checked_confidence(confidence)
+    kinds = {outputs_kind(side) for side in groups.values()}
+    kind = kinds.pop() if len(kinds) == 1 else "label"
+    generator = np.random.default_rng(rng)
+    halves = {x: _halves(side, kind, generator) for x, side in groups.items()}
+    risk = 1 - sure
+    best: tuple[float, Event, int, int, float] | None = None
+    for i, h, length in pairs:
+        for a, b in ((i, h), (h, i)):
+            for event in candidate_events(halves[a][0], halves[b][0], kind):
+                promise = _promise(event, halves[a][0], halves[b][0], delta, risk) / length
+                if best is None or promise > best[0]:
+                    best = promise, event, a, b, length
+    if best is None:
+        raise ChannelError("outputs: no event can be formed from them; give finite numbers or labels")
+    _, event, a, b, length = best
+    tests = halves[a][1], halves[b][1]
+    hits = [int(event.contains(side).sum()) for side in tests]
+    sizes = [len(side) for side in tests]
+    lower = _bound(hits[0], sizes[0], hits[1], sizes[1], delta, risk) / length
+    return BlackBoxAudit(
+        lower,
+        float(delta),
+        sure,
+        level,
+        level is not None and lower > level,
+        event.words,
+        names[a],
+        names[b],
+        (hits[0] / sizes[0], hits[1] / sizes[1]),
+        sum(len(side) for side in groups.values()),
+    )
+
+
+def _pairs(
+    labels: tuple[Hashable, ...], usable: list[int], policy: Against | None
+) -> list[tuple[int, int, float]]:
+    """Neighbouring inputs that were run often enough, with their distances."""
+    if policy is None:
+        return [(i, h, 1.0) for i, h in combinations(usable, 2)]
+    named, edges = neighbours_of(policy)
+    position = {label: x for x, label in enumerate(labels)}
+    found = []
+    for (i, h), length in zip(edges.pairs.tolist(), edges.lengths.tolist(), strict=True):
+        a, b = position.get(named[i]), position.get(named[h])
+        if a in usable and b in usable and length > 0:
+            assert a is not None and b is not None
+            found.append((a, b, length))
+    return found
+
+
+def _chosen(outputs: Any, rows: NDArray[np.intp]) -> Any:
+    return outputs[rows] if isinstance(outputs, np.ndarray) else [outputs[i] for i in rows]
 
 
 def _claim(eps: object, delta: object) -> float | None:

@@ -10,7 +10,7 @@ first input among nearest neighbours. Whatever is learned, testing on fresh samp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from scipy.spatial import cKDTree
 
 from sievert.errors import ChannelError
 
-__all__ = ["Event", "candidate_events", "outputs_kind", "outputs_of"]
+__all__ = ["Event", "candidate_events", "outputs_kind", "outputs_of", "runs_of"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -64,6 +64,17 @@ def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
     if outputs_kind(items) == "label":
         return [item if item.__hash__ is not None else repr(item) for item in items]
     return np.asarray(items, dtype=np.float64)
+
+
+def runs_of(inputs: object) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
+    """Distinct inputs in order of first appearance, and the number of each run's input."""
+    if isinstance(inputs, str) or not hasattr(inputs, "__len__"):
+        raise ChannelError(f"inputs is {inputs!r}; give a list or array with one input for each run")
+    items: Any = inputs.tolist() if isinstance(inputs, np.ndarray) else list(inputs)  # type: ignore[call-overload]
+    position: dict[Hashable, int] = {}
+    named = [tuple(item) if isinstance(item, list) else item for item in items]
+    numbers = [position.setdefault(item, len(position)) for item in named]
+    return tuple(position), np.array(numbers, dtype=np.intp)
 
 
 def candidate_events(first: Any, second: Any, kind: str) -> Iterator[Event]:
