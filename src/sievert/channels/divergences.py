@@ -1,16 +1,14 @@
-"""How well two inputs can be told apart through a finite channel: δ(ε), false alarms and misses, Rényi's
-curve.
+"""How well neighbouring inputs of a finite channel are told apart: δ(ε), false alarms and misses, Rényi.
 
 For rows P and Q of neighbouring inputs, δ(ε) = Σ_y max(0, P(y) - e^ε·Q(y)). Sorted by falling likelihood
-ratio,
-sums of P and Q over the first outputs give δ(ε) at every ε at once and the corners of the trade-off function
-(Neyman and Pearson). A policy's curve is the worst over its pairs of neighbours, both ways.
+ratio, sums of P and Q over the first outputs give the corners of the trade-off function (Neyman and
+Pearson). A policy's curve is the worst over its pairs of neighbours, both ways.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,8 +39,11 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 Against = Policy | Metric | Graph | Answers
-# Entries looked at together.
-BLOCK_ENTRIES = 2_000_000
+# Entries looked at together: half a megabyte.
+BLOCK_ENTRIES = 65_536
+# e^ε beyond this may overflow.
+LARGEST_EXPONENT = 700.0
+HIGHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +83,7 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     """Labels of the channel's inputs, and the pairs that a promise is about with their distances.
 
     For a graph or a secret graph these are its edges. For a metric they are all pairs at finite distance:
-    with
-    δ > 0 promises do not add up along paths.
+    with δ > 0 promises do not add up along paths.
     """
     if isinstance(against, Policy) and query is not None:
         against = query.answers(against)
@@ -128,7 +128,7 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
 
     Notes
     -----
-    O(pairs · outputs · (log outputs + levels)), a block of pairs at a time.
+    O(pairs · outputs · levels), a block of pairs at a time.
 
     Examples
     --------
@@ -139,17 +139,15 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
     """
     levels = _levels(eps)
     logs, labels, pairs, lengths = _arcs(channel, policy, query)
+    rows = np.exp(logs)
     best = np.zeros(len(levels))
     where = np.full(len(levels), -1, dtype=np.intp)
-    step = max(1, BLOCK_ENTRIES // logs.shape[1])
-    for start in range(0, len(pairs), step):
-        block = pairs[start : start + step]
-        found = _deltas(logs[block[:, 0]], logs[block[:, 1]], levels, lengths[start : start + step])
-        top = found.argmax(axis=0)
-        value = found[top, np.arange(len(levels))]
-        better = value > best
-        best[better] = value[better]
-        where[better] = start + top[better]
+    for start, block in _blocks(len(pairs), logs.shape[1]):
+        for k, level in enumerate(levels.tolist()):
+            found = _deltas(rows, logs, pairs[block], level * lengths[block] if level else 0 * lengths[block])
+            top = int(found.argmax())
+            if found[top] > best[k]:
+                best[k], where[k] = found[top], start + top
     named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
     return DeltaCurve(levels, best, named)
 
@@ -161,28 +159,40 @@ def _levels(eps: ArrayLike) -> FloatArray:
     return levels
 
 
-def _deltas(first: FloatArray, second: FloatArray, levels: FloatArray, lengths: FloatArray) -> FloatArray:
-    """[pairs, levels]: Σ_y max(0, P - e^(ε·length)·Q), with P > 0 = Q counted at every ε."""
-    mass = np.exp(first)
+def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
+    """Pairs a few at a time, so that what is computed about them stays in the processor's cache."""
+    step = max(1, BLOCK_ENTRIES // outputs)
+    for start in range(0, pairs, step):
+        yield start, slice(start, start + step)
+
+
+def _deltas(rows: FloatArray, logs: FloatArray, pairs: IndexArray, exponents: FloatArray) -> FloatArray:
+    """Σ_y max(0, P - e^exponent·Q) of each pair; P > 0 = Q counts whatever the exponent."""
+    first, second = pairs.T
+    if exponents.max(initial=0.0) > LARGEST_EXPONENT:
+        return _log_deltas(logs[first], logs[second], exponents)
+    excess = rows[second]
+    excess *= -np.exp(exponents)[:, None]
+    excess += rows[first]
+    np.maximum(excess, 0.0, out=excess)
+    return np.asarray(np.minimum(excess.sum(axis=1), 1.0))
+
+
+def _log_deltas(first: FloatArray, second: FloatArray, exponents: FloatArray) -> FloatArray:
+    """The same from logarithms: P·(1 - e^(exponent - loss)), where e^exponent would overflow."""
     with np.errstate(invalid="ignore"):
         loss = np.where(np.isneginf(first), -np.inf, first - second)
-    result = np.empty((len(first), len(levels)))
-    for k, level in enumerate(levels):
-        bound = np.where(lengths == 0, 0.0, level * np.where(lengths == 0, 1.0, lengths))[:, None]
-        over = loss > bound
-        with np.errstate(invalid="ignore", over="ignore"):
-            # 1 - e^(ε - loss), which is 1 where Q is 0 and harmless where the output does not count.
-            part = -np.expm1(np.where(over, bound - loss, 0.0))
-        result[:, k] = np.sum(np.where(over, mass * part, 0.0), axis=1)
-    return np.minimum(result, 1.0)
+    over = loss > exponents[:, None]
+    with np.errstate(invalid="ignore", over="ignore"):
+        part = -np.expm1(np.where(over, exponents[:, None] - loss, 0.0))
+    return np.asarray(np.sum(np.where(over, np.exp(first) * part, 0.0), axis=1))
 
 
 def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Query | None = None) -> float:
     """The smallest ε for which the channel is (ε, δ)-private on the policy; inf where δ is too small.
 
     δ(ε) is convex in e^ε with corners at the likelihood ratios; bisection narrows ε to the last digits and
-    the
-    end on the safe side is returned.
+    the end on the safe side is returned.
 
     >>> from sievert.spaces import metrics
     >>> round(smallest_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), 0.0), 6)
@@ -193,28 +203,34 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
     if delta == 0 and not isinstance(policy, Graph):
         return epsilon(channel, policy, query).nats
     logs, _, pairs, lengths = _arcs(channel, policy, query)
+    rows = np.exp(logs)
+    # Pairs that exceed δ at the largest ε known to be too small; the others cannot matter any more.
+    active = np.arange(len(pairs))
 
-    def worst(level: float) -> float:
-        most, step = 0.0, max(1, BLOCK_ENTRIES // logs.shape[1])
-        for start in range(0, len(pairs), step):
-            block = pairs[start : start + step]
-            rows = logs[block[:, 0]], logs[block[:, 1]]
-            most = max(most, float(_deltas(*rows, np.array([level]), lengths[start : start + step]).max()))
-        return most
+    def over(level: float) -> IndexArray:
+        scaled = level * lengths[active] if level else 0 * lengths[active]
+        found = [
+            _deltas(rows, logs, pairs[active[block]], scaled[block]) > delta
+            for _, block in _blocks(len(active), logs.shape[1])
+        ]
+        return active[np.concatenate(found)] if found else active
 
-    if worst(0.0) <= delta:
+    active = over(0.0)
+    if not len(active):
         return 0.0
-    high = 1.0
-    while worst(high) > delta:
-        high *= 2
-        if high > 1e6:
+    low, high = 0.0, 1.0
+    while len(still := over(high)):
+        active, low, high = still, high, 2 * high
+        if high > HIGHEST:
             return math.inf
-    low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (low, middle) if worst(middle) <= delta else (middle, high)
+        if len(still := over(middle)):
+            active, low = still, middle
+        else:
+            high = middle
     return high
 
 
@@ -227,8 +243,7 @@ def tradeoff_function(
     """Least misses at each share of false alarms, for one pair of inputs or the worst over a policy.
 
     For a pair (a, b): an alarm says "a", false alarms happen under b. For a policy: the largest convex
-    function
-    below the curves of all its pairs, which with δ(ε) over the policy says the same thing.
+    function below the curves of all its pairs, which with δ(ε) over the policy says the same thing.
 
     >>> curve = tradeoff_function(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), pair=(0, 1))
     >>> curve.false_alarm.tolist(), curve.miss.tolist()
@@ -297,11 +312,10 @@ def renyi_curve(
     logs, labels, pairs, _ = _arcs(channel, policy, query)
     best = np.zeros(len(wanted))
     where = np.full(len(wanted), -1, dtype=np.intp)
-    step = max(1, BLOCK_ENTRIES // logs.shape[1])
-    for start in range(0, len(pairs), step):
-        block = pairs[start : start + step]
+    for start, block in _blocks(len(pairs), logs.shape[1]):
+        first, second = logs[pairs[block, 0]], logs[pairs[block, 1]]
         for k, order in enumerate(wanted.tolist()):
-            found = _renyi(logs[block[:, 0]], logs[block[:, 1]], order)
+            found = _renyi(first, second, order)
             top = int(found.argmax())
             if found[top] > best[k]:
                 best[k], where[k] = found[top], start + top

@@ -1,14 +1,11 @@
 """How often an attacker is wrong, estimated from samples of (input, output).
 
-The Bayes risk is 1 - V, V = Σ_y max_x P(x, y) the probability of a right guess. Two sides, each with its own
-proof. *Some attacker succeeds so often*: a guesser learned from one half is tried on the other, and its
-share of
-right guesses bounds V from below (Clopper and Pearson). *No attacker succeeds more often*: for finitely many
-outputs the share that counting gives, V̂, is too high on average (a maximum is convex) and moves by at most
-1/n
-when one sample changes, so V ≤ V̂ + √(ln(1/risk)/(2n)) (McDiarmid). For continuous outputs no such bound
-exists
-without assumptions, and none is given.
+The Bayes risk is 1 - V, V = Σ_y max_x P(x, y) the probability of a right guess. Two sides, each with its
+own proof. *Some attacker succeeds so often*: a guesser learned from one half is tried on the other, and its
+share of right guesses bounds V from below (Clopper and Pearson). *No attacker succeeds more often*: for
+finitely many outputs the share that counting gives, V̂, is too high on average (a maximum is convex) and
+moves by at most 1/n when one sample changes, so V ≤ V̂ + √(ln(1/risk)/(2n)) (McDiarmid). For continuous
+outputs no such bound exists without assumptions, and none is given.
 """
 
 from __future__ import annotations

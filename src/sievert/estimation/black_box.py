@@ -1,9 +1,9 @@
 """Audit a mechanism by its outputs alone: a lower bound on ε that holds with a stated confidence.
 
 If the mechanism is (ε, δ)-private, then P(E | a) ≤ e^ε·P(E | b) + δ for every event E. One half of the
-samples
-chooses the event and the direction; the other half bounds both probabilities by Clopper and Pearson's exact
-intervals. The event is fixed before the second half is looked at, so no correction for the search is needed.
+samples chooses the event and the direction; the other half bounds both probabilities by Clopper and
+Pearson's exact intervals. The event is fixed before the second half is looked at, so no correction for the
+search is needed.
 """
 
 from __future__ import annotations
@@ -215,19 +215,19 @@ def _audit(
     kinds = {outputs_kind(side) for side in groups.values()}
     kind = kinds.pop() if len(kinds) == 1 else "label"
     generator = np.random.default_rng(rng)
-    halves = {x: _halves(side, kind, generator) for x, side in groups.items()}
+    parts = {x: _parts(side, kind, generator) for x, side in groups.items()}
     risk = 1 - sure
     best: tuple[float, Event, int, int, float] | None = None
     for i, h, length in pairs:
         for a, b in ((i, h), (h, i)):
-            for event in candidate_events(halves[a][0], halves[b][0], kind):
-                promise = _promise(event, halves[a][0], halves[b][0], delta, risk) / length
+            for event in candidate_events(parts[a][0], parts[b][0], kind):
+                promise = _promise(event, parts[a][1], parts[b][1], delta, risk) / length
                 if best is None or promise > best[0]:
                     best = promise, event, a, b, length
     if best is None:
         raise ChannelError("outputs: no event can be formed from them; give finite numbers or labels")
     _, event, a, b, length = best
-    tests = halves[a][1], halves[b][1]
+    tests = parts[a][2], parts[b][2]
     hits = [int(event.contains(side).sum()) for side in tests]
     sizes = [len(side) for side in tests]
     lower = _bound(hits[0], sizes[0], hits[1], sizes[1], delta, risk) / length
@@ -276,16 +276,23 @@ def _claim(eps: object, delta: object) -> float | None:
     return float(eps)
 
 
-def _halves(outputs: Any, kind: str, generator: np.random.Generator) -> tuple[Any, Any]:
+def _parts(outputs: Any, kind: str, generator: np.random.Generator) -> tuple[Any, Any, Any]:
+    """A quarter to form events, a quarter to choose among them, a half to test the chosen one.
+
+    Choosing on the samples that formed an event would favour events that merely describe those samples.
+    """
     order = generator.permutation(len(outputs))
-    half = len(outputs) // 2
+    quarter, half = len(outputs) // 4, len(outputs) // 2
+    pieces = order[:quarter], order[quarter:half], order[half:]
     if kind == "label":
-        return [outputs[i] for i in order[:half]], [outputs[i] for i in order[half:]]
-    return outputs[order[:half]], outputs[order[half:]]
+        first, second, third = ([outputs[i] for i in piece] for piece in pieces)
+    else:
+        first, second, third = (outputs[piece] for piece in pieces)
+    return first, second, third
 
 
 def _promise(event: Event, likelier: Any, other: Any, delta: float, risk: float) -> float:
-    """What the bound would be if the test half looked like the training half."""
+    """What the bound would be if the test half looked like the samples that choose."""
     hits, misses = int(event.contains(likelier).sum()), int(event.contains(other).sum())
     return _bound(hits, len(likelier), misses, len(other), delta, risk)
 

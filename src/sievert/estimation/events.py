@@ -1,10 +1,9 @@
-"""Events that may tell two inputs apart, learned from one half of the samples to be tested on the other.
+"""Events that may tell two inputs apart, learned from some of the samples to be tested on others.
 
 An event is a set of outputs. For numbers: one side of a threshold, an interval, a single value that occurs
-often.
-For other outputs: the outputs most in favour of the first input. For vectors: the same through the share of
-the
-first input among nearest neighbours. Whatever is learned, testing on fresh samples keeps its error rate.
+often. For other outputs: the outputs most in favour of the first input. For vectors: the same through the
+share of the first input among nearest neighbours. Whatever is learned, testing on fresh samples keeps its
+error rate.
 """
 
 from __future__ import annotations
@@ -164,7 +163,15 @@ def _intervals(first: FloatArray, second: FloatArray) -> Iterator[Event]:
     for size in range(1, len(order)):
         chosen = np.zeros(len(order), dtype=bool)
         chosen[order[:size]] = True
-        yield Event(f"output is in {size} of {len(order)} intervals", partial(_in_bins, edges, chosen))
+        yield Event(f"output is in {_ranges(edges, chosen)}", partial(_in_bins, edges, chosen))
+
+
+def _ranges(edges: FloatArray, chosen: BoolArray) -> str:
+    """Adjoining bins as one interval, the first three of them."""
+    ends = np.concatenate([[-np.inf], edges, [np.inf]])
+    change = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
+    spans = [f"({ends[a]:.4g}, {ends[b]:.4g}]" for a, b in zip(change[::2], change[1::2], strict=True)]
+    return " or ".join(spans[:3]) + (f" or {len(spans) - 3} more intervals" if len(spans) > 3 else "")
 
 
 def _in_bins(edges: FloatArray, chosen: BoolArray, outputs: FloatArray) -> BoolArray:

@@ -1,13 +1,10 @@
 """The best guess that any (ε, δ)-private mechanism allows: closed form where all values are neighbours,
-else a
-linear program.
+else a linear program.
 
 Where any two values are neighbours the worst mechanism tells the truth with probability δ and else is the
-worst
-ε-private one, so the guess is δ + (1-δ)·max_m (π_1+…+π_m)·e^ε/(e^ε+m-1), likeliest values first (for a
-uniform
-prior and δ = 0: Alvim et al., Prop 21). On other graphs that mechanism is a lower bound only, and the program
-max Σ A·K with K[i,·] ≤ e^ε·K[h,·] + s, Σs ≤ δ along every arc decides.
+worst ε-private one, so the guess is δ + (1-δ)·max_m (π_1+…+π_m)·e^ε/(e^ε+m-1), likeliest values first (for
+a uniform prior and δ = 0: Alvim et al., Prop 21). On other graphs that mechanism is a lower bound only, and
+the program max Σ A·K with K[i,·] ≤ e^ε·K[h,·] + s, Σs ≤ δ along every arc decides.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What several releases, a Rényi curve or Gaussian noise promise together, as a curve δ(ε).
 
 Two neighbouring inputs are all that matters here. Any adaptive sequence of k mechanisms that are (ε,
-δ)-private
-tells no more about them than k independent draws of one pair of distributions: with probability δ the input
-itself, else randomised response (Kairouz, Oh and Viswanath, Thm 3.3). So that pair gives every total exactly.
+δ)-private tells no more about them than k independent draws of one pair of distributions: with probability
+δ the input itself, else randomised response (Kairouz, Oh and Viswanath, Thm 3.3). So that pair gives every
+total exactly.
 """
 
 from __future__ import annotations

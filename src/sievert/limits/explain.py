@@ -2,8 +2,7 @@
 keeps the claim.
 
 No mechanism is needed. The attacker knows everything except one person's value; the mechanism is the worst
-that
-the claim allows. `after` is therefore what the claim itself permits, not what one mechanism does.
+that the claim allows. `after` is therefore what the claim itself permits, not what one mechanism does.
 """
 
 from __future__ import annotations

@@ -175,8 +175,7 @@ def _all_at_most(letters: int, draws: int, most: int) -> float:
     """P(every letter occurs at most `most` times): k!/v^k times a coefficient of (Σ_{i≤m} x^i/i!)^v.
 
     With Poisson weights of mean k/v for x^i/i! the numbers stay in range (a multinomial is a vector of
-    Poisson
-    variables given their sum); the power is taken by repeated squaring.
+    Poisson variables given their sum); the power is taken by repeated squaring.
     """
     if most >= draws:
         return 1.0

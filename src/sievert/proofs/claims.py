@@ -7,8 +7,7 @@ row i has b_i + q·Σ_{j≠i} b_j ≤ 1 - δ, so any y ≥ 0 with (1-q)·y_j + q
 m likeliest values reaches δ + (1-δ)·(π_1+…+π_m)·e^ε/(e^ε+m-1).
 
 *Approximate worst guess*: any graph of neighbours and any objective, by weak duality of the linear program
-with
-hockey-stick constraints, and a channel checked over the rationals.
+with hockey-stick constraints, and a channel checked over the rationals.
 """
 
 from __future__ import annotations
