@@ -28,6 +28,7 @@ _ATTRIBUTES = {
     "Epsilon": "sievert.channels",
     "Explanation": "sievert.limits.explain",
     "Graph": "sievert.spaces",
+    "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
@@ -46,6 +47,7 @@ _ATTRIBUTES = {
     "WeakestClaim": "sievert.limits.backwards",
     "WorstLeakage": "sievert.limits.worst",
     "arimoto_information": "sievert.leakage.information",
+    "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
     "audit_mechanism": "sievert.estimation.black_box",
     "audit_outputs": "sievert.estimation.black_box",
@@ -76,6 +78,7 @@ _ATTRIBUTES = {
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
+    "property_channel": "sievert.leakage.translations",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
     "renyi_curve": "sievert.channels.divergences",
@@ -166,6 +169,9 @@ if TYPE_CHECKING:
     from sievert.leakage.measures import vulnerability as vulnerability
     from sievert.leakage.records import RecordLeakage as RecordLeakage
     from sievert.leakage.records import record_leakage as record_leakage
+    from sievert.leakage.translations import Guess as Guess
+    from sievert.leakage.translations import as_guess as as_guess
+    from sievert.leakage.translations import property_channel as property_channel
     from sievert.limits import bounds as bounds
     from sievert.limits.adapters import explain_dp_accounting as explain_dp_accounting
     from sievert.limits.adapters import explain_opendp as explain_opendp
