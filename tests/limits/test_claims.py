@@ -14,7 +14,8 @@ import sievert as sv
 from sievert.errors import SievertError
 from sievert.limits.approximate import approximate_program, worst_guess
 from sievert.limits.claims import ApproximateClaim
-from sievert.limits.guesses import best_guess, repeated_response_guess
+from sievert.limits.guesses import best_guess
+from sievert.limits.responses import coded_response_guess, repeated_response_guess
 from sievert.limits.space import space_of
 from sievert.spaces import graphs
 
@@ -248,6 +249,35 @@ def test_many_values_after_several_releases() -> None:
     found = best_guess(ApproximateClaim(eps, 0.0, releases), values, None)
     assert total - 1e-12 <= found.lower <= found.upper
     assert found.upper < math.exp(releases * eps) / (math.exp(releases * eps) + values - 1)
+
+
+def test_words_of_many_values_do_not_overflow() -> None:
+    found = [repeated_response_guess(0.5, values, 60) for values in (10, 1000, 10**6)]
+    assert all(1 / values <= guess < 1 for guess, values in zip(found, (10, 1000, 10**6), strict=True))
+    assert found[0] > found[1] > found[2]
+
+
+def test_coded_response_over_every_code() -> None:
+    """The mean over all codes of three words with two bits each, decoded as the nearest word."""
+    eps, values, bits = 0.9, 3, 2
+    wrong = 1 / (1 + math.exp(eps))
+    words = list(itertools.product([0, 1], repeat=bits))
+    total = 0.0
+    for code in itertools.product(words, repeat=values):
+        for seen in words:
+            apart = [sum(a != b for a, b in zip(word, seen, strict=True)) for word in code]
+            likelihood = [wrong**d * (1 - wrong) ** (bits - d) for d in apart]
+            total += max(likelihood) / values
+    mean = total / len(words) ** values
+    assert coded_response_guess(eps, values, bits) == pytest.approx(mean, abs=1e-12)
+
+
+def test_many_values_and_many_releases_are_enclosed() -> None:
+    for eps, values, releases in ((0.01, 5, 100_000), (0.1, 50, 2000), (0.5, 1000, 400), (1.0, 3, 20)):
+        found = sv.explain(eps=eps, values=values, releases=releases)
+        assert found.before < found.reached <= found.after
+    # Enough releases tell everything, and both ends say so.
+    assert sv.explain(eps=0.3, values=100, releases=3000).reached > 0.999
 
 
 def test_gaussian_between_uneven_values() -> None:

@@ -22,6 +22,7 @@ def proofs() -> dict[str, Proof]:
         "uniform": sv.explain(eps=1.2, delta=0.01, values=5).certificate,
         "prior": sv.explain(eps=1, delta=0.02, prior=[0.6, 0.3, 0.1]).certificate,
         "repeated": sv.explain(eps=0.5, releases=10, delta=1e-4, prior=[0.3, 0.7]).certificate,
+        "composed": sv.explain(eps=0.5, releases=7, delta=1e-4, values=3).certificate,
         "graph": sv.explain(
             eps=0.5, delta=0.1, policy=sv.graphs.path(4), prior=[0.1, 0.2, 0.3, 0.4]
         ).certificate,
@@ -137,6 +138,21 @@ def test_bounds_meet() -> None:
         prior = rng.dirichlet(np.full(6, 0.5)).tolist()
         low, high = sv.explain(eps=float(rng.uniform(0, 4)), delta=0.01, prior=prior).certificate.bounds()
         assert -1e-15 < float(high - low) < 1e-9
+
+
+def test_composed_totals_are_checked() -> None:
+    found = sv.explain(eps=0.5, releases=7, delta=1e-4, values=3)
+    proof = found.certificate
+    assert float(proof.upper()) == pytest.approx(found.after, abs=1e-12)
+    content = json.loads(save_proof(proof))
+    for key, value in {"eps": "0.51", "delta": "2/10000", "releases": 8}.items():
+        assert not proof_from_dict({**content, key: value}).verify()
+    for key, value in {"delta": "1/100000", "eps": "1/10", "upper": "0.4", "cover": ["1/100"]}.items():
+        altered = {**content, "total": {**content["total"], key: value}}
+        assert not proof_from_dict(altered).verify()
+    with_prior = sv.explain(eps=0.3, releases=9, prior=[0.5, 0.25, 0.25])
+    assert with_prior.certificate.verify()
+    assert float(with_prior.certificate.upper()) == pytest.approx(with_prior.after, abs=1e-12)
 
 
 def test_a_lower_bound_above_the_upper_is_refused() -> None:

@@ -63,7 +63,9 @@ def worst_guess(eps: float, delta: float, values: int, prior: FloatArray | None 
     return min(1.0, delta + (1 - delta) * pure_guess(eps, values, prior)[0])
 
 
-def guess_proof(eps: float, delta: float, values: int, prior: FloatArray | None = None) -> GuessProof:
+def guess_proof(
+    eps: float | Fraction, delta: float | Fraction, values: int, prior: FloatArray | None = None
+) -> GuessProof:
     """The certificate of `worst_guess`: y_j = max(π_j - q·Y, 0)/(1-q) with Y = Σy, and the m that is used."""
     level, lost = read_eps(eps), read_eps(delta)
     q = exp_below(-level)
@@ -71,7 +73,7 @@ def guess_proof(eps: float, delta: float, values: int, prior: FloatArray | None 
         entry = 1 / (values * (1 + (values - 1) * q))
         return GuessProof(level, lost, values, None, (entry,), values)
     exact = _fractions(prior)
-    used = pure_guess(eps, values, prior)[1]
+    used = pure_guess(float(eps), values, prior)[1]
     if q == 1:
         # ε = 0: nothing but the prior can be guessed from, and all weight may stand anywhere.
         top = max(range(values), key=lambda j: exact[j])

@@ -106,7 +106,9 @@ def weakest_claim(
         return claim_of(**chosen)  # type: ignore[arg-type]
 
     def keeps(value: float) -> bool:
-        return guess_under(claim(value), count, belief, policy, proof=False)[0].upper <= guess * (1 + 1e-15)
+        return guess_under(claim(value), count, belief, policy, upper_only=True)[0].upper <= guess * (
+            1 + 1e-15
+        )
 
     value = _search(solve, keeps, guess, count)
     explanation = None

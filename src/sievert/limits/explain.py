@@ -224,12 +224,12 @@ def _between(policy: Target | None, within: float | None) -> str:
 
 
 def guess_under(
-    claim: Claim, count: int, prior: FloatArray | None, policy: Target | None, *, proof: bool = True
+    claim: Claim, count: int, prior: FloatArray | None, policy: Target | None, *, upper_only: bool = False
 ) -> tuple[Guess, float]:
     """Ends of the best guess and the blind guess before."""
     if policy is None:
         before = 1 / count if prior is None else float(prior.max())
-        return best_guess(claim, count, prior, proof=proof), before
+        return best_guess(claim, count, prior, upper_only=upper_only), before
     return policy_guess(claim, policy, prior)
 
 
@@ -319,7 +319,7 @@ def _table(
         return ()
     rows = []
     for name, value, other in _variants(claim, within):
-        rows.append((name, value, best_guess(other, count, prior, proof=False).upper))
+        rows.append((name, value, best_guess(other, count, prior, upper_only=True).upper))
     return tuple(sorted(rows))
 
 

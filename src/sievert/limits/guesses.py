@@ -14,11 +14,13 @@ from scipy.special import log_ndtr, ndtr
 from sievert.limits.approximate import guess_proof, pure_guess, worst_guess
 from sievert.limits.claims import ApproximateClaim, Claim, GaussianClaim
 from sievert.limits.composition import revealed
+from sievert.limits.responses import coded_response_guess, repeated_response_guess
 from sievert.numerics.balls import read_eps
 from sievert.proofs.base import Proof
 from sievert.proofs.claims import RepeatedGuessProof
+from sievert.proofs.composed import ComposedGuessProof, composed_delta_above
 
-__all__ = ["Guess", "best_guess", "repeated_response_guess", "simplex_guess"]
+__all__ = ["Guess", "best_guess", "simplex_guess"]
 
 FloatArray = NDArray[np.float64]
 # Up to here certificates are written out.
@@ -46,19 +48,18 @@ class Guess:
         return self.upper - self.lower <= MEETS
 
 
-def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, proof: bool = True) -> Guess:
-    """Best guess among values any two of which are neighbours, over all mechanisms with the claim."""
+def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_only: bool = False) -> Guess:
+    """Best guess among values any two of which are neighbours, over all mechanisms with the claim.
+
+    With `upper_only`, neither a proof nor a lower end is looked for (`lower` is then the blind guess).
+    """
     before = 1 / values if prior is None else float(prior.max())
     if before >= 1:
         return Guess(1.0, 1.0, "only one value is possible")
     if isinstance(claim, ApproximateClaim) and claim.releases == 1:
         found = worst_guess(claim.eps, claim.lost, values, prior)
         certificate = None
-        if (
-            proof
-            and values <= (LARGEST_PROOF if prior is not None else math.inf)
-            and math.isfinite(claim.eps)
-        ):
+        if not upper_only and _is_provable(claim, values, prior):
             certificate = guess_proof(claim.eps, claim.lost, values, prior)
         return Guess(found, found, "closed form (Alvim et al., Prop 21, with δ)", certificate)
     possible = values if prior is None else int((prior > 0).sum())
@@ -69,12 +70,32 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, proof: bo
             method = "exact: k-fold randomised response dominates (Kairouz, Oh and Viswanath, Thm 3.3)"
             if isinstance(claim, GaussianClaim):
                 method = "exact: two Gaussians"
-            return Guess(exact, exact, method, _repeated_proof(claim, first, exact) if proof else None)
-    upper = max(before, _least_over_levels(claim, values, prior))
+            return Guess(exact, exact, method, None if upper_only else _repeated_proof(claim, first, exact))
+    upper, level = _least_over_levels(claim, values, prior)
+    upper = max(before, upper)
+    if upper_only:
+        return Guess(before, upper, "best (ε, δ) of the claim's curve")
     lower = max(before, _reached(claim, values, prior))
     method = "upper end: best (ε, δ) of the claim's curve; "
     method += "lower end: a mechanism with the claim" if lower > before else "an upper bound only"
-    return Guess(min(lower, upper), upper, method)
+    return Guess(min(lower, upper), upper, method, _composed_proof(claim, values, prior, level))
+
+
+def _is_provable(claim: ApproximateClaim, values: int, prior: FloatArray | None) -> bool:
+    """Whether a certificate can be written out."""
+    return math.isfinite(claim.eps) and (prior is None or values <= LARGEST_PROOF)
+
+
+def _composed_proof(claim: Claim, values: int, prior: FloatArray | None, level: float) -> Proof | None:
+    """The guess at the best (ε, δ) of the composition, whose ε is a whole number of steps of the claim's."""
+    if not isinstance(claim, ApproximateClaim) or claim.releases > LARGEST_REPEATED_PROOF:
+        return None
+    if not _is_provable(claim, values, prior) or claim.eps == 0:
+        return None
+    eps, lost = read_eps(claim.eps), read_eps(claim.lost)
+    total = round(level / claim.eps) * eps
+    above = composed_delta_above(eps, lost, claim.releases, total)
+    return ComposedGuessProof(eps, lost, claim.releases, guess_proof(total, above, values, prior))
 
 
 def _repeated_proof(claim: Claim, first: float, value: float) -> Proof | None:
@@ -91,8 +112,8 @@ def _repeated_proof(claim: Claim, first: float, value: float) -> Proof | None:
     )
 
 
-def _least_over_levels(claim: Claim, values: int, prior: FloatArray | None) -> float:
-    """min over ε of δ(ε) + (1-δ(ε))·V_ε: every ε gives a valid bound, so a finer look only helps."""
+def _least_over_levels(claim: Claim, values: int, prior: FloatArray | None) -> tuple[float, float]:
+    """min over ε of δ(ε) + (1-δ(ε))·V_ε, and that ε: every ε gives a valid bound, a finer look only helps."""
     levels = np.unique(claim.levels())
     found = _bounds_at(claim, levels, values, prior)
     best = int(np.argmin(found))
@@ -102,7 +123,7 @@ def _least_over_levels(claim: Claim, values: int, prior: FloatArray | None) -> f
             finer = _bounds_at(claim, around, values, prior)
             levels, found = around, finer
             best = int(np.argmin(found))
-    return float(found[best])
+    return float(found[best]), float(levels[best])
 
 
 def _bounds_at(claim: Claim, levels: FloatArray, values: int, prior: FloatArray | None) -> FloatArray:
@@ -132,7 +153,7 @@ def _shares(values: int, prior: FloatArray | None) -> list[tuple[int, float]]:
 
 
 def _reached_by_response(claim: ApproximateClaim, values: int, prior: FloatArray | None) -> float:
-    """The truth whenever a release gives it away, else the most frequent of k randomised responses."""
+    """The truth whenever a release gives it away, else what k randomised responses tell."""
     if math.isinf(claim.eps):
         return 1.0
     single = pure_guess(claim.eps, values, prior)[0]
@@ -145,62 +166,10 @@ def _reached_by_response(claim: ApproximateClaim, values: int, prior: FloatArray
     for used, share in shares:
         if used > 2:
             repeated = max(repeated, share * repeated_response_guess(claim.eps, used, counted))
+    used, share = max(shares)
+    repeated = max(repeated, share * coded_response_guess(claim.eps, used, claim.releases))
     given_away = revealed(claim.lost, claim.releases)
     return given_away + (1 - given_away) * max(single, repeated)
-
-
-def repeated_response_guess(eps: float, values: int, releases: int) -> float:
-    """Best guess among equally likely values after k independent randomised responses, exactly.
-
-    Σ over words of k answers of a^max·b^(k-max)/v, where max is how often the most frequent answer occurs,
-    a = e^ε/(e^ε+v-1) and b = a·e^-ε. Words by their largest count come from powers of a truncated
-    exponential series.
-
-    >>> round(repeated_response_guess(1.0, 5, 1), 6), round(repeated_response_guess(0.5, 2, 10), 6)
-    (0.40461, 0.778526)
-    """
-    if values == 1:
-        return 1.0
-    log_a = -math.log1p((values - 1) * math.exp(-eps))
-    counts = np.arange(releases + 1, dtype=np.float64)
-    # Probability that v equally likely letters all occur at most m times in k draws.
-    at_most = np.array([_all_at_most(values, releases, m) for m in range(releases + 1)])
-    exactly = np.maximum(np.diff(at_most, prepend=0.0), 0.0)
-    # v^k/v words, each with weight a^m·b^(k-m).
-    logs = (releases - 1) * math.log(values) + releases * log_a - (releases - counts) * eps
-    return min(1.0, float(np.sum(np.exp(logs + np.log(np.maximum(exactly, 1e-320))) * (exactly > 0))))
-
-
-def _all_at_most(letters: int, draws: int, most: int) -> float:
-    """P(every letter occurs at most `most` times): k!/v^k times a coefficient of (Σ_{i≤m} x^i/i!)^v.
-
-    With Poisson weights of mean k/v for x^i/i! the numbers stay in range (a multinomial is a vector of
-    Poisson variables given their sum); the power is taken by repeated squaring.
-    """
-    if most >= draws:
-        return 1.0
-    if most * letters < draws:
-        return 0.0
-    mean = draws / letters
-    grid = np.arange(draws + 1, dtype=np.float64)
-    logs = grid * math.log(mean) - mean - _log_factorials(draws)
-    series = np.where(grid <= most, np.exp(logs), 0.0)
-    total = np.zeros(draws + 1)
-    total[0] = 1.0
-    power = letters
-    while power:
-        if power & 1:
-            total = np.convolve(total, series)[: draws + 1]
-        power >>= 1
-        if power:
-            series = np.convolve(series, series)[: draws + 1]
-    # P(Poisson(k) = k).
-    whole = math.exp(draws * math.log(draws) - draws - math.lgamma(draws + 1))
-    return min(1.0, float(total[draws]) / whole)
-
-
-def _log_factorials(most: int) -> FloatArray:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
 
 
 def simplex_guess(mu: float, values: int) -> float:

@@ -6,6 +6,7 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
 from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
+from sievert.proofs.composed import ComposedGuessProof
 from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
 from sievert.proofs.worst import WorstLeakageProof
 
@@ -13,6 +14,7 @@ __all__ = [
     "AdversaryProof",
     "ApproximateProof",
     "CascadeProof",
+    "ComposedGuessProof",
     "GuessProof",
     "PrivacyOrderProof",
     "Proof",
