@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.limits.approximate import approximate_program, worst_guess
+from sievert.limits.approximate import approximate_interval, approximate_program, worst_guess
 from sievert.limits.claims import ApproximateClaim
 from sievert.limits.guesses import best_guess
 from sievert.limits.responses import coded_response_guess, repeated_response_guess
@@ -325,6 +325,36 @@ def test_policy_claims() -> None:
     many = sv.explain(eps=0.3, releases=6, policy=line)
     assert many.after <= sv.explain(eps=1.8, policy=line).after + 1e-9
     assert many.reached >= sv.explain(eps=0.3, policy=line).after - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_interval_without_the_program(seed: int) -> None:
+    """The ends by packing enclose the exact value, on graphs small enough for the program."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(3, 6))
+    pairs = complete(size)
+    edges = [pairs[k] for k in rng.choice(len(pairs), int(rng.integers(1, len(pairs) + 1)), replace=False)]
+    weights = rng.dirichlet(np.ones(size)) if seed % 2 else np.full(size, 1 / size)
+    space = space_of(sv.Graph(range(size), edges))
+    for eps, delta in ((0.0, 0.1), (0.5, 0.0), (0.5, 0.1), (1.5, 0.01), (1.0, 1e-6)):
+        low, high = approximate_interval(space, eps, delta, weights)
+        exact = plain_program(size, edges, eps, delta, weights, size)
+        assert low - 1e-9 <= exact <= high + 1e-9
+
+
+def test_policies_too_large_for_the_program() -> None:
+    line = sv.Policy.blowfish(sv.secrets.line(300), records=5)
+    found = sv.explain(eps=1, delta=1e-6, policy=line)
+    pure = sv.explain(eps=1, policy=line)
+    assert pure.after <= found.reached * (1 + 1e-9) <= found.after
+    assert found.after - found.reached < 1e-3
+    prior = np.full(300, 1 / 300)
+    prior[7] += 0.1
+    uneven = sv.explain(eps=1, policy=line, prior=(prior / prior.sum()).tolist())
+    assert uneven.reached <= uneven.after < 1
+    small = sv.Policy.blowfish(sv.secrets.line(5), records=3)
+    whole = sv.explain(eps=1, delta=1e-6, policy=small).database
+    assert sv.worst_leakage(small, 1).exact.bits <= whole.upper < sv.worst_leakage(small, 1).exact.bits + 1e-3
 
 
 def test_public_knowledge() -> None:

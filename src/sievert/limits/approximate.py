@@ -20,13 +20,21 @@ from scipy.sparse import coo_array
 from sievert.errors import TooLargeError
 from sievert.limits.channels import DENOMINATOR, integers
 from sievert.limits.objectives import solve_objective
+from sievert.limits.packing import packing
 from sievert.limits.programs import growth_of, triples, uncapped
 from sievert.limits.space import Space
 from sievert.numerics.balls import exp_below, read_eps
 from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.proofs.claims import ApproximateProof, GuessProof, hockey_stick_excess
 
-__all__ = ["approximate_program", "guess_proof", "likeliest", "pure_guess", "worst_guess"]
+__all__ = [
+    "approximate_interval",
+    "approximate_program",
+    "guess_proof",
+    "likeliest",
+    "pure_guess",
+    "worst_guess",
+]
 
 FloatArray = NDArray[np.float64]
 LARGEST_UNKNOWNS = 25_000
@@ -139,6 +147,25 @@ def approximate_program(
         [[float(Fraction(v, best.channel["denominator"])) for v in row] for row in best.channel["rows"]]
     )
     return best, table
+
+
+def approximate_interval(space: Space, eps: float, delta: float, weights: FloatArray) -> tuple[float, float]:
+    """Ends of max Σ w_j·K[j,j] over (ε, δ)-private channels where the program is too large.
+
+    Above: promises add up along a path of d edges to a_j ≤ e^(εd)·K[i,j] + δ·(e^(εd)-1)/(e^ε-1), so a packing
+    vector y ≥ 0 with Φy ≥ w bounds the sum by Σy + δ·Σ_i y_i·Σ_j (1-e^(-εd(i,j)))/(e^ε-1). Below: the truth
+    with probability δ, else always the best blind guess.
+    """
+    found = packing(space, eps, weights)
+    distances = space.distances
+    steps = np.where(np.isfinite(distances), distances, 0.0)
+    # δ·(1 + e^ε + … ) of d terms over e^(εd); for ε = 0 it is d.
+    added = -np.expm1(-eps * steps) / math.expm1(eps) if eps > 0 else steps
+    scale = found.value / found.y.sum() if found.y.sum() > 0 else 1.0
+    upper = found.value + delta * scale * float(found.y @ added.sum(axis=1))
+    # The packing is a float solution; its covering vector is scaled to hold up to rounding.
+    top = min(float(weights.sum()), float(upper) * (1 + 1e-9))
+    return delta * float(weights.sum()) + (1 - delta) * float(weights.max()), top
 
 
 def _solve(

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from sievert.channels.priors import as_prior
 from sievert.errors import PolicyError, TooLargeError
-from sievert.limits.approximate import approximate_program
+from sievert.limits.approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
 from sievert.limits.claims import ApproximateClaim, Claim
 from sievert.limits.guesses import MEETS, Guess, best_guess
 from sievert.limits.objectives import explicit_space, solve_objective
 from sievert.limits.restricted import individual_groups, worst_about
-from sievert.limits.space import Space
+from sievert.limits.space import LARGEST_DENSE, Space
 from sievert.limits.worst import Target, WorstLeakage, worst_leakage
 from sievert.numerics.balls import log2_bounds, read_eps
 from sievert.proofs.base import Proof
@@ -153,6 +153,8 @@ def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: 
             worst.certificate,
         )
     space = adjacency_space(target, lost > 0)
+    if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
+        return _interval(target, space, eps, delta, weights, uniform)
     objective = np.diag(weights)
     proof: Proof
     if lost == 0:
@@ -165,6 +167,27 @@ def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: 
         proof = found
     assert low is not None
     return Guess(float(low), min(1.0, float(high)), "linear program over channels", proof)
+
+
+def _unknowns(space: Space) -> int:
+    return (space.size + 2 * len(space.pairs)) * space.size
+
+
+def _interval(
+    target: Target, space: Space, eps: float, delta: float, weights: FloatArray, uniform: bool
+) -> Guess:
+    """Ends by packing, where the program is too large."""
+    if space.size > LARGEST_DENSE or (isinstance(target, Metric) and delta):
+        raise TooLargeError(
+            f"{space.size} values are too many for a claim with this prior or δ; without both, far more are "
+            "possible",
+            size=space.size,
+        )
+    low, high = approximate_interval(space, eps, delta, weights)
+    if uniform:
+        pure = worst_leakage(target, eps).lower.factor / space.size
+        low = max(low, delta + (1 - delta) * min(1.0, pure))
+    return Guess(low, min(1.0, high), "packing bound; the exact program would be too large")
 
 
 def adjacency_space(target: Target, all_pairs: bool) -> Space:
@@ -249,6 +272,11 @@ def database_bits(claim: Claim, target: Target) -> DatabaseBits:
         elif isinstance(target, Policy):
             target_graph = target.secrets
         space = adjacency_space(target_graph, True)
+        if _unknowns(space) > LARGEST_UNKNOWNS and isinstance(target_graph, Graph):
+            if space.size > LARGEST_DENSE:
+                return DatabaseBits(None, None, f"{space.size} databases are too many for a claim with δ")
+            ends = approximate_interval(space, claim.eps, claim.lost, np.ones(space.size))
+            return DatabaseBits(math.log2(ends[0]), math.log2(ends[1]), "a bound by packing")
         proof, _ = approximate_program(space, read_eps(claim.eps), read_eps(claim.lost), np.eye(space.size))
     except TooLargeError as problem:
         return DatabaseBits(None, None, str(problem))
