@@ -47,6 +47,7 @@ def explain(
 
     Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded; 2: bad input.
     """
+    from sievert.errors import MechanismError
     from sievert.files import load_scenario
     from sievert.limits.explain import explain as explain_claim
     from sievert.report.explain import explain_file, report_of
@@ -57,6 +58,11 @@ def explain(
         _backwards(file, guess, solve, claim, values, belief, releases, as_json)
         return
     text = None
+    if file is None and eps is None and rho is None and sigma is None:
+        raise MechanismError(
+            "give a claim (--eps, --rho or --sigma), a limit (--guess), or a file; for instance: "
+            "sievert explain --eps 3 --values 5"
+        )
     if file is None:
         found = report_of(
             explain_claim(

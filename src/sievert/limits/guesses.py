@@ -76,8 +76,7 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
     if upper_only:
         return Guess(before, upper, "best (ε, δ) of the claim's curve")
     lower = max(before, _reached(claim, values, prior))
-    method = "upper end: best (ε, δ) of the claim's curve; "
-    method += "lower end: a mechanism with the claim" if lower > before else "an upper bound only"
+    method = "the best (ε, δ) that the claim implies"
     return Guess(min(lower, upper), upper, method, _composed_proof(claim, values, prior, level))
 
 

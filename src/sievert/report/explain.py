@@ -235,6 +235,8 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
+        if any(math.isinf(check.value) for check in report.checks):
+            lines.append("Some claims have a finite ε only at a δ above 0; delta in [accept] says at which.")
         if report.mechanism is not None and not report.passed:
             lines.append(
                 "Here the limits are held against every mechanism with the claim; `sievert audit` holds them "
@@ -246,17 +248,22 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
 def _person(found: Explanation) -> list[str]:
     if found.before >= 1:
         return ["The value is certain before the release, so no release can tell more."]
-    lines = [
-        "This is the worst over all mechanisms with the promise"
-        + (", and some mechanism reaches it." if found.exact else ".")
-        + f" How it was found: {found.method}."
-    ]
-    if not found.exact and found.reached > found.before:
-        lines.append(f"Some mechanism with the promise allows {probability(found.reached)}.")
-    elif not found.exact:
-        lines.append("It is an upper bound: no mechanism with the promise allows more.")
-    growth = "without limit" if math.isinf(found.odds) else times(found.odds)
-    lines.append(f"The odds of a right guess grow {growth}; that is {bits(found.bits)}.")
+    if found.exact:
+        lines = ["This is the worst over all mechanisms with the promise, and some mechanism reaches it."]
+    else:
+        lines = ["No mechanism with the promise allows more."]
+        if found.reached > found.before:
+            lines[0] += f" Some mechanism with the promise allows {probability(found.reached)}."
+    lines.append(f"How it was found: {found.method}.")
+    most = "" if found.exact else "at most "
+    growth = "without limit" if math.isinf(found.odds) else f"{most}{times(found.odds)}"
+    factor = times(found.after / found.before)
+    if factor == "once":
+        lines.append("The release tells nothing about the person.")
+    else:
+        lines.append(
+            f"A right guess becomes {most}{factor} as likely ({bits(found.bits)}); its odds grow {growth}."
+        )
     lines.append(
         "In the terms of data protection this bounds inference, the deduction of a person's value, "
         "whatever else the attacker knows. It does not speak of singling out or linkability."
