@@ -143,6 +143,19 @@ def test_zcdp_bounds_the_gaussian_it_comes_from() -> None:
         assert (zcdp_delta(mu**2 / 2, eps) >= gaussian_delta(mu, eps) - 1e-15).all()
 
 
+def test_claims_as_epsilon_and_delta() -> None:
+    gaussian = dict(sv.explain(sigma=2, releases=4).equivalents)
+    zcdp = dict(sv.explain(rho=1 / 8, releases=4).equivalents)
+    curve = {order: order / 8 for order in np.linspace(1.1, 60, 200).tolist()}
+    renyi = dict(sv.explain(renyi=curve, releases=4).equivalents)
+    for delta in (1e-3, 1e-6, 1e-9):
+        assert gaussian_delta(1.0, gaussian[delta])[0] == pytest.approx(delta, rel=1e-6)
+        assert gaussian[delta] < zcdp[delta] <= renyi[delta] + 1e-9
+        # Bun and Steinke, Prop 1.3, is looser than the conversion used here.
+        assert zcdp[delta] <= 0.5 + 2 * math.sqrt(0.5 * math.log(1 / delta))
+    assert sv.explain(eps=1).equivalents == ()
+
+
 def test_agrees_with_dp_accounting(oracle) -> None:  # type: ignore[no-untyped-def]
     accounting = oracle("dp_accounting")
     pld = oracle("dp_accounting.pld.privacy_loss_distribution")

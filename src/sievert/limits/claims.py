@@ -20,11 +20,14 @@ from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import MechanismError
 from sievert.limits.composition import (
     composed_delta,
+    composed_epsilon,
     composed_points,
     gaussian_delta,
+    gaussian_epsilon,
     log_conversion,
     repeated_response,
     revealed,
+    smallest_level,
     zcdp_delta,
 )
 from sievert.limits.tradeoff import from_profile, gaussian_tradeoff, response_tradeoff
@@ -45,6 +48,8 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 LARGEST_RELEASES = 10_000_000
 GRID_POINTS = 240
+# ε above which nobody could tell a promise from none.
+HIGHEST = 1e6
 
 
 def checked_eps(eps: object, name: str = "eps") -> float:
@@ -94,6 +99,17 @@ class Claim(ABC):
         """Exact best guess between two values, the first of which has this prior; None where not known."""
         return None
 
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε that the claim implies at a δ; inf where there is none."""
+        if float(self.delta(np.zeros(1))[0]) <= delta:
+            return 0.0
+        top = 1.0
+        while float(self.delta(np.array([top]))[0]) > delta:
+            top *= 2
+            if top > HIGHEST:
+                return math.inf
+        return smallest_level(lambda level: float(self.delta(np.array([level]))[0]), delta, top)
+
     @property
     def tight(self) -> bool:
         """Whether δ(ε) is attained by some mechanism with the claim, for every ε at once."""
@@ -115,6 +131,9 @@ class ApproximateClaim(Claim):
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return composed_delta(self.eps, self.lost, self.releases, eps)
+
+    def epsilon(self, delta: float) -> float:
+        return composed_epsilon(self.eps, self.lost, self.releases, delta)
 
     def levels(self) -> FloatArray:
         return composed_points(self.eps, self.lost, self.releases)[0]
@@ -158,6 +177,9 @@ class GaussianClaim(Claim):
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return gaussian_delta(self.mu, eps)
+
+    def epsilon(self, delta: float) -> float:
+        return gaussian_epsilon(self.mu, delta)
 
     def levels(self) -> FloatArray:
         mu = min(self.mu, 1e6)

@@ -9,6 +9,7 @@ total exactly.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "gaussian_epsilon",
     "repeated_response",
     "revealed",
+    "smallest_level",
     "zcdp_delta",
 ]
 
@@ -133,14 +135,13 @@ def composed_epsilon(eps: float, delta: float, releases: int, total_delta: float
     if math.isinf(eps):
         return 0.0 if total_delta >= 1 else math.inf
     first, loss = repeated_response(eps, releases)
-    return _smallest(
+    return smallest_level(
         lambda level: lost + (1 - lost) * _excess(first, loss, level), total_delta, releases * eps
     )
 
 
-def _smallest(curve: object, limit: float, top: float) -> float:
+def smallest_level(curve: Callable[[float], float], limit: float, top: float) -> float:
     """Smallest level in [0, top] at which a falling curve is within the limit, rounded up."""
-    assert callable(curve)
     if curve(0.0) <= limit:
         return 0.0
     low, high = 0.0, top
@@ -244,7 +245,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         top *= 2
         if top > 1e300:
             raise MechanismError(f"delta is {delta!r}; no float ε is large enough for it")
-    return _smallest(lambda level: float(gaussian_delta(mu, level)[0]), delta, top)
+    return smallest_level(lambda level: float(gaussian_delta(mu, level)[0]), delta, top)
 
 
 def zcdp_delta(rho: float, eps: ArrayLike) -> FloatArray:

@@ -50,6 +50,8 @@ __all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growt
 FloatArray = NDArray[np.float64]
 # ε of the small table beside the asked one, and factors of another parameter.
 TABLE_EPS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+# δ at which a curve is read off.
+READ_DELTAS = (1e-3, 1e-6, 1e-9)
 TABLE_FACTORS = (0.25, 0.5, 2.0, 4.0)
 
 
@@ -69,6 +71,7 @@ class Explanation(Result):
     distinguishing : of two neighbouring inputs, right alarms minus false alarms at best (total variation)
     curve : false alarms against misses of whoever tells two neighbouring inputs apart; `between` says which
     totals : the ε of all releases, three ways, for an (ε, δ) claim and more than one release
+    equivalents : pairs (δ, ε) that all releases together have, for a claim that is not ε or (ε, δ) itself
     near : for metric privacy, what is learned by someone who knows the value to within a radius
     database : for a policy, the whole database
     table : the same question at other parameters: (name, value, after) each
@@ -89,6 +92,7 @@ class Explanation(Result):
     releases: int
     method: str
     totals: ComposedClaim | None = None
+    equivalents: tuple[tuple[float, float], ...] = ()
     near: BallGuess | None = None
     database: DatabaseBits | None = None
     policy: str | None = None
@@ -196,6 +200,7 @@ def explain_claim(
         releases=getattr(claim, "releases", 1),
         method=guess.method,
         totals=_totals(claim),
+        equivalents=_equivalents(claim),
         near=near,
         database=None if policy is None else database_bits(claim, policy),
         policy=policy.describe() if isinstance(policy, Policy) else None,
@@ -309,6 +314,12 @@ def _totals(claim: Claim) -> ComposedClaim | None:
     return composed_claim(
         claim.eps, claim.releases, claim.lost, min(1.0, max(1e-6, 2 * claim.releases * claim.lost))
     )
+
+
+def _equivalents(claim: Claim) -> tuple[tuple[float, float], ...]:
+    if isinstance(claim, ApproximateClaim):
+        return ()
+    return tuple((delta, claim.epsilon(delta)) for delta in READ_DELTAS)
 
 
 def _table(

@@ -17,8 +17,7 @@ from sievert.files import Scenario
 from sievert.files.building import build_prior
 from sievert.files.schema import AcceptModel, ClaimModel
 from sievert.limits.backwards import SYMBOLS, WeakestClaim
-from sievert.limits.claims import ApproximateClaim, Claim, claim_of
-from sievert.limits.composition import composed_epsilon, gaussian_epsilon
+from sievert.limits.claims import Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
 from sievert.report.audit import CLAIM_TOLERANCE, Check
 from sievert.report.words import bits, probability, times
@@ -182,22 +181,10 @@ def _checks(found: Explanation, accept: AcceptModel | None, claim: Claim | None)
     ]
     if accept.eps is not None and claim is not None:
         at = "" if accept.delta is None else f" at δ = {accept.delta:g}"
-        total = _total(claim, accept.delta or 0.0)
+        total = claim.epsilon(accept.delta or 0.0)
         passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
         checks.append(Check(f"total ε{at} {after}", accept.eps, total, passed, claim.tight))
     return tuple(checks)
-
-
-def _total(claim: Claim, delta: float) -> float:
-    """Smallest total ε of a claim at a δ."""
-    if isinstance(claim, ApproximateClaim):
-        return composed_epsilon(claim.eps, claim.lost, claim.releases, delta)
-    mu = getattr(claim, "mu", None)
-    if mu is not None:
-        return gaussian_epsilon(float(mu), delta)
-    levels = np.unique(claim.levels())
-    within = claim.delta(levels) <= delta
-    return float(levels[within].min()) if within.any() else math.inf
 
 
 def headline(found: Explanation) -> str:
@@ -221,6 +208,9 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     yield f"Telling {found.between} apart", _apart(found)
     if found.totals is not None:
         yield f"After {found.releases} releases", _releases(found)
+    if found.equivalents:
+        listed = ", ".join(f"ε = {eps:.4g} at δ = {delta:g}" for delta, eps in found.equivalents)
+        yield "As ε and δ", [f"All releases together satisfy {listed}."]
     if found.near is not None:
         yield "Someone whose whereabouts are roughly known", _near(found)
     if found.database is not None:
