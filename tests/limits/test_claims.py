@@ -404,6 +404,43 @@ def test_metric_claims_must_say_what_distance_does() -> None:
     assert loose.certificate.verify()
 
 
+POLICIES = {
+    "line": sv.Policy.blowfish(sv.secrets.line(4)),
+    "one value": sv.Policy.local(["a"]),
+    "two groups": sv.Policy.blowfish(sv.secrets.partition([["a", "b"], ["c"]])),
+    "add-remove": sv.Policy.differential(["x", "y"], 2, "add-remove"),
+    "discrete metric": sv.metrics.discrete(3),
+    "public knowledge": sv.Policy.differential([0, 1, 2], 2, permitted=[(0, 0), (1, 2), (2, 1), (2, 2)]),
+    "no neighbours": sv.Graph([0, 1], []),
+    "many records": sv.Policy.differential(5, 1000),
+}
+
+
+@pytest.mark.parametrize("name", list(POLICIES))
+def test_every_claim_on_every_policy(name: str) -> None:
+    for options in (
+        {"eps": 0},
+        {"eps": math.inf},
+        {"eps": 0, "delta": 0.1},
+        {"eps": 1, "delta": 1},
+        {"eps": 0.5, "delta": 0.01, "releases": 3},
+        {"sigma": 2},
+        {"sigma": 0},
+        {"rho": 0.1},
+    ):
+        found = sv.explain(**options, policy=POLICIES[name])
+        assert found.before - 1e-12 <= found.reached <= found.after + 1e-12 <= 1 + 1e-9
+        assert found.to_dict()["after"] == found.after
+
+
+def test_records_of_a_metric_add_up() -> None:
+    """Two records on a line of two points at distance 2: a database metric, not a graph of steps."""
+    metric = sv.metrics.line([0, 2])
+    policy = sv.Policy.metric(metric, records=2)
+    loose = sv.explain(eps=0.5, delta=1e-9, policy=policy).database
+    assert loose.upper == pytest.approx(sv.worst_leakage(policy, 0.5).exact.bits, abs=1e-6)
+
+
 @pytest.mark.parametrize("values", [2, 5])
 def test_backwards(values: int) -> None:
     eps = sv.weakest_claim(0.6, values=values)

@@ -143,8 +143,13 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
     best = np.zeros(len(levels))
     where = np.full(len(levels), -1, dtype=np.intp)
     for start, block in _blocks(len(pairs), logs.shape[1]):
+        first, second = rows[pairs[block, 0]], rows[pairs[block, 1]]
         for k, level in enumerate(levels.tolist()):
-            found = _deltas(rows, logs, pairs[block], level * lengths[block] if level else 0 * lengths[block])
+            exponents = level * lengths[block] if level else 0 * lengths[block]
+            if exponents.max() > LARGEST_EXPONENT:
+                found = _log_deltas(logs[pairs[block, 0]], logs[pairs[block, 1]], exponents)
+            else:
+                found = _deltas(first, second, exponents)
             top = int(found.argmax())
             if found[top] > best[k]:
                 best[k], where[k] = found[top], start + top
@@ -166,14 +171,10 @@ def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
         yield start, slice(start, start + step)
 
 
-def _deltas(rows: FloatArray, logs: FloatArray, pairs: IndexArray, exponents: FloatArray) -> FloatArray:
-    """Σ_y max(0, P - e^exponent·Q) of each pair; P > 0 = Q counts whatever the exponent."""
-    first, second = pairs.T
-    if exponents.max(initial=0.0) > LARGEST_EXPONENT:
-        return _log_deltas(logs[first], logs[second], exponents)
-    excess = rows[second]
-    excess *= -np.exp(exponents)[:, None]
-    excess += rows[first]
+def _deltas(first: FloatArray, second: FloatArray, exponents: FloatArray) -> FloatArray:
+    """Σ_y max(0, P - e^exponent·Q) of each pair of rows; P > 0 = Q counts whatever the exponent."""
+    excess = second * -np.exp(exponents)[:, None]
+    excess += first
     np.maximum(excess, 0.0, out=excess)
     return np.asarray(np.minimum(excess.sum(axis=1), 1.0))
 
@@ -208,12 +209,15 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
     active = np.arange(len(pairs))
 
     def over(level: float) -> IndexArray:
-        scaled = level * lengths[active] if level else 0 * lengths[active]
-        found = [
-            _deltas(rows, logs, pairs[active[block]], scaled[block]) > delta
-            for _, block in _blocks(len(active), logs.shape[1])
-        ]
-        return active[np.concatenate(found)] if found else active
+        found = [np.empty(0, dtype=bool)]
+        for _, block in _blocks(len(active), logs.shape[1]):
+            first, second = pairs[active[block]].T
+            exponents = level * lengths[active[block]] if level else 0 * lengths[active[block]]
+            if exponents.max() > LARGEST_EXPONENT:
+                found.append(_log_deltas(logs[first], logs[second], exponents) > delta)
+            else:
+                found.append(_deltas(rows[first], rows[second], exponents) > delta)
+        return np.asarray(active[np.concatenate(found)], dtype=np.intp)
 
     active = over(0.0)
     if not len(active):

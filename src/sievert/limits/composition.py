@@ -249,7 +249,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def zcdp_delta(rho: float, eps: ArrayLike) -> FloatArray:
-    """A δ that every ρ-zCDP mechanism has at ε (Canonne, Kamath and Steinke, Prop 7).
+    """A δ that every ρ-zCDP mechanism has at ε (Canonne, Kamath and Steinke, Prop 12).
 
     min over α > 1 of e^((α-1)(αρ-ε))·(1-1/α)^α/(α-1). Its logarithm's derivative (2α-1)ρ - ε + ln(1-1/α) is
     rising, so its zero is found by bisection; any α, the found one too, gives a valid δ. At ε = 0 the total

@@ -267,10 +267,11 @@ def database_bits(claim: Claim, target: Target) -> DatabaseBits:
         return DatabaseBits(None, None, "it needs ε, or ε and δ, of one release")
     try:
         target_graph: Target = target
-        if isinstance(target, Policy) and not (target.records == 1 and not target.constrained):
-            target_graph = target.adjacency()
-        elif isinstance(target, Policy):
+        if isinstance(target, Policy) and target.records == 1 and not target.constrained:
             target_graph = target.secrets
+        elif isinstance(target, Policy):
+            by_distance = isinstance(target.secrets, Metric)
+            target_graph = target.database_metric() if by_distance else target.adjacency()
         space = adjacency_space(target_graph, True)
         if _unknowns(space) > LARGEST_UNKNOWNS and isinstance(target_graph, Graph):
             if space.size > LARGEST_DENSE:
