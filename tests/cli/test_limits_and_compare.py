@@ -27,7 +27,7 @@ def test_limits_are_proved(tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     done = sievert("limits", "examples/survey-response.toml", "--proof", proof)
     assert done.returncode == 0, done.stderr
-    assert "Exact maximum: 1 bits" in done.stdout
+    assert "Exact maximum: 1 bit " in done.stdout
     assert "100% of what the policy allows" in done.stdout
     checked = sievert("verify", proof)
     assert checked.returncode == 0

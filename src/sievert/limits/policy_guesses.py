@@ -8,6 +8,7 @@ looked at in several points, each a valid bound; the least one counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -241,7 +242,7 @@ def _constrained(claim: Claim, policy: Policy) -> tuple[Guess, float]:
 
 
 def _worst_group(
-    space: Space, groups: list[list[int]], eps: Fraction, delta: Fraction
+    space: Space, groups: Sequence[Sequence[int]], eps: Fraction, delta: Fraction
 ) -> tuple[Guess, float]:
     found = []
     for group in {tuple(sorted(group)) for group in groups}:

@@ -7,6 +7,8 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
 from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
 from sievert.proofs.composed import ComposedGuessProof
+from sievert.proofs.directed import DirectedProof
+from sievert.proofs.groups import GroupsProof
 from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
 from sievert.proofs.worst import WorstLeakageProof
 
@@ -15,6 +17,8 @@ __all__ = [
     "ApproximateProof",
     "CascadeProof",
     "ComposedGuessProof",
+    "DirectedProof",
+    "GroupsProof",
     "GuessProof",
     "PrivacyOrderProof",
     "Proof",

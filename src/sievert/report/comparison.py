@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sievert.channels.channel import Channel
+from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.orders.refinement import Comparison, Objection, Verdict
+from sievert.proofs import Proof
 
 __all__ = ["channel_of", "comparison_json", "comparison_lines", "replacement_sentence"]
 
@@ -19,8 +21,10 @@ MEANING = {
 SHOWN_ACTIONS = 4
 
 
-def channel_of(loaded: Scenario | Channel) -> Channel:
+def channel_of(loaded: Scenario | Channel | Proof) -> Channel:
     """The mechanism of a file, or a channel itself."""
+    if isinstance(loaded, Proof):
+        raise FileError("a proof has no mechanism; give a TOML file, or a channel as .csv, .npz or .parquet")
     return loaded if isinstance(loaded, Channel) else loaded.channel
 
 
