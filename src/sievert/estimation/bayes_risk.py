@@ -73,7 +73,7 @@ class BayesRisk(Result):
         return (
             f"{self.samples} samples of {len(self.inputs)} inputs, {self.method}: the input is guessed with "
             f"probability {self.before:.4g} before and about {self.guess:.4g} after; with "
-            f"{self.confidence:.6g} confidence the best attacker's probability is {ends}"
+            f"{100 * self.confidence:g}% confidence the best attacker's probability is {ends}"
         )
 
 

@@ -64,7 +64,7 @@ class BlackBoxAudit(Result):
         return self.eps_lower
 
     def __str__(self) -> str:
-        sure = f"with {self.confidence:.6g} confidence"
+        sure = f"with {100 * self.confidence:g}% confidence"
         found = (
             f"“{self.event}” happened in {self.shares[0]:.2%} of the tests with input {self.likelier} and in "
             f"{self.shares[1]:.2%} of those with {self.other}"

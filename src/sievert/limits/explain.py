@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,21 @@ class Explanation(Result):
         """Numbers and words as plain data; the proof is saved on its own."""
         data = Result.to_dict(replace(self, certificate=None))
         return {name: value for name, value in data.items() if name != "certificate"}
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "before": f"{self.before:.6g}",
+            "after": f"{self.after:.6g}" if self.exact else f"{self.reached:.6g} to {self.after:.6g}",
+            "odds grow": f"{self.odds:.6g} times",
+            "bits": f"{self.bits:.6g}",
+            "right minus false alarms": f"{self.distinguishing:.6g}",
+            **{f"after, {name} = {value:g}": f"{after:.6g}" for name, value, after in self.table},
+        }
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(text)}</td></tr>"
+            for name, text in shown.items()
+        )
+        return f"<p>{escape(str(self))}</p><table>{rows}</table>"
 
     def __float__(self) -> float:
         return self.after
