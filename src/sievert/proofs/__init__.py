@@ -8,19 +8,30 @@ from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict
 from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
 from sievert.proofs.composed import ComposedGuessProof
 from sievert.proofs.directed import DirectedProof
+from sievert.proofs.families import FamilyProof
 from sievert.proofs.groups import GroupsProof
-from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
+from sievert.proofs.metric_order import MetricOrderProof
+from sievert.proofs.partitions import BlockSizesProof, PartitionProof
+from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof
+from sievert.proofs.refinement import AdversaryProof, CascadeProof, ClassProof, MixtureProof
 from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
     "AdversaryProof",
     "ApproximateProof",
+    "BlockSizesProof",
     "CascadeProof",
+    "ClassProof",
     "ComposedGuessProof",
     "DirectedProof",
+    "FamilyProof",
     "GroupsProof",
     "GuessProof",
+    "MetricOrderProof",
+    "MixtureProof",
+    "PartitionProof",
     "PrivacyOrderProof",
+    "PrivacyProof",
     "Proof",
     "RepeatedGuessProof",
     "Verification",
