@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sievert.channels.divergences import smallest_epsilon
 from sievert.channels.privacy import Epsilon, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, load_scenario
@@ -20,6 +21,8 @@ from sievert.leakage.repeats import (
     releases_within,
     repeated_guess,
 )
+from sievert.limits.composition import composed_epsilon
+from sievert.limits.explain import odds_growth
 from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
 from sievert.report.words import probability
@@ -237,9 +240,23 @@ def _checks(
     people = scenario.policy.person_records
     whose = "" if people == 1 else f" for a person with {people} records"
     checks = []
-    limits = (
+    limits: tuple[tuple[str, float | None, float, float], ...] = (
         ("best guess", accept.guess, record.after, repeated.guess),
         ("bits", accept.bits, record.bits, repeated.bits),
+    )
+    limits += (
+        (
+            "advantage",
+            accept.advantage,
+            record.after - record.before,
+            repeated.guess - repeated.before,
+        ),
+        (
+            "growth of the odds",
+            accept.odds,
+            odds_growth(record.before, record.after),
+            odds_growth(repeated.before, repeated.guess),
+        ),
     )
     for what, limit, single, value in limits:
         if limit is None:
@@ -251,8 +268,24 @@ def _checks(
             passed = _is_within(value, limit)
             checks.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
     if accept.eps is not None:
-        checks.append(Check(f"total ε{whose} {after}", accept.eps, total, _is_within(total, accept.eps)))
+        at, value = "", total
+        if accept.delta is not None:
+            at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
+        checks.append(Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps)))
     return tuple(checks)
+
+
+def _total_at(scenario: Scenario, total: float, delta: float) -> float:
+    """The smallest total ε that is known at a δ: exact for one release, by optimal composition for more."""
+    people, count = scenario.policy.person_records, scenario.observations
+    if people > 1 or math.isinf(total) or isinstance(scenario.policy.secrets, Metric):
+        return total
+    if count > 1:
+        return min(total, composed_epsilon(total / count, 0.0, count, delta))
+    try:
+        return smallest_epsilon(scenario.channel, scenario.answers, delta)
+    except TooLargeError:
+        return total
 
 
 def _is_exact(record: RecordLeakage) -> bool:

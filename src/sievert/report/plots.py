@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
+from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError
 from sievert.leakage.breach_times import BreachCurve
 from sievert.leakage.columns import joint_distribution
@@ -28,6 +29,7 @@ __all__ = [
     "leakage_curve",
     "long_run",
     "success_curve",
+    "tradeoff_curve",
 ]
 
 BEFORE, AFTER, LIMIT = "#b4bac4", "#1f5fa8", "#b3361f"
@@ -219,3 +221,27 @@ def breach_curve(curve: BreachCurve) -> go.Figure:
         figure.add_scatter(x=counts, y=values, name=name, mode="lines", line=line)
     figure.update_yaxes(range=[0, 1.02])
     return _layout(figure, "observations", "probability")
+
+
+def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
+    """Misses against false alarms of whoever tells two inputs apart; the grey line is guessing blindly."""
+    figure = go.Figure()
+    blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
+    figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)
+    for position, (name, curve) in enumerate(curves.items()):
+        line = {
+            "color": CURVES[position % len(CURVES)],
+            "dash": DASHES[position % len(DASHES)],
+            "width": 2.5,
+        }
+        figure.add_scatter(
+            x=curve.false_alarm.tolist(),
+            y=curve.miss.tolist(),
+            name=name,
+            mode="lines",
+            line=line,
+            hovertemplate="false alarms %{x:.3f}<br>misses %{y:.3f}<extra></extra>",
+        )
+    figure.update_xaxes(range=[0, 1])
+    figure.update_yaxes(range=[0, 1])
+    return _layout(figure, "share of false alarms", "least share of misses")
