@@ -8,7 +8,9 @@ import typer
 
 from sievert import __version__
 from sievert.cli.audit import audit
+from sievert.cli.breach import breach
 from sievert.cli.compare import compare
+from sievert.cli.explain import explain
 from sievert.cli.limits import limits
 from sievert.cli.verify import verify
 
@@ -23,7 +25,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(audit)
+app.command()(breach)
 app.command()(compare)
+app.command()(explain)
 app.command()(limits)
 app.command()(verify)
 

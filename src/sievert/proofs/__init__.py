@@ -5,6 +5,8 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 """
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
+from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
+from sievert.proofs.composed import ComposedGuessProof
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.families import FamilyProof
 from sievert.proofs.groups import GroupsProof
@@ -16,18 +18,22 @@ from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
     "AdversaryProof",
+    "ApproximateProof",
     "BlockSizesProof",
     "CascadeProof",
     "ClassProof",
+    "ComposedGuessProof",
     "DirectedProof",
     "FamilyProof",
     "GroupsProof",
+    "GuessProof",
     "MetricOrderProof",
     "MixtureProof",
     "PartitionProof",
     "PrivacyOrderProof",
     "PrivacyProof",
     "Proof",
+    "RepeatedGuessProof",
     "Verification",
     "WorstLeakageProof",
     "load_proof",
