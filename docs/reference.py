@@ -7,6 +7,8 @@ import re
 from types import ModuleType
 from typing import Any
 
+import theorems
+
 import sievert as sv
 
 MODULES = [name for name in sv.__all__ if isinstance(getattr(sv, name), ModuleType) and name != "leakage"]
@@ -23,6 +25,7 @@ def pages() -> dict[str, str]:
             "Objects and results", "sv", {name: getattr(sv, name) for name in classes}
         ),
     }
+    texts["reference/theorems.md"] = theorems.page()
     for name in MODULES:
         module = getattr(sv, name)
         members = {item: getattr(module, item) for item in getattr(module, "__all__", [])}
