@@ -72,3 +72,21 @@ def test_very_many_values_have_their_mechanism() -> None:
     assert found.mechanism.shape[0] == 100_000**3
     assert sv.capacity(found.mechanism).bits == pytest.approx(found.exact.bits, rel=1e-12)
     assert np.isclose(float(sv.epsilon(found.mechanism, Policy.differential(100_000, 3))), 2)
+
+
+def test_within_is_refused_under_constraints_and_names_one_record() -> None:
+    line = Policy(metrics.line(5), records=2)
+    assert "about one record within 1" in str(sv.largest_epsilon(line, guess=0.9, within=1))
+    constrained = Policy.blowfish(secrets.line(5), 2, permitted=[(0, 1), (1, 1), (2, 3)])
+    with pytest.raises(PolicyError, match="without public constraints"):
+        sv.largest_epsilon(constrained, guess=0.9, within=1)
+
+
+@pytest.mark.parametrize("limit", [{"guess": "a"}, {"bits": "a"}, {"guess": 0}, {"bits": -1}])
+def test_limits_that_are_no_numbers_are_named(limit: dict[str, object]) -> None:
+    with pytest.raises(PolicyError, match=next(iter(limit))):
+        sv.largest_epsilon(Policy.local(3), **limit)
+
+
+def test_a_reason_shows_no_endless_number() -> None:
+    assert len(worst_leakage(Policy.differential(3, 1000), 1, outputs=5).reason) < 100

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 
 from sievert.errors import PolicyError
 from sievert.leakage.gains import within as within_gain
@@ -69,9 +70,9 @@ def largest_epsilon(
         raise PolicyError("give exactly one of bits and guess (within goes with guess)")
     if within is not None and guess is None:
         raise PolicyError("within goes with guess: how likely may a guess within that distance be?")
-    if guess is not None and not 0 < guess <= 1:
+    if guess is not None and not (isinstance(guess, Real) and 0 < guess <= 1):
         raise PolicyError(f"guess is {guess!r}; it must be a probability above 0")
-    if bits is not None and not bits >= 0:
+    if bits is not None and not (isinstance(bits, Real) and bits >= 0):
         raise PolicyError(f"bits is {bits!r}; it must be a number ≥ 0")
     if within is not None:
         return _within(policy, float(guess or 0), within)
@@ -132,7 +133,12 @@ def _candidates(policy: Target, individual: bool) -> int:
 
 def _within(policy: Target, guess: float, radius: float) -> LargestEpsilon:
     metric = policy if isinstance(policy, Metric) else None
+    about = "about one record " if isinstance(policy, Policy) and policy.records > 1 else ""
     if isinstance(policy, Policy):
+        if policy.permitted is not None:
+            raise PolicyError(
+                "within is answered for policies without public constraints; with them ask for bits or guess"
+            )
         metric = policy.record_metric
     if metric is None:
         raise PolicyError("within needs a metric, or a policy whose values have a distance")
@@ -140,7 +146,7 @@ def _within(policy: Target, guess: float, radius: float) -> LargestEpsilon:
     before = float(vulnerability(None, gain).value)
     if guess < before:
         raise PolicyError(f"guess is {guess:g}, below the blind guess {before:g} within {radius:g}")
-    promise = f"no mechanism lets anybody guess within {radius:g} with probability above {guess:g}"
+    promise = f"no mechanism lets anybody guess {about}within {radius:g} with probability above {guess:g}"
     limit = math.log2(guess) - math.log2(before)
     return _solve(lambda eps: worst_leakage(metric, eps, gain=gain), limit, -math.log2(before), promise)
 

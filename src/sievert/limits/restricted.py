@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from sievert.channels.channel import Channel
+from sievert.channels.composition import readable
 from sievert.errors import PolicyError, TooLargeError
 from sievert.limits.bounds import Bound, blowfish_bound, limited_outputs_bound
 from sievert.limits.groups import worst_of_groups
@@ -212,7 +213,9 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
             upper=bound,
             exact=None,
             method="closed bounds for few outputs",
-            reason=f"exact values try every {outputs} of {size} databases, up to {LARGEST_SUBSETS} choices",
+            reason=(
+                f"exact values try every {outputs} of {readable(size)} databases, up to {LARGEST_SUBSETS}"
+            ),
             mechanism=None,
             certificate=None,
         )
