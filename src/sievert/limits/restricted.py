@@ -214,7 +214,7 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
             exact=None,
             method="closed bounds for few outputs",
             reason=(
-                f"exact values try every {outputs} of {readable(size)} databases, up to {LARGEST_SUBSETS}"
+                f"exact values try {outputs} of {readable(size)} databases, up to {LARGEST_SUBSETS} choices"
             ),
             mechanism=None,
             certificate=None,
