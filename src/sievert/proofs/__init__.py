@@ -4,6 +4,7 @@ A proof saves to JSON and `verify` re-checks it from its own numbers. The checks
 arithmetic, and float sums with a proved rounding error; they import no linear-program solver.
 """
 
+from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
 from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
 from sievert.proofs.composed import ComposedGuessProof
@@ -17,6 +18,7 @@ from sievert.proofs.refinement import AdversaryProof, CascadeProof, ClassProof, 
 from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
+    "AdditiveCapacityProof",
     "AdversaryProof",
     "ApproximateProof",
     "BlockSizesProof",
