@@ -99,6 +99,11 @@ class Leakage(Result):
         return float(self.factor if self.kind == "multiplicative" else self.difference)
 
     def __str__(self) -> str:
+        if self.bits > 0 and float(self.prior) == 0 == float(self.posterior):
+            return (
+                f"{self.gain} ({self.case} case): below the smallest float before and after; "
+                f"the logarithm grows by {in_bits(self.bits)}"
+            )
         return (
             f"{self.gain} ({self.case} case): {float(self.prior):.6g} before, "
             f"{float(self.posterior):.6g} after; factor {float(self.factor):.6g} ({in_bits(self.bits)}), "
