@@ -27,6 +27,7 @@ _ATTRIBUTES = {
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
+    "OptimalMechanism": "sievert.design.optimal",
     "Policy": "sievert.spaces",
     "Proof": "sievert.proofs.base",
     "Query": "sievert.spaces",
@@ -56,6 +57,7 @@ _ATTRIBUTES = {
     "min_entropy_leakage": "sievert.leakage.information",
     "mutual_information": "sievert.leakage.information",
     "one_sided_divergence": "sievert.channels.privacy",
+    "optimal_mechanism": "sievert.design.optimal",
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
@@ -108,6 +110,8 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import one_sided_divergence as one_sided_divergence
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
+    from sievert.design.optimal import OptimalMechanism as OptimalMechanism
+    from sievert.design.optimal import optimal_mechanism as optimal_mechanism
     from sievert.errors import SievertError as SievertError
     from sievert.files import load as load
     from sievert.files import save as save
