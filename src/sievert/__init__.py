@@ -22,15 +22,19 @@ _ATTRIBUTES = {
     "ChernoffPairs": "sievert.leakage.chernoff",
     "Comparison": "sievert.orders.refinement",
     "Epsilon": "sievert.channels",
+    "Frontier": "sievert.design.frontier",
     "Graph": "sievert.spaces",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
+    "LeakageDesign": "sievert.design.leakage_families",
+    "LossClass": "sievert.leakage.loss_classes",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
     "OptimalMechanism": "sievert.design.optimal",
     "Policy": "sievert.spaces",
     "Proof": "sievert.proofs.base",
     "Query": "sievert.spaces",
+    "Remap": "sievert.design.remap",
     "RecordLeakage": "sievert.leakage.records",
     "SecretGraph": "sievert.spaces",
     "SievertError": "sievert.errors",
@@ -43,6 +47,7 @@ _ATTRIBUTES = {
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
     "chernoff_pairs": "sievert.leakage.chernoff",
+    "classify_loss": "sievert.leakage.loss_classes",
     "compare": "sievert.orders.refinement",
     "composed_distinguishability": "sievert.channels.privacy",
     "deficiency": "sievert.orders.refinement",
@@ -50,8 +55,12 @@ _ATTRIBUTES = {
     "distinguishability": "sievert.channels",
     "entropy": "sievert.leakage.information",
     "epsilon": "sievert.channels",
+    "expected_loss": "sievert.design.remap",
+    "frontier": "sievert.design.frontier",
     "is_private": "sievert.channels.privacy",
     "largest_epsilon": "sievert.limits.largest",
+    "least_leakage": "sievert.design.leakage_families",
+    "least_loss": "sievert.design.leakage_families",
     "load": "sievert.files",
     "maximal_leakage": "sievert.leakage.information",
     "min_entropy_leakage": "sievert.leakage.information",
@@ -63,6 +72,7 @@ _ATTRIBUTES = {
     "privacy_vulnerability": "sievert.channels.privacy",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
+    "remap": "sievert.design.remap",
     "save": "sievert.files",
     "sibson_information": "sievert.leakage.information",
     "smooth_by_distance": "sievert.limits.transformations",
@@ -110,8 +120,16 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import one_sided_divergence as one_sided_divergence
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
+    from sievert.design.frontier import Frontier as Frontier
+    from sievert.design.frontier import frontier as frontier
+    from sievert.design.leakage_families import LeakageDesign as LeakageDesign
+    from sievert.design.leakage_families import least_leakage as least_leakage
+    from sievert.design.leakage_families import least_loss as least_loss
     from sievert.design.optimal import OptimalMechanism as OptimalMechanism
     from sievert.design.optimal import optimal_mechanism as optimal_mechanism
+    from sievert.design.remap import Remap as Remap
+    from sievert.design.remap import expected_loss as expected_loss
+    from sievert.design.remap import remap as remap
     from sievert.errors import SievertError as SievertError
     from sievert.files import load as load
     from sievert.files import save as save
@@ -128,6 +146,8 @@ if TYPE_CHECKING:
     from sievert.leakage.information import min_entropy_leakage as min_entropy_leakage
     from sievert.leakage.information import mutual_information as mutual_information
     from sievert.leakage.information import sibson_information as sibson_information
+    from sievert.leakage.loss_classes import LossClass as LossClass
+    from sievert.leakage.loss_classes import classify_loss as classify_loss
     from sievert.leakage.measures import Leakage as Leakage
     from sievert.leakage.measures import Vulnerability as Vulnerability
     from sievert.leakage.measures import leakage as leakage

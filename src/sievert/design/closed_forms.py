@@ -281,7 +281,7 @@ def _regular(piece: Piece) -> Candidate | None:
     worth, action = _heights(piece, hit)
     kernel = np.exp(-piece.distances)
     rows = kernel.sum(axis=1)
-    if np.ptp(rows) > 1e-12 * rows[0] or np.ptp(worth) > 1e-12 * worth[0]:
+    if action.min() < 0 or np.ptp(rows) > 1e-12 * rows[0] or np.ptp(worth) > 1e-12 * worth[0]:
         return None
     channel = np.zeros_like(piece.cost)
     channel[:, action] = kernel / rows[:, None]

@@ -133,7 +133,7 @@ def optimal_mechanism(
     >>> from sievert.spaces import metrics
     >>> best = optimal_mechanism(metrics.line(3), alpha="1/2", loss=losses.absolute(3))
     >>> best.loss, best.gap, best.mechanism.exact[0].tolist()
-    (Fraction(4, 9), 0.0, [Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)])
+    (Fraction(5, 9), 0.0, [Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)])
     >>> print(optimal_mechanism(metrics.grid(3, 3), 1.0).certificate.verify().holds)
     True
     """

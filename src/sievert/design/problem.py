@@ -6,7 +6,7 @@ and what remains of the constraints are the pairs that no third point lies betwe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -182,6 +182,10 @@ class Piece:
                     parent[w], through[w] = v, edge
                     order.append(w)
         return np.array(order, dtype=np.intp), parent, through
+
+    def with_actions(self, actions: IndexArray) -> Piece:
+        """The same piece with some of the actions."""
+        return replace(self, cost=self.cost[:, actions], loss=self.loss[actions])
 
     def arc_from(self, edge: IndexArray, left: IndexArray) -> IndexArray:
         """The arc of the whole problem along an edge of this piece, with the given point on its left."""

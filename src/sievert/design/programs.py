@@ -22,7 +22,7 @@ from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.numerics.row_generation import RowProgram
 from sievert.proofs.design import Multipliers
 
-__all__ = ["hub_program", "lazy_program", "undominated"]
+__all__ = ["hub_program", "lazy_program"]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -41,10 +41,9 @@ MOST_ROUNDS = 40
 
 def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]:
     """Channels with multipliers, better each round; only the last unless `every_round`."""
-    actions = undominated(piece.cost)
-    cost = piece.cost[:, actions]
+    cost = piece.cost
     folding = fold(piece, cost)
-    away = _away(piece, actions)
+    away = _away(piece)
     scale = np.maximum(-away, FLOOR)
     rows = _candidates(piece, folding, scale, away)
     unknowns = folding.entries
@@ -70,32 +69,19 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
             share = sizes / np.bincount(folding.point)[_point_of(folding)]
             target = prices[_point_of(folding)] * units * share
             final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
-            multipliers = _expanded(piece, folding, actions, rows, final, values / units[rows.left[final]])
-            channel = np.zeros_like(piece.cost)
-            channel[:, actions] = (units * z)[folding.entry]
-            yield Candidate(channel, multipliers, f"{method}, {len(program.left)} constraints")
+            multipliers = _expanded(piece, folding, rows, final, values / units[rows.left[final]])
+            yield Candidate(
+                (units * z)[folding.entry], multipliers, f"{method}, {len(program.left)} constraints"
+            )
         if last:
             return
         fresh = wanted[_ranked(rows.left[wanted], -violation[wanted]) < ADDED]
         listed = np.concatenate([listed, fresh])
 
 
-def undominated(cost: FloatArray) -> IndexArray:
-    """Actions that no other action is at least as good as everywhere; of equal ones the first."""
-    order = np.lexsort((np.arange(cost.shape[1]), cost.sum(axis=0)))
-    kept: list[int] = []
-    table = np.empty((0, len(cost)))
-    for w in order.tolist():
-        # Only an action of smaller or equal total can dominate.
-        if not len(table) or not (table <= cost[:, w]).all(axis=1).any():
-            kept.append(w)
-            table = np.vstack([table, cost[:, w]])
-    return np.sort(np.array(kept, dtype=np.intp))
-
-
-def _away(piece: Piece, actions: IndexArray) -> FloatArray:
+def _away(piece: Piece) -> FloatArray:
     """Distance of each point to the nearest one where each action loses least: [point, action]."""
-    loss = piece.loss[actions]
+    loss = piece.loss
     spread = float(np.ptp(loss)) or 1.0
     best = loss <= loss.min(axis=1, keepdims=True) + 1e-12 * spread
     return np.ascontiguousarray(np.array([piece.distances[:, peak].min(axis=1) for peak in best]).T)
@@ -161,7 +147,7 @@ def _row_sums(folding: Folding, units: FloatArray) -> csr_array:
 
 
 def _expanded(
-    piece: Piece, folding: Folding, actions: IndexArray, rows: Rows, chosen: IndexArray, values: FloatArray
+    piece: Piece, folding: Folding, rows: Rows, chosen: IndexArray, values: FloatArray
 ) -> Multipliers:
     """Multipliers of folded constraints spread evenly over all the constraints they stand for."""
     positive = values > 0
@@ -170,7 +156,7 @@ def _expanded(
     chosen, values = chosen[positive], values[positive]
     if folding.entries == folding.entry.size:
         arcs = piece.arc_from(rows.edge[chosen], rows.point[chosen])
-        return Multipliers(arcs, actions[rows.action[chosen]], values)
+        return Multipliers(arcs, rows.action[chosen], values)
     code = rows.left[chosen].astype(np.int64) * folding.entries + rows.right[chosen]
     code, first, inverse = np.unique(code, return_index=True, return_inverse=True)
     chosen = chosen[first]
@@ -186,7 +172,7 @@ def _expanded(
         parts.append((piece.arc_from(piece.needed[e], left[e]), w, place[e, w]))
     arc, action, place = (np.concatenate(column) for column in zip(*parts, strict=True))
     share = values / np.maximum(np.bincount(place, minlength=len(values)), 1)
-    return Multipliers(arc, actions[action], share[place])
+    return Multipliers(arc, action, share[place])
 
 
 def hub_program(piece: Piece) -> Candidate:
@@ -194,8 +180,7 @@ def hub_program(piece: Piece) -> Candidate:
 
     With c = a·T + (1-a)·u, 0 ≤ u ≤ T, every coefficient is at most 1.
     """
-    actions = undominated(piece.cost)
-    cost = piece.cost[:, actions]
+    cost = piece.cost
     size, count = cost.shape
     a, rest = float(np.exp(-piece.exponents[0])), float(-np.expm1(-piece.exponents[0]))
     inner = np.arange(size * count)
@@ -212,7 +197,6 @@ def hub_program(piece: Piece) -> Candidate:
     unknowns = hub + count
     program = LinearProgram(objective, matrix, lower, upper, np.zeros(unknowns), np.full(unknowns, np.inf))
     solution = solved(program, tolerance=1e-10)
-    channel = np.zeros_like(piece.cost)
-    channel[:, actions] = a * solution.primal[hub:] + rest * solution.primal[:hub].reshape(size, count)
+    channel = a * solution.primal[hub:] + rest * solution.primal[:hub].reshape(size, count)
     method = f"discrete metric, linear program with hubs, {unknowns} unknowns"
     return Candidate(channel, Multipliers.none(), method, solution.dual[hub:])

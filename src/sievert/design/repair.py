@@ -107,11 +107,12 @@ def with_reserve(piece: Piece, channel: FloatArray, answer: int) -> FloatArray:
 def _raised(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
     """The least whole numbers above `table` that pass every comparison of `_allowed`."""
     while not _allowed(piece, table, factors):
-        if piece.shape in ("line", "tree"):
-            table = _swept(piece, table, factors, rounding=True)
         if piece.shape == "uniform":
             table = np.maximum(table, _charge(factors[0], table.max(axis=0)))
-        else:
+            continue
+        if piece.shape in ("line", "tree"):
+            table = _swept(piece, table, factors, rounding=True)
+        if len(piece.pairs) >= piece.size:
             table = _stepped(piece, table, factors)
     return table
 

@@ -8,7 +8,7 @@ leaves too much, the next is tried; the best channel and the best bound found ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,8 @@ class _Part:
     multipliers: Multipliers
     uniform: tuple[UniformPart, ...]
     method: str
-    gap: float
+    lower: float = -np.inf
+    upper: float = np.inf
 
 
 def solve_problem(
@@ -73,6 +74,11 @@ def solve_problem(
         members = np.flatnonzero(place[problem.group_of] >= 0)
         counts[members] = part.counts[place[problem.group_of[members]]]
         parts.append(part)
+    if len(parts) == 1 and pieces[0].size == len(counts):
+        only = parts[0]
+        return Solved(
+            counts, only.multipliers, only.uniform, min(only.lower, only.upper), only.upper, (only.method,)
+        )
     multipliers = Multipliers.joined([part.multipliers for part in parts])
     uniform = tuple(item for part in parts for item in part.uniform)
     multipliers = _within_groups(problem, multipliers, uniform)
@@ -86,50 +92,97 @@ def _settled(
     problem: Problem, piece: Piece, factors: FloatArray, method: str, allowed: float, stretch: float
 ) -> _Part:
     """Proposals in turn until one's gap is small enough."""
-    local = Problem(_own_space(problem, piece), problem.decay, piece.cost, piece.loss)
+    space = ProofSpace(piece.size, piece.pairs, problem.space.lengths[piece.edges])
     best: _Part | None = None
-    lower = -np.inf
-    upper = np.inf
+    lower, upper = -np.inf, np.inf
     for candidate in _proposals(piece, method, allowed, stretch):
         counts = private_counts(piece, candidate.channel, factors)
-        uniform, own_uniform = _uniform(problem, piece, candidate)
-        multipliers = _local(piece, candidate.multipliers)
+        uniform, own = _uniform(problem, piece, candidate)
         reached = loss_above(piece.cost, counts)
-        proved = loss_below(local.space, problem.decay, piece.cost, multipliers, own_uniform)
+        proved = loss_below(space, problem.decay, piece.cost, _local(piece, candidate.multipliers), own)
         if best is None:
-            best = _Part(counts, candidate.multipliers, uniform, candidate.method, np.inf)
+            best = _Part(counts, candidate.multipliers, uniform, candidate.method)
         if reached < upper:
-            upper = reached
-            best = _Part(counts, best.multipliers, best.uniform, candidate.method, np.inf)
+            upper, best = reached, replace(best, counts=counts, method=candidate.method)
         if proved > lower:
-            lower = proved
-            best = _Part(best.counts, candidate.multipliers, uniform, best.method, np.inf)
+            lower, best = proved, replace(best, multipliers=candidate.multipliers, uniform=uniform)
         if upper - lower <= allowed:
             break
     assert best is not None
-    return _Part(best.counts, best.multipliers, best.uniform, best.method, upper - lower)
+    return replace(best, lower=lower, upper=upper)
 
 
 def _proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
+    """Closed forms first, then programs; dominated actions are left out where they cost time."""
+    if piece.shape == "point" or (piece.shape == "line" and method in ("auto", "closed")):
+        found = closed_form(piece)
+        assert found is not None
+        yield found
+        if piece.shape == "point" or method == "closed":
+            return
+        method = "program"
+    actions, better = undominated(piece.cost)
+    if len(actions) == 1:
+        trivial = "one action is best whatever the input"
+        yield _widened(_constant(piece.with_actions(actions), trivial), actions, better)
+        return
+    small = piece if len(actions) == len(better) else piece.with_actions(actions)
+    for candidate in _small_proposals(small, method, allowed, stretch):
+        yield candidate if small is piece else _widened(candidate, actions, better)
+
+
+def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
     if method == "spanner" and piece.shape == "general":
         yield spanner_program(piece, stretch)
         return
-    if method != "program" or piece.shape == "point":
+    if method != "program":
         found = closed_form(piece)
         if found is not None:
             yield found
-    if method == "closed" or piece.shape == "point":
+    if method == "closed":
+        yield _constant(piece, "no closed form fits: the best constant answer")
         return
     if piece.shape == "uniform":
         yield hub_program(piece)
-        return
     scale = max(1.0, float(np.abs(piece.loss).max(initial=0.0)))
     yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
 
 
-def _own_space(problem: Problem, piece: Piece) -> ProofSpace:
-    """The piece as a space of its own, with the true lengths of its edges."""
-    return ProofSpace(piece.size, piece.pairs, problem.space.lengths[piece.edges])
+def _constant(piece: Piece, method: str) -> Candidate:
+    """The best answer that does not look at the data: always private."""
+    channel = np.zeros_like(piece.cost)
+    channel[:, int(np.argmin(piece.cost.sum(axis=0)))] = 1.0
+    return Candidate(channel, Multipliers.none(), method)
+
+
+def undominated(cost: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """Actions that none other is at least as good as everywhere, and for each action one of them that is."""
+    order = np.lexsort((np.arange(cost.shape[1]), cost.sum(axis=0)))
+    kept = np.empty(0, dtype=np.intp)
+    better = np.empty(cost.shape[1], dtype=np.intp)
+    for w in order.tolist():
+        # Only an action of smaller or equal total can dominate.
+        above = np.flatnonzero((cost[:, kept] <= cost[:, w, None]).all(axis=0))
+        if not len(above):
+            kept = np.append(kept, w)
+        better[w] = kept[above[0]] if len(above) else w
+    return np.sort(kept), better
+
+
+def _widened(candidate: Candidate, actions: IndexArray, better: IndexArray) -> Candidate:
+    """A proposal for some actions as one for all: others are never taken, and cost at least as much.
+
+    Their brackets are at least those of a better action if they carry the same multipliers.
+    """
+    channel = np.zeros((len(candidate.channel), len(better)))
+    channel[:, actions] = candidate.channel
+    y = candidate.multipliers
+    output = actions[y.output]
+    parts = [Multipliers(y.arc, output, y.value)]
+    for w in np.flatnonzero(better != np.arange(len(better))).tolist():
+        same = np.flatnonzero(output == better[w])
+        parts.append(Multipliers(y.arc[same], np.full(len(same), w, dtype=np.intp), y.value[same]))
+    return replace(candidate, channel=channel, multipliers=Multipliers.joined(parts))
 
 
 def _local(piece: Piece, multipliers: Multipliers) -> Multipliers:

@@ -81,6 +81,7 @@ def solve(
     *,
     tolerance: float = 1e-9,
     crossover: bool = True,
+    presolve: bool = True,
     time_limit: float | None = None,
 ) -> Solution:
     """Solve a linear program.
@@ -90,6 +91,7 @@ def solve(
     method : solver of HiGHS
     tolerance : primal and dual feasibility; HiGHS accepts 1e-10 at the least
     crossover : after an interior point, move to a vertex (needed for a basis)
+    presolve : simplify first; small programs are faster without
     """
     solver = highspy.Highs()
     options: dict[str, Any] = {
@@ -98,6 +100,7 @@ def solve(
         "primal_feasibility_tolerance": max(tolerance, 1e-10),
         "dual_feasibility_tolerance": max(tolerance, 1e-10),
         "run_crossover": "on" if crossover else "off",
+        "presolve": "choose" if presolve else "off",
     }
     if time_limit is not None:
         options["time_limit"] = time_limit

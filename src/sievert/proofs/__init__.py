@@ -7,6 +7,7 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
 from sievert.proofs.design import OptimalDesignProof
 from sievert.proofs.exact_design import ExactDesignProof
+from sievert.proofs.leakage_design import LeakageDesignProof
 from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
 from sievert.proofs.worst import WorstLeakageProof
 
@@ -14,6 +15,7 @@ __all__ = [
     "AdversaryProof",
     "CascadeProof",
     "ExactDesignProof",
+    "LeakageDesignProof",
     "OptimalDesignProof",
     "PrivacyOrderProof",
     "Proof",

@@ -224,9 +224,10 @@ def _surely_above(factor: Any, values: FloatArray) -> FloatArray:
 def loss_above(cost: FloatArray, counts: NDArray[np.int64]) -> float:
     """A float proved to be at least the expected loss of the mechanism."""
     terms = cost * (counts.astype(np.float64) / SCALE)
-    # The product adds one unit to the cost's own error; fsum rounds once.
-    error = (COST_ERROR + 2 * UNIT) * math.fsum(np.abs(terms).ravel()) * (1 + 4 * UNIT)
-    return float(np.nextafter(math.fsum(terms.ravel()) + error, np.inf))
+    # The product adds a unit to the cost's own error, and the sum of a row one for each entry at most.
+    share = COST_ERROR + (terms.shape[1] + 4) * UNIT
+    error = share * math.fsum(np.abs(terms).sum(axis=1)) * 1.01
+    return float(np.nextafter(math.fsum(terms.sum(axis=1)) + error, np.inf))
 
 
 def loss_below(
