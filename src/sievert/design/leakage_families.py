@@ -22,7 +22,7 @@ from sievert.errors import GainError, MechanismError
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.leakage.gains import as_gain
 from sievert.numerics.linear_programs import LinearProgram, Unsolved, solve
-from sievert.proofs.design import SCALE, costs, loss_above
+from sievert.proofs.design import SCALE, SPARE, costs, loss_above
 from sievert.proofs.leakage_design import (
     LeakageDesignProof,
     below,
@@ -223,6 +223,7 @@ class _Task:
         lower = below(self.family, self.prior, self.loss, self.gain, budget, strategy, price)
         lost, reached = loss_above(self.cost, counts), vulnerability_above(self.prior, self.gain, counts)
         upper = reached if self.family == "least leakage" else lost
+        spare = SPARE * max(1.0, float(np.abs(self.gain).max()), float(np.abs(self.loss).max()))
         proof = LeakageDesignProof(
             self.family,
             self.prior,
@@ -232,8 +233,8 @@ class _Task:
             counts,
             strategy,
             price,
-            min(lower, upper),
-            upper,
+            min(lower, upper) - spare,
+            upper + spare,
         )
         return LeakageDesign(
             Channel._trusted(counts.astype(np.float64) / SCALE, "float", self.inputs, self.outputs),

@@ -18,7 +18,7 @@ from sievert.design.problem import Piece, Problem
 from sievert.design.programs import hub_program, lazy_program
 from sievert.design.repair import private_counts
 from sievert.design.spanner import spanner_program
-from sievert.proofs.design import SCALE, Multipliers, UniformPart, loss_above, loss_below
+from sievert.proofs.design import SCALE, SPARE, Multipliers, UniformPart, loss_above, loss_below
 from sievert.proofs.space import ProofSpace
 
 __all__ = ["Solved", "as_probabilities", "solve_problem"]
@@ -74,18 +74,18 @@ def solve_problem(
         members = np.flatnonzero(place[problem.group_of] >= 0)
         counts[members] = part.counts[place[problem.group_of[members]]]
         parts.append(part)
+    spare = SPARE * float(np.abs(problem.cost).max(axis=1).sum())
     if len(parts) == 1 and pieces[0].size == len(counts):
         only = parts[0]
-        return Solved(
-            counts, only.multipliers, only.uniform, min(only.lower, only.upper), only.upper, (only.method,)
-        )
+        lower, upper = min(only.lower, only.upper) - spare, only.upper + spare
+        return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
     multipliers = Multipliers.joined([part.multipliers for part in parts])
     uniform = tuple(item for part in parts for item in part.uniform)
     multipliers = _within_groups(problem, multipliers, uniform)
     lower = loss_below(problem.space, problem.decay, problem.cost, multipliers, uniform)
     upper = loss_above(problem.cost, counts)
     methods = tuple(dict.fromkeys(part.method for part in parts))
-    return Solved(counts, multipliers, uniform, min(lower, upper), upper, methods)
+    return Solved(counts, multipliers, uniform, min(lower, upper) - spare, upper + spare, methods)
 
 
 def _settled(

@@ -23,6 +23,7 @@ from sievert.proofs.space import ProofSpace
 
 __all__ = [
     "SCALE",
+    "SPARE",
     "Multipliers",
     "OptimalDesignProof",
     "UniformPart",
@@ -38,6 +39,8 @@ SCALE = 2**53
 # Relative error of a cost π·ℓ: prior and loss are each rounded to a float, and so is their product.
 COST_ERROR = 3.01 * UNIT
 BLOCK_ENTRIES = 4_000_000
+# What a claim leaves to spare, so that sums in another order on another machine still prove it.
+SPARE = 2.0**-49
 
 
 @dataclass(frozen=True, eq=False)
