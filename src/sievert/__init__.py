@@ -24,6 +24,7 @@ _ATTRIBUTES = {
     "Epsilon": "sievert.channels",
     "Frontier": "sievert.design.frontier",
     "Graph": "sievert.spaces",
+    "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
     "LeakageDesign": "sievert.design.leakage_families",
@@ -43,6 +44,7 @@ _ATTRIBUTES = {
     "Vulnerability": "sievert.leakage.measures",
     "WorstLeakage": "sievert.limits.worst",
     "arimoto_information": "sievert.leakage.information",
+    "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
@@ -70,6 +72,7 @@ _ATTRIBUTES = {
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
+    "property_channel": "sievert.leakage.translations",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
     "remap": "sievert.design.remap",
@@ -156,6 +159,9 @@ if TYPE_CHECKING:
     from sievert.leakage.measures import vulnerability as vulnerability
     from sievert.leakage.records import RecordLeakage as RecordLeakage
     from sievert.leakage.records import record_leakage as record_leakage
+    from sievert.leakage.translations import Guess as Guess
+    from sievert.leakage.translations import as_guess as as_guess
+    from sievert.leakage.translations import property_channel as property_channel
     from sievert.limits import bounds as bounds
     from sievert.limits.bounds import Bound as Bound
     from sievert.limits.largest import largest_epsilon as largest_epsilon
