@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _ATTRIBUTES = {
     "Answers": "sievert.spaces",
     "Bound": "sievert.limits.bounds",
+    "Candidates": "sievert.design.candidates",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
     "ChernoffPairs": "sievert.leakage.chernoff",
@@ -46,6 +47,7 @@ _ATTRIBUTES = {
     "arimoto_information": "sievert.leakage.information",
     "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
+    "candidates": "sievert.design.candidates",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
     "chernoff_pairs": "sievert.leakage.chernoff",
@@ -123,6 +125,8 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import one_sided_divergence as one_sided_divergence
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
+    from sievert.design.candidates import Candidates as Candidates
+    from sievert.design.candidates import candidates as candidates
     from sievert.design.frontier import Frontier as Frontier
     from sievert.design.frontier import frontier as frontier
     from sievert.design.leakage_families import LeakageDesign as LeakageDesign
