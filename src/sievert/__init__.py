@@ -61,6 +61,7 @@ _ATTRIBUTES = {
     "epsilon": "sievert.channels",
     "expected_loss": "sievert.design.remap",
     "frontier": "sievert.design.frontier",
+    "geometric_optimality": "sievert.design.line_certificate",
     "is_private": "sievert.channels.privacy",
     "largest_epsilon": "sievert.limits.largest",
     "least_leakage": "sievert.design.leakage_families",
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from sievert.design.leakage_families import LeakageDesign as LeakageDesign
     from sievert.design.leakage_families import least_leakage as least_leakage
     from sievert.design.leakage_families import least_loss as least_loss
+    from sievert.design.line_certificate import geometric_optimality as geometric_optimality
     from sievert.design.optimal import OptimalMechanism as OptimalMechanism
     from sievert.design.optimal import optimal_mechanism as optimal_mechanism
     from sievert.design.remap import Remap as Remap

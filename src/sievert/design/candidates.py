@@ -126,17 +126,19 @@ class Candidates(Result):
 
 def candidates(
     metric_or_policy: Metric | Policy | Answers,
-    eps: float,
+    eps: float | None = None,
     prior: object = None,
     loss: object = None,
     gains: Iterable[object] = (None,),
     *,
+    alpha: object = None,
     query: Query | None = None,
 ) -> Candidates:
     """The optimal mechanism and the standard ones for the same policy and ε, side by side.
 
     Parameters
     ----------
+    eps, alpha, prior, loss, query : as in `sv.optimal_mechanism`
     gains : what adversaries want; the best guess by default
 
     Examples
@@ -153,7 +155,7 @@ def candidates(
     belief = as_prior(prior, metric.size)
     wanted = as_loss(loss, metric.points)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
-    best = optimal_mechanism(metric, eps, belief, wanted)
+    best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
     built: dict[str, Channel] = {"optimal": best.mechanism}
     missing: dict[str, str] = {}
     for name, make in _standard(metric, float(best.eps)).items():

@@ -18,8 +18,8 @@ from scipy.sparse import coo_array
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.design.optimal import as_loss
-from sievert.errors import GainError, MechanismError
-from sievert.leakage.adversary import Adversary, MatrixAdversary
+from sievert.errors import MechanismError
+from sievert.leakage.adversary import MatrixAdversary
 from sievert.leakage.gains import as_gain
 from sievert.numerics.linear_programs import LinearProgram, Unsolved, solve
 from sievert.proofs.design import SCALE, SPARE, costs, loss_above
@@ -43,8 +43,10 @@ START, ADDED = 8, 6
 # The value of the program and the bound for all mechanisms meet to this.
 SETTLED = 1e-11
 MOST_ROUNDS = 60
-# A budget may be this much below the least possible one and is then taken for it: rounding of its writer.
+# A budget may be this much below the least possible one, and is then taken for one as much above it: the
+# rounding of whoever wrote it, and room for ours.
 ROUNDING = 1e-12
+SMALL_GAP = 1e-9
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ class _Task:
         wanted = as_loss(loss, loss.secrets)
         belief = np.asarray(as_prior(prior, wanted.size), dtype=np.float64)
         adversary = as_gain(gain, wanted.secrets)
-        table = _gain_table(adversary)
+        table = np.asarray(adversary.matrix, dtype=np.float64)
         return cls(
             family,
             belief,
@@ -216,9 +218,18 @@ class _Task:
         return float(self.weights.sum(axis=1).max())
 
     def solved(self, budget: float) -> LeakageDesign:
-        """Solve, round, certify."""
-        budget = self._reachable(budget)
-        channel, strategy, price = _generate(self, budget)
+        """Solve, round, certify; at the least budget itself nothing can be rounded, so a little is added."""
+        least = self._reachable(budget)
+        proposal = _generate(self, least)
+        for extra in (0.0, ROUNDING * max(1.0, abs(least))):
+            found = self._certified(least + extra, *proposal)
+            if found.gap <= SMALL_GAP * max(1.0, abs(found.certificate.upper)):
+                break
+        return found
+
+    def _certified(
+        self, budget: float, channel: FloatArray, strategy: FloatArray, price: float
+    ) -> LeakageDesign:
         counts = _within_budget(self, channel, budget)
         lower = below(self.family, self.prior, self.loss, self.gain, budget, strategy, price)
         lost, reached = loss_above(self.cost, counts), vulnerability_above(self.prior, self.gain, counts)
@@ -277,15 +288,6 @@ class _Task:
         if self.family == "least leakage":
             return bool(exact_loss(self.prior, self.loss, counts) <= budget)
         return bool(exact_vulnerability(self.prior, self.gain, counts) <= budget)
-
-
-def _gain_table(adversary: Adversary) -> FloatArray:
-    try:
-        return np.asarray(adversary.matrix, dtype=np.float64)
-    except NotImplementedError:
-        raise GainError(
-            f"gain {adversary.name!r} has no matrix of guesses; give one that has (identity, within, …)"
-        ) from None
 
 
 def _generate(task: _Task, budget: float) -> tuple[FloatArray, FloatArray, float]:
@@ -403,7 +405,7 @@ def _within_budget(task: _Task, channel: FloatArray, budget: float) -> NDArray[n
         if task.side(mixed) <= budget:
             return mixed
         share *= 2
-    return slack
+    return counts if task.within(counts, budget) else slack
 
 
 def _rounded(channel: FloatArray) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from sievert.design.frontier import Frontier
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.files.building import build_gain
-from sievert.leakage.loss_classes import classify_loss
+from sievert.mechanisms.parameters import privacy
 from sievert.report import plots
 from sievert.report.words import probability
 from sievert.results import Result
@@ -49,7 +49,6 @@ class Design(Result):
     query: str
     use: str
     found: Candidates
-    loss_class: str
     verified: str = field(default="")
 
     def __str__(self) -> str:
@@ -70,17 +69,16 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design:
         build_gain(model, answers.labels, scenario.distance, scenario.folder)
         for model in scenario.document.adversary.gains
     ]
-    level = _file_eps(scenario) if eps is None else eps
-    found = candidates(answers, level, prior, loss, gains)
+    alpha = None if eps is not None else _file_alpha(scenario)
+    level = None if alpha is not None else _file_eps(scenario) if eps is None else eps
+    found = candidates(answers, level, prior, loss, gains, alpha=alpha)
     verified = str(found.optimal.certificate.verify())
-    named = classify_loss(loss) if len(answers) <= 60 else None
     return Design(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
         _use_words(loss.name),
         found,
-        "" if named is None else str(named),
         verified,
     )
 
@@ -94,6 +92,14 @@ def _use_words(name: str) -> str:
         "property": "chance of a wrong answer",
     }
     return words.get(name, f"{name} loss")
+
+
+def _file_alpha(scenario: Scenario) -> object:
+    """e^-ε as the file writes it, where that is what it promises for the policy: the design is then exact."""
+    model = scenario.document.mechanism
+    if model is None or not isinstance(model.alpha, str):
+        return None
+    return model.alpha if scenario.claimed_eps == privacy(None, model.alpha).eps else None
 
 
 def _file_eps(scenario: Scenario) -> float:
@@ -113,7 +119,7 @@ def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
     method = f"{best.method[0].upper()}{best.method[1:]}."
-    yield "How it was found", [method, *([f"The loss is {design.loss_class}."] if design.loss_class else [])]
+    yield "How it was found", [method]
     yield (
         "Proof",
         [
