@@ -1,28 +1,47 @@
 """`sievert design` as a user runs it."""
 
+import io
 import json
 import math
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import sievert as sv
+from sievert.cli import main
 
 
-def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sievert", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+class Done(NamedTuple):
+    """What a command printed and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def sievert(*arguments: str | Path) -> Done:
+    """The command in this process: the same entry point, without a second interpreter."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["sievert", *map(str, arguments)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.argv = before
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def scenario(folder: Path, use: str = '[use]\nloss = "absolute"\n', mechanism: bool = True) -> Path:
     path = folder / "counts.toml"
-    text = (
-        'version = 1\n[policy]\nvalues = ["yes", "no"]\nrecords = 6\n[query]\nkind = "count"\nwhere = "yes"\n'
-    )
+    text = 'version = 1\n[policy]\nvalues = ["yes", "no"]\nrecords = 6\n'
+    text += '[query]\nkind = "count"\nwhere = "yes"\n'
     if mechanism:
         text += '[mechanism]\nkind = "exponential"\neps = 0.7\n'
     path.write_text(text + use, encoding="utf-8")
@@ -54,9 +73,8 @@ def test_design_then_audit_and_verify(tmp_path: Path) -> None:
 def test_json_and_another_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    done = sievert(
-        "design", "examples/town-places.toml", "--eps", "2", "--output", out / "town.toml", "--json"
-    )
+    target = out / "town.toml"
+    done = sievert("design", "examples/town-places.toml", "--eps", "2", "--output", target, "--json")
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     assert content["found"]["optimal"]["gap"] < 1e-9
@@ -108,6 +126,7 @@ def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
     )
     done = sievert("design", path)
     assert done.returncode == 0, done.stderr
+    assert "exactly optimal" in done.stdout and (tmp_path / "exact-optimal.csv").exists()
     audited = sievert("audit", tmp_path / "exact-optimal.toml", "--json")
     assert json.loads(audited.stdout)["epsilon"]["nats"] == pytest.approx(math.log(2), abs=1e-12)
 
