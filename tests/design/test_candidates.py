@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.report.design import candidates_figure, frontier_figure
 
 
 def test_on_a_line_the_geometric_is_as_good() -> None:
@@ -63,7 +62,7 @@ def test_a_query_and_its_policy() -> None:
 
 def test_the_chart() -> None:
     found = sv.candidates(sv.metrics.grid(2, 3), 0.9, None, sv.losses.distance(sv.metrics.grid(2, 3)))
-    figure = candidates_figure(found)
+    figure = sv.plots.candidates(found)
     names = [trace.name for trace in figure.data if trace.mode == "markers"]
     drawn = {name for joined in names for name in joined.split(", ")}
     assert drawn == {item.name for item in found.alternatives}
@@ -75,5 +74,5 @@ def test_the_chart() -> None:
             assert trace.y[0] == pytest.approx(item.loss, abs=1e-6)
             assert trace.x[0] == pytest.approx(item.leaks[0].after, abs=1e-6)
     frontier = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=4)
-    curve = frontier_figure(frontier).data[0]
+    curve = sv.plots.frontier(frontier).data[0]
     assert np.allclose(curve.y, frontier.losses) and np.allclose(curve.x, frontier.posteriors)

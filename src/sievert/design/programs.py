@@ -18,6 +18,7 @@ from sievert.design.closed_forms import Candidate
 from sievert.design.folding import Folding, fold
 from sievert.design.polishing import Rows, polished
 from sievert.design.problem import Piece
+from sievert.errors import TooLargeError
 from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.numerics.row_generation import RowProgram
 from sievert.proofs.design import Multipliers
@@ -37,6 +38,8 @@ START_SIMPLEX, START_INTERIOR, ADDED = 3, 5, 10
 # Beyond this many unknowns one round must do; the certificate says what it misses.
 LARGEST_EXACT = 20_000
 MOST_ROUNDS = 40
+# Constraints that are listed, each with its numbers.
+LARGEST_ROWS = 20_000_000
 
 
 def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]:
@@ -90,6 +93,13 @@ def _away(piece: Piece) -> FloatArray:
 def _candidates(piece: Piece, folding: Folding, scale: FloatArray, away: FloatArray) -> Rows:
     """Every constraint once: for the first member of each orbit on the left, the strongest for each right."""
     needed = piece.needed
+    expected = folding.entries * 2 * len(needed) // piece.size
+    if expected > LARGEST_ROWS:
+        raise TooLargeError(
+            f"the program would have about {expected} constraints for {folding.entries} unknowns; at most "
+            f'{LARGEST_ROWS} are listed; use method="spanner", or fewer inputs or actions',
+            size=expected,
+        )
     left = np.concatenate([piece.pairs[needed, 0], piece.pairs[needed, 1]])
     right = np.concatenate([piece.pairs[needed, 1], piece.pairs[needed, 0]])
     edge = np.concatenate([needed, needed])

@@ -17,7 +17,7 @@ from sievert.design.closed_forms import Candidate, closed_form
 from sievert.design.problem import Piece, Problem
 from sievert.design.programs import hub_program, lazy_program
 from sievert.design.repair import private_counts
-from sievert.design.spanner import spanner_program
+from sievert.design.spanner import spanner_programs
 from sievert.proofs.design import SCALE, SPARE, Multipliers, UniformPart, loss_above, loss_below
 from sievert.proofs.space import ProofSpace
 
@@ -133,7 +133,7 @@ def _proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Ite
 
 def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
     if method == "spanner" and piece.shape == "general":
-        yield spanner_program(piece, stretch)
+        yield from spanner_programs(piece, stretch)
         return
     if method != "program":
         found = closed_form(piece)

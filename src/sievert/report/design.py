@@ -10,7 +10,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
 from jinja2 import Environment
 from markupsafe import Markup
 from plotly.io import to_html
@@ -19,7 +18,6 @@ from plotly.offline import get_plotlyjs
 from sievert import __version__
 from sievert.channels.privacy import epsilon
 from sievert.design.candidates import Alternative, Candidates, candidates
-from sievert.design.frontier import Frontier
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.files.building import build_gain
@@ -31,12 +29,10 @@ from sievert.tables.toml import dumps
 
 __all__ = [
     "Design",
-    "candidates_figure",
     "design_html",
     "design_lines",
     "design_of",
     "designed_toml",
-    "frontier_figure",
 ]
 
 
@@ -169,67 +165,6 @@ def _leaks(item: Alternative) -> str:
     return f"{item.name[0].upper()}{item.name[1:]}: {', '.join(parts)}."
 
 
-def candidates_figure(found: Candidates, gain: int = 0) -> go.Figure:
-    """Loss against what one adversary reaches, a point for each mechanism of the same ε.
-
-    Neighbours in the order of the loss are joined: a solid line says that the one with the larger loss is
-    safer against every adversary, a dotted one that it is not. Towards the lower left is better.
-    """
-    figure = go.Figure()
-    place = {item.name: (item.leaks[gain].after, item.loss) for item in found.alternatives}
-    for pair in found.neighbours:
-        (x0, y0), (x1, y1) = place[pair.first], place[pair.second]
-        dash = "solid" if pair.relation in ("safer", "equivalent") else "dot"
-        figure.add_scatter(
-            x=[x0, x1],
-            y=[y0, y1],
-            mode="lines",
-            line={"color": plots.BEFORE, "dash": dash, "width": 1.5},
-            hoverinfo="text",
-            text=str(pair),
-            showlegend=False,
-        )
-    # Mechanisms that coincide share a point and its label.
-    spots: dict[tuple[float, float], list[str]] = {}
-    for name, (x, y) in place.items():
-        spots.setdefault((round(x, 6), round(y, 6)), []).append(name)
-    for position, ((x, y), names) in enumerate(spots.items()):
-        figure.add_scatter(
-            x=[x],
-            y=[y],
-            mode="markers",
-            name=", ".join(names),
-            marker={
-                "color": plots.CURVES[position % len(plots.CURVES)],
-                "size": 14 if "optimal" in names else 10,
-                "symbol": "star" if "optimal" in names else "circle",
-            },
-            hovertemplate=f"{', '.join(names)}<br>adversary %{{x:.4g}}<br>loss %{{y:.4g}}<extra></extra>",
-        )
-    before = found.alternatives[0].leaks[gain]
-    if not before.is_loss:
-        figure.add_vline(
-            x=before.before,
-            line={"color": plots.MARK, "dash": "dot", "width": 1.5},
-            annotation={"text": "before", "yref": "paper", "y": 1, "yanchor": "bottom"},
-        )
-    figure = plots._layout(figure, f"what the adversary reaches ({before.name})", f"{found.loss_name} loss")
-    return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
-
-
-def frontier_figure(frontier: Frontier) -> go.Figure:
-    """Least loss against what the adversary may reach; nothing lies below the line."""
-    figure = go.Figure()
-    figure.add_scatter(
-        x=frontier.posteriors,
-        y=frontier.losses,
-        mode="lines+markers",
-        name="least loss",
-        line={"color": plots.AFTER, "width": 2.5},
-    )
-    return plots._layout(figure, "what the adversary reaches", "expected loss")
-
-
 def design_html(scenario: Scenario, design: Design) -> str:
     """The design as one page that works offline."""
     template = (
@@ -240,7 +175,7 @@ def design_html(scenario: Scenario, design: Design) -> str:
             "Candidates on one chart",
             "Every mechanism satisfies the same ε. Lower loses less, further left gives away less; a solid "
             "line joins neighbours of which the upper is safer against every adversary.",
-            candidates_figure(design.found),
+            plots.candidates(design.found),
         ),
         (
             "What the best mechanism does",
