@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 import sievert as sv
 from sievert import testing
 from sievert.errors import GainError, MechanismError, PriorError, TooLargeError
-from sievert.spaces.metric import closure
+from sievert.spaces.metric import Edges, closure
 
 FloatArray = NDArray[np.float64]
 
@@ -287,6 +287,22 @@ class TestEdges:
         assert float(best.loss) == pytest.approx(0.25) and best.gap < 1e-14
         assert best.certificate.verify().holds
 
+    def test_merged_points_of_a_complete_graph(self) -> None:
+        """Groups joined at distance 0 by single edges, all groups equally far apart."""
+        pairs = [(0, 1), (0, 2), (1, 2), (0, 3), (2, 4)]
+        edges = Edges(np.array(pairs), np.array([1.0, 1.0, 1.0, 0.0, 0.0]))
+        metric = sv.Metric.from_edges(edges, None, 5)
+        for loss in (sv.losses.bayes_risk(5), sv.losses.absolute(5)):
+            best = sv.optimal_mechanism(metric, 0.8, [0.1, 0.2, 0.3, 0.3, 0.1], loss)
+            assert best.gap < 1e-12 and best.certificate.verify().holds
+            rows = best.mechanism.matrix
+            assert (rows[0] == rows[3]).all() and (rows[2] == rows[4]).all()
+            table = np.asarray(loss.table, dtype=float)
+            prior = np.array([0.1, 0.2, 0.3, 0.3, 0.1])
+            assert float(best.loss) == pytest.approx(
+                plain_program(metric.matrix, 0.8, prior, table), abs=1e-8
+            )
+
     def test_impossible_inputs_still_count_for_privacy(self) -> None:
         best = sv.optimal_mechanism(sv.metrics.line(3), 1.0, [0.5, 0.0, 0.5], sv.losses.bayes_risk(3))
         check(best, sv.metrics.line(3), 1.0)
@@ -337,3 +353,4 @@ class TestEdges:
         best = sv.optimal_mechanism(sv.metrics.line(3), alpha="1/2", loss=sv.losses.absolute(3))
         assert str(best).startswith("loses 5/9 = 0.555556 on average (0.666667 without any release)")
         assert best.to_dict()["gap"] == 0 and "certificate" not in best.to_dict()
+        assert "<table>" in best._repr_html_()

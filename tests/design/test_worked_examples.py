@@ -121,6 +121,54 @@ class TestFernandesDiscrete:
         assert sv.expected_loss(by_weight, None, hamming_loss) == F(9, 8)
         assert sv.expected_loss(by_weight, None, heavy) == F(7, 24)
 
+    def test_printed_privacy_is_unsatisfiable_erratum_2(self) -> None:
+        """With the exponent on the wrong side in one line no positive column is left; as corrected G is."""
+        channel = sv.mechanisms.truncated_geometric(3, alpha=HALF).exact
+        for column in channel.T:
+            pairs = [(column[x], column[z]) for x in range(3) for z in range(3) if abs(x - z) == 1]
+            assert all(2 * b - a >= 0 for a, b in pairs)
+            assert not all(b - 2 * a >= 0 for a, b in pairs)
+
+    def test_post_processing_keeps_privacy_not_the_reverse_erratum_3(self) -> None:
+        private = sv.mechanisms.truncated_geometric(3, alpha=HALF)
+        truth = sv.Channel(np.eye(3, dtype=int))
+        assert sv.refines(truth, private).holds and not sv.is_private(truth, line(3), math.log(2))
+        merged = private.then(sv.Channel([[1, 0], [0, 1], [0, 1]]))
+        assert sv.is_private(merged, line(3), math.log(2))
+
+    def test_lift_of_the_loss_erratum_6(self) -> None:
+        """Optimal on a pair carries over to the lift of the loss, not to any loss extended on the pair."""
+        k = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]])
+        lift = lifted(sv.losses.matrix([[0, 3], [1, 0]], secrets=[0, 1]), [0, 1, 2])
+        assert sv.expected_loss(k, None, lift) == best(sv.metrics.discrete(3), lift)
+
+    def test_two_points_have_a_universal_optimum_erratum_12(self) -> None:
+        """For one step, or ε 0 or ∞, the impossibility fails: T is best whatever the loss."""
+        t = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"]])
+        rng = np.random.default_rng(3)
+        for _ in range(15):
+            loss = sv.losses.matrix(rng.integers(0, 9, (3, 2)).tolist())
+            weight = F(int(rng.integers(1, 9)), 10)
+            prior = [weight, 1 - weight]
+            assert sv.expected_loss(t, prior, loss) == best(line(2), loss, prior)
+
+    def test_the_reversed_response_erratum_14(self) -> None:
+        """With alpha on the diagonal it is the other kernel: private, but it points away from the truth."""
+        reversed_response = sv.Channel([["1/5" if x == y else "2/5" for y in range(3)] for x in range(3)])
+        assert sv.epsilon(reversed_response, sv.metrics.discrete(3)).exact == 2
+        assert sv.expected_loss(reversed_response) > sv.expected_loss(
+            sv.mechanisms.randomised_response(3, alpha=HALF)
+        )
+
+    def test_one_against_the_rest_is_a_channel_erratum_15(self) -> None:
+        """Thm 6.28 prints the joint; the channel's entries are 1/(1+alpha) and alpha/(1+alpha)."""
+        found = sv.optimal_mechanism(
+            sv.metrics.discrete(3), alpha=HALF, loss=lifted(sv.losses.bayes_risk([0, 1]), [0, 1, 2])
+        )
+        assert found.mechanism.exact is not None
+        assert sorted(found.mechanism.exact[0].tolist())[-1] == F(2, 3)
+        assert found.mechanism.exact[1].min() == F(1, 3)
+
     def test_restriction_is_not_optimal_erratum_5(self) -> None:
         """Cor 6.23 fails: G restricted to the ends loses 1/4, T at distance 2 loses 1/5."""
         ends = sv.Channel(sv.mechanisms.truncated_geometric(3, alpha=HALF).exact[[0, 2]].tolist())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from html import escape
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -108,6 +109,17 @@ class Candidates(Result):
     alternatives: tuple[Alternative, ...]
     neighbours: tuple[Neighbours, ...]
     missing: dict[str, str]
+
+    def _repr_html_(self) -> str:
+        names = [leak.name for leak in self.alternatives[0].leaks]
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("mechanism", "loss", "true ε", *names))
+        rows = "".join(
+            f"<tr><th>{escape(item.name)}</th><td>{item.loss:.6g}</td><td>{item.eps:.6g}</td>"
+            + "".join(f"<td>{leak.before:.4g} → {leak.after:.4g}</td>" for leak in item.leaks)
+            + "</tr>"
+            for item in self.alternatives
+        )
+        return f"<p>{escape(str(self))}</p><table><tr>{head}</tr>{rows}</table>"
 
     def __str__(self) -> str:
         rest = [item for item in self.alternatives if item.name != "optimal"]

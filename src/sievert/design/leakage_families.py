@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -86,6 +87,9 @@ class LeakageDesign(Result):
             f"loses {self.loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
             f"{self.posterior:.6g}; within {self.gap:.1e} of the {self.family} possible"
         )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>{self.mechanism._repr_html_()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; the proof is saved by itself."""

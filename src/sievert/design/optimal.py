@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +78,9 @@ class OptimalMechanism(Result):
             f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>{self.mechanism._repr_html_()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; the proof is saved by itself."""
@@ -235,10 +239,14 @@ def _exact(
 
 
 def decay_of(level: Privacy, metric: Metric) -> Decay:
-    """How probabilities may shrink: an exact alpha over whole distances, else an exact ε."""
+    """How probabilities may shrink: an exact alpha over whole distances, else an exact ε.
+
+    Over other distances alpha is read as the float just below -ln alpha.
+    """
     if level.alpha is not None and (level.alpha in (0, 1) or _whole(metric)):
         return Decay(alpha=level.alpha)
-    return Decay(eps=read_eps(level.eps))
+    eps = level.eps if level.alpha is None else float(np.nextafter(level.eps, 0.0))
+    return Decay(eps=read_eps(eps))
 
 
 def _whole(metric: Metric) -> bool:

@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sievert.numerics.balls import UNIT, decimal
 from sievert.proofs.base import DAMAGE, Proof, Verification
@@ -317,11 +319,16 @@ def _common_length(space: ProofSpace, part: UniformPart) -> float:
     lengths, apart = space.lengths[inside], ends[inside, 0] != ends[inside, 1]
     if (lengths[~apart] != 0).any() or len(np.unique(lengths[apart])) > 1:
         raise ValueError("the points of a uniform part are not all equally far apart")
-    sizes = np.bincount(part.group)
-    pairs = len(part.points) * (len(part.points) - 1) // 2
-    if int(inside.sum()) != pairs or len(np.unique(space.pairs[inside], axis=0)) != pairs:
-        raise ValueError("a uniform part needs every pair of its points exactly once")
-    return float(lengths[apart][0]) if apart.any() and (sizes > 0).sum() > 1 else 0.0
+    groups = len(np.unique(part.group))
+    between = np.sort(ends[inside][apart], axis=1)
+    if len(np.unique(between, axis=0)) != groups * (groups - 1) // 2:
+        raise ValueError("an edge between two groups of a uniform part is missing")
+    alike = space.pairs[inside][~apart]
+    joined = coo_array((np.ones(len(alike)), tuple(alike.T)), shape=(space.size, space.size))
+    component = connected_components(joined, directed=False)[1]
+    if len(np.unique(component[part.points])) != groups:
+        raise ValueError("points of one group of a uniform part are not joined at distance 0")
+    return float(lengths[apart][0]) if groups > 1 else 0.0
 
 
 def _check_prior(prior: NDArray[Any]) -> None:
