@@ -21,6 +21,8 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 # Weights of the kernel that rounding alone has made negative.
 NEGATIVE = 1e-13
+# Below this e^-ε its inverse, which prices need, loses the digits of the certificate.
+SMALLEST_RATIO = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +196,9 @@ def _uniform_peaks(piece: Piece) -> Candidate | None:
 
 def _two_actions(piece: Piece) -> Candidate | None:
     """Two actions on a discrete metric: randomised response on which is better (Fernandes, Thm 6.28)."""
-    if piece.cost.shape[1] != 2:
-        return None
     a = float(np.exp(-piece.exponents[0]))
+    if piece.cost.shape[1] != 2 or a < SMALLEST_RATIO:
+        return None
     difference = piece.cost[:, 0] - piece.cost[:, 1]
     first = difference < 0
     gains = np.abs(difference)

@@ -40,7 +40,7 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 Family = Literal["least leakage", "least loss"]
 # Outputs for each input at the start, and the most that a round adds.
-START, ADDED = 8, 6
+START, ADDED = 10, 8
 # The value of the program and the bound for all mechanisms meet to this.
 SETTLED = 1e-11
 MOST_ROUNDS = 60
@@ -365,7 +365,7 @@ def _program(
     if (task.gain < 0).any():
         least[entries:] = -np.inf
     program = LinearProgram(objective, matrix, lower, upper, least, np.full(entries + m, np.inf))
-    solution = solve(program, "simplex", tolerance=1e-10, presolve=False)
+    solution = solve(program, "simplex", tolerance=1e-10, presolve=False, basis=False)
     if not solution.optimal:
         raise Unsolved(f"the linear-program solver stopped with the status {solution.status!r}")
     channel = np.zeros((n, m))

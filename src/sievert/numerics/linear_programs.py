@@ -43,7 +43,7 @@ class Solution:
     primal, reduced : one entry a column (value and reduced cost)
     activity, dual : one entry a row (matrix·x and its multiplier; cost = matrixᵀ·dual + reduced)
     basic_columns, basic_rows : which variables and slacks are basic (empty after an interior point without
-        crossover)
+        crossover, or when not asked for)
     """
 
     status: str
@@ -82,6 +82,7 @@ def solve(
     tolerance: float = 1e-9,
     crossover: bool = True,
     presolve: bool = True,
+    basis: bool = True,
     time_limit: float | None = None,
 ) -> Solution:
     """Solve a linear program.
@@ -92,6 +93,7 @@ def solve(
     tolerance : primal and dual feasibility; HiGHS accepts 1e-10 at the least
     crossover : after an interior point, move to a vertex (needed for a basis)
     presolve : simplify first; small programs are faster without
+    basis : read the basis too; reading it costs as much as solving a small program
     """
     solver = highspy.Highs()
     options: dict[str, Any] = {
@@ -108,7 +110,7 @@ def solve(
         solver.setOptionValue(name, value)
     solver.passModel(_model(program))
     solver.run()
-    return _solution(solver, program)
+    return _solution(solver, program, basis)
 
 
 def _model(program: LinearProgram) -> Any:
@@ -126,9 +128,9 @@ def _model(program: LinearProgram) -> Any:
     return model
 
 
-def _solution(solver: Any, program: LinearProgram) -> Solution:
+def _solution(solver: Any, program: LinearProgram, with_basis: bool = True) -> Solution:
     found = solver.getSolution()
-    basis = solver.getBasis()
+    basis = solver.getBasis() if with_basis else None
     basic = highspy.HighsBasisStatus.kBasic
     status = {
         highspy.HighsModelStatus.kOptimal: "optimal",
@@ -144,8 +146,8 @@ def _solution(solver: Any, program: LinearProgram) -> Solution:
         reduced=_filled(found.col_dual, columns),
         activity=_filled(found.row_value, rows),
         dual=_filled(found.row_dual, rows),
-        basic_columns=np.array([s == basic for s in basis.col_status], dtype=bool),
-        basic_rows=np.array([s == basic for s in basis.row_status], dtype=bool),
+        basic_columns=np.array([s == basic for s in basis.col_status] if basis else [], dtype=bool),
+        basic_rows=np.array([s == basic for s in basis.row_status] if basis else [], dtype=bool),
     )
 
 
