@@ -91,9 +91,12 @@ def test_json_and_another_folder(tmp_path: Path) -> None:
         ('[use]\nloss = "squared"\n', "squared error"),
         ('[use]\nloss = "bayes-risk"\n', "chance of a wrong value"),
         ('[use]\nloss = "distance"\n', "distance from the truth"),
-        ("[use]\nloss = { pinball = 0.9 }\n", "pinball 0.9 loss"),
-        ("[use]\nloss = { tolerance = 1 }\nprior = [0.1, 0.2, 0.2, 0.2, 0.1, 0.1, 0.1]\n", "tolerance 1"),
-        ("[use]\nloss = { threshold = 3 }\n", "threshold 3"),
+        ("[use]\nloss = { pinball = 0.9 }\n", "pinball loss for the quantile 0.9"),
+        (
+            "[use]\nloss = { tolerance = 1 }\nprior = [0.1, 0.2, 0.2, 0.2, 0.1, 0.1, 0.1]\n",
+            "off by more than 1",
+        ),
+        ("[use]\nloss = { threshold = 3 }\n", "at least 3"),
         ("[use]\nloss = { property = [0, 6] }\n", "chance of a wrong answer"),
     ],
 )

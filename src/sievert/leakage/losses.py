@@ -72,7 +72,7 @@ def pinball(
     return _of_differences(
         n,
         guesses,
-        f"pinball {quantile}",
+        f"pinball {_brief(quantile)}",
         lambda difference: np.where(difference < 0, -difference * level, difference * (1 - level)),
     )
 
@@ -88,7 +88,10 @@ def tolerance(
     if not isinstance(radius, int | float | Fraction) or not radius >= 0:
         raise GainError(f"radius is {radius!r}; it must be a number ≥ 0")
     return _of_differences(
-        n, guesses, f"tolerance {radius}", lambda difference: (np.abs(difference) > radius).astype(np.int64)
+        n,
+        guesses,
+        f"tolerance {_brief(radius)}",
+        lambda difference: (np.abs(difference) > radius).astype(np.int64),
     )
 
 
@@ -101,7 +104,9 @@ def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
     labels = secret_labels(n)
     above = _differences(labels, [at])[0] <= 0
     table = np.array([above, ~above], dtype=np.int64)
-    return matrix_adversary(table, ["below", "at least"], f"threshold {at}", is_loss=True, secrets=labels)
+    return matrix_adversary(
+        table, ["below", "at least"], f"threshold {_brief(at)}", is_loss=True, secrets=labels
+    )
 
 
 def distance(metric: Metric) -> MatrixAdversary:
@@ -112,6 +117,10 @@ def distance(metric: Metric) -> MatrixAdversary:
     [0.0, 1.0, 2.0, 1.0]
     """
     return matrix_adversary(metric.matrix, metric.points, "distance", is_loss=True, secrets=metric.points)
+
+
+def _brief(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _of_differences(

@@ -87,7 +87,14 @@ def _use_words(name: str) -> str:
         "distance": "distance from the truth",
         "property": "chance of a wrong answer",
     }
-    return words.get(name, f"{name} loss")
+    kind, _, number = name.partition(" ")
+    if kind == "tolerance":
+        return f"chance to be off by more than {number}"
+    if kind == "threshold":
+        return f"chance of a wrong answer to whether it is at least {number}"
+    if kind == "pinball":
+        return f"pinball loss for the quantile {number}"
+    return words.get(name, f"loss of {name}")
 
 
 def _file_alpha(scenario: Scenario) -> object:
@@ -127,7 +134,10 @@ def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
         ],
     )
     rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
-    missing = [f"{name[0].upper()}{name[1:]}: {why}." for name, why in design.found.missing.items()]
+    missing = [
+        f"{name[0].upper()}{name[1:]}: not possible here ({why})."
+        for name, why in design.found.missing.items()
+    ]
     yield "What each mechanism would cost at the same ε", rows + missing
     leaks = [_leaks(item) for item in design.found.alternatives]
     yield "What each would give away", leaks
