@@ -3,7 +3,7 @@
 Ours includes repair and certificate; the note of every row says our certified gap and whether the peer's
 floats are private at all: "not private" means that its true ε is infinite or above what was asked. qif gets
 its best setting, only pairs that no third point lies between. Peers run in a process of their own, stopped
-after 20 s of processor time.
+after 10 s of processor time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import sievert as sv
 from benchmarks.harness import Row, timed
 
-LIMIT = 20.0
+LIMIT = 10.0
 Matrix = NDArray[np.float64]
 
 

@@ -91,6 +91,7 @@ _ATTRIBUTES = {
     "worst_leakage": "sievert.limits.worst",
 }
 _MODULES = {
+    "adversaries": "sievert.orders.adversaries",
     "bounds": "sievert.limits.bounds",
     "constraints": "sievert.spaces.constraints",
     "errors": "sievert.errors",
@@ -176,6 +177,7 @@ if TYPE_CHECKING:
     from sievert.limits.transformations import symmetrise as symmetrise
     from sievert.limits.worst import WorstLeakage as WorstLeakage
     from sievert.limits.worst import worst_leakage as worst_leakage
+    from sievert.orders import adversaries as adversaries
     from sievert.orders import lattice as lattice
     from sievert.orders.refinement import Comparison as Comparison
     from sievert.orders.refinement import Objection as Objection

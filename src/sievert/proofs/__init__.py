@@ -6,18 +6,33 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
 from sievert.proofs.design import OptimalDesignProof
+from sievert.proofs.directed import DirectedProof
 from sievert.proofs.exact_design import ExactDesignProof
+from sievert.proofs.families import FamilyProof
+from sievert.proofs.groups import GroupsProof
 from sievert.proofs.leakage_design import LeakageDesignProof
-from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
+from sievert.proofs.metric_order import MetricOrderProof
+from sievert.proofs.partitions import BlockSizesProof, PartitionProof
+from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof
+from sievert.proofs.refinement import AdversaryProof, CascadeProof, ClassProof, MixtureProof
 from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
     "AdversaryProof",
+    "BlockSizesProof",
     "CascadeProof",
+    "ClassProof",
+    "DirectedProof",
     "ExactDesignProof",
+    "FamilyProof",
+    "GroupsProof",
     "LeakageDesignProof",
+    "MetricOrderProof",
+    "MixtureProof",
     "OptimalDesignProof",
+    "PartitionProof",
     "PrivacyOrderProof",
+    "PrivacyProof",
     "Proof",
     "Verification",
     "WorstLeakageProof",

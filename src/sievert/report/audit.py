@@ -13,7 +13,7 @@ from sievert.files import Scenario, load_scenario
 from sievert.leakage.capacity import Capacity, capacity
 from sievert.leakage.records import RecordLeakage, record_leakage
 from sievert.leakage.repeats import RepeatedGuess, repeated_guess
-from sievert.limits.worst import worst_leakage
+from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
 from sievert.report.words import probability
 from sievert.results import Result
@@ -64,7 +64,7 @@ class Audit(Result):
     observations : how many releases of the same data
     repeated_eps : total ε of them all for one person, who may own several records
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
-    worst_bits : the most that any mechanism with this ε could leak about the database (None: ε is infinite)
+    worst : what any mechanism with this ε could leak about the database (None: ε is infinite)
     checks : the limits of [accept]
     """
 
@@ -86,7 +86,7 @@ class Audit(Result):
     repeated_eps: float
     repeated_guess: float
     repeated_exact: bool
-    worst_bits: float | None
+    worst: WorstLeakage | None
     checks: tuple[Check, ...]
 
     @property
@@ -161,7 +161,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         repeated_eps=total,
         repeated_guess=repeated.guess,
         repeated_exact=repeated.exact,
-        worst_bits=worst_leakage(policy, found.nats).upper.bits if math.isfinite(found.nats) else None,
+        worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
         checks=_checks(scenario, record, repeated, total),
     )
 

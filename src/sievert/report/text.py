@@ -141,10 +141,19 @@ def _database(audit: Audit) -> str:
 
 def _worst(audit: Audit) -> list[str]:
     """What any mechanism of the same ε could give away, and how much of that this one does."""
-    if audit.worst_bits is None or audit.worst_bits <= 0:
+    worst = audit.worst
+    if worst is None or worst.upper.bits <= 0:
         return []
-    share = audit.database.bits / audit.worst_bits
+    share = audit.database.bits / worst.upper.bits
+    reached = (
+        "some mechanism does" if worst.exact is not None else f"some gives away {bits(worst.lower.bits)}"
+    )
+    certified = "" if worst.certificate is None else ", certified"
+    each = ((worst.diameter, "diameter"), (worst.radius, "radius"), (worst.packing, "packing"))
+    bounds = ", ".join(f"{bits(bound.bits)} ({name})" for bound, name in each)
+    last = "exactly" if worst.exact is not None else "at most"
     return [
-        f"Mechanisms with the same ε could give away up to {bits(audit.worst_bits)}; this one uses "
-        f"{share:.0%} of that."
+        f"Mechanisms with the same ε could give away up to {bits(worst.upper.bits)} ({reached}); this one "
+        f"uses {share:.0%} of that.",
+        f"Bounds on all of them: {bounds}; {last} {bits(worst.upper.bits)}{certified}.",
     ]
