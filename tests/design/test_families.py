@@ -147,3 +147,20 @@ def test_impossible_inputs_and_signed_gains() -> None:
     ):
         check(design, 1e-9)
     assert math.isfinite(sv.least_leakage(prior, sv.losses.absolute(3), 0.2, gain).posterior)
+
+
+def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sievert.design import leakage_families, solving
+    from sievert.numerics.linear_programs import Unsolved
+
+    def fails(*arguments: object, **options: object) -> None:
+        raise Unsolved("the linear-program solver stopped with the status 'time limit'")
+
+    monkeypatch.setattr(leakage_families, "_generate", fails)
+    monkeypatch.setattr(solving, "lazy_program", fails)
+    design = sv.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), 0.7)
+    assert design.certificate.verify().holds and design.gap > 0.1
+    metric = sv.metrics.euclidean([(0, 0), (1, 0), (0, 1), (2, 2)])
+    best = sv.optimal_mechanism(metric, 1.0, None, sv.losses.distance(metric))
+    assert best.certificate.verify().holds and best.gap > 0.1 and "time limit" in best.method
+    assert float(best.loss) == pytest.approx(best.without_release)

@@ -14,7 +14,8 @@ import pytest
 import sievert as sv
 from sievert.proofs import proof_from_dict, save_proof
 from sievert.proofs.decay import Decay
-from sievert.proofs.design import Multipliers, costs, loss_below
+from sievert.proofs.design import Multipliers, UniformPart, costs, loss_above, loss_below
+from sievert.proofs.leakage_design import exact_loss, exact_vulnerability, vulnerability_above
 from sievert.proofs.space import ProofSpace
 
 DESIGNS: dict[str, Any] = {
@@ -167,3 +168,37 @@ def exact_bound(space: ProofSpace, prior: Any, loss: Any, y: Multipliers) -> Fra
         bracket[left][w] -= Fraction(value)
         bracket[right][w] += Fraction(value) * Fraction(1, 2) ** int(space.lengths[arc // 2])
     return sum((min(row) for row in bracket), Fraction(0))
+
+
+def test_rounding_is_always_outward() -> None:
+    """The float bounds on loss and vulnerability enclose the exact values, signs included."""
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        n, m, guesses = rng.integers(1, 7, 3).tolist()
+        prior, loss, gain = rng.dirichlet(np.ones(n)), rng.normal(size=(m, n)), rng.normal(size=(guesses, n))
+        counts = np.floor(rng.dirichlet(np.ones(m), n) * 2**53).astype(np.int64)
+        counts[:, 0] += 2**53 - counts.sum(axis=1)
+        above = Fraction(loss_above(costs(prior, loss), counts))
+        assert (
+            exact_loss(prior, loss, counts) <= above <= exact_loss(prior, loss, counts) + Fraction(1, 10**12)
+        )
+        reached = exact_vulnerability(prior, gain, counts)
+        assert reached <= Fraction(vulnerability_above(prior, gain, counts)) <= reached + Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("eps", ["1/2", "1", "7/3"])
+def test_uniform_prices_agree_with_all_pairs(eps: str) -> None:
+    """The bound from prices alone is never above what the true optimum loses."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        n, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        pairs = np.array([(i, j) for i in range(n) for j in range(i)], dtype=np.intp)
+        space, decay = ProofSpace(n, pairs, np.ones(len(pairs))), Decay(eps=Fraction(eps))
+        prior, loss = rng.dirichlet(np.ones(n)), rng.random((m, n))
+        cost = costs(prior, loss)
+        part = UniformPart(np.arange(n), np.arange(n), cost.min(axis=1) + 0.2 * rng.random(n) * cost.mean())
+        bound = loss_below(space, decay, cost, Multipliers.none(), (part,))
+        best = sv.optimal_mechanism(
+            sv.metrics.discrete(n), float(Fraction(eps)), prior, loss, method="program"
+        )
+        assert bound <= float(best.loss) + 1e-15

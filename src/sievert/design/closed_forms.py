@@ -255,17 +255,11 @@ def _tree(piece: Piece) -> Candidate | None:
         edge, p = int(through[v]), int(parent[v])
         for x, z in ((v, p), (p, v)):
             flow = max(0.0, (phi[x] - t[edge] * phi[z]) / -np.expm1(-2 * piece.exponents[edge]))
-            side = hit[_beyond(piece, x, z, hit)]
-            outputs = np.flatnonzero(np.isin(hit, side) & (hit >= 0))
-            arc = int(piece.arc_from(np.array([edge]), np.array([x]))[0])
-            arcs.append(
-                Multipliers(
-                    np.full(len(outputs), arc), outputs, np.full(len(outputs), flow, dtype=np.float64)
-                )
-            )
-    return Candidate(
-        channel, Multipliers.joined(arcs), "tree, Bayes risk: exponential kernel (Theorem TREE-BAYES)"
-    )
+            outputs = _beyond(piece, x, z, hit)
+            arc = piece.arc_from(np.full(len(outputs), edge), np.full(len(outputs), x))
+            arcs.append(Multipliers(arc, outputs, np.full(len(outputs), flow)))
+    method = "tree, Bayes risk: exponential kernel (Theorem TREE-BAYES)"
+    return Candidate(channel, Multipliers.joined(arcs), method)
 
 
 def _beyond(piece: Piece, x: int, z: int, hit: IndexArray) -> IndexArray:

@@ -224,7 +224,11 @@ class _Task:
     def solved(self, budget: float) -> LeakageDesign:
         """Solve, round, certify; at the least budget itself nothing can be rounded, so a little is added."""
         least = self._reachable(budget)
-        proposal = _generate(self, least)
+        try:
+            proposal = _generate(self, least)
+        except Unsolved:
+            # Still a mechanism within the budget, with an honest gap.
+            proposal = self.slack() / SCALE, _blindly(self, np.zeros((len(self.loss), len(self.gain)))), 0.0
         for extra in (0.0, ROUNDING * max(1.0, abs(least))):
             found = self._certified(least + extra, *proposal)
             if found.gap <= SMALL_GAP * max(1.0, abs(found.certificate.upper)):

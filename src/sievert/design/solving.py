@@ -18,6 +18,7 @@ from sievert.design.problem import Piece, Problem
 from sievert.design.programs import hub_program, lazy_program
 from sievert.design.repair import private_counts
 from sievert.design.spanner import spanner_programs
+from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.design import SCALE, SPARE, Multipliers, UniformPart, loss_above, loss_below
 from sievert.proofs.space import ProofSpace
 
@@ -142,10 +143,14 @@ def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) 
     if method == "closed":
         yield _constant(piece, "no closed form fits: the best constant answer")
         return
-    if piece.shape == "uniform":
-        yield hub_program(piece)
     scale = max(1.0, float(np.abs(piece.loss).max(initial=0.0)))
-    yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
+    try:
+        if piece.shape == "uniform":
+            yield hub_program(piece)
+        yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
+    except Unsolved as problem:
+        # Still a private mechanism with an honest gap.
+        yield _constant(piece, f"{problem}: the best constant answer")
 
 
 def _constant(piece: Piece, method: str) -> Candidate:

@@ -301,7 +301,7 @@ def _uniform_below(space: ProofSpace, decay: Decay, cost: FloatArray, part: Unif
     magnitude = np.abs(rest_low).sum(axis=0) - charged
     phi = rest_low.sum(axis=0) + charged - magnitude * ((len(points) + 6) * UNIT * 1.01)
     missing = max(0.0, -float(phi.min()))
-    return float(np.nextafter(math.fsum(price) - missing, -np.inf))
+    return float(np.nextafter(math.fsum([*price.tolist(), -missing]), -np.inf))
 
 
 def _common_length(space: ProofSpace, part: UniformPart) -> float:

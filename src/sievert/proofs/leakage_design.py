@@ -141,9 +141,9 @@ def vulnerability_above(prior: FloatArray, gain: FloatArray, counts: NDArray[np.
     """A float proved to be at least Σ_y max_g Σ_x π_x·G[g,x]·C[x,y]."""
     joint = prior[:, None] * (counts.astype(np.float64) / SCALE)
     scores = gain @ joint
-    # One product into the joint, one into the score, and a sum over the inputs.
+    # One product into the joint, one into the score, a sum over the inputs, and the error's own addition.
     error = (len(prior) + 6) * UNIT * 1.01 * (np.abs(gain) @ joint)
-    return float(np.nextafter(math.fsum((scores + error).max(axis=0)), np.inf) * (1 + 4 * UNIT))
+    return float(np.nextafter(math.fsum((scores + error).max(axis=0)), np.inf))
 
 
 def below(
