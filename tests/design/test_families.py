@@ -119,6 +119,10 @@ def test_the_ends() -> None:
     ):
         with pytest.raises(MechanismError, match=message):
             wrong()
+    with pytest.raises(GainError, match="loss is missing"):
+        sv.least_leakage(prior, None, 0.1)
+    risk = sv.least_leakage(prior, loss, 0.3, sv.losses.squared(3))
+    assert risk.posterior <= risk.lower_bound <= risk.posterior + 1e-10
     with pytest.raises(GainError, match="no matrix"):
         sv.least_leakage(prior, loss, 0.1, sv.losses.shannon(3))
 
@@ -156,7 +160,7 @@ def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatc
     def fails(*arguments: object, **options: object) -> None:
         raise Unsolved("the linear-program solver stopped with the status 'time limit'")
 
-    monkeypatch.setattr(leakage_families, "_generate", fails)
+    monkeypatch.setattr(leakage_families, "generate", fails)
     monkeypatch.setattr(solving, "lazy_program", fails)
     design = sv.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), 0.7)
     assert design.certificate.verify().holds and design.gap > 0.1
