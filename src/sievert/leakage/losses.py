@@ -14,6 +14,7 @@ from sievert.leakage import gains
 from sievert.leakage.adversary import MatrixAdversary, matrix_adversary
 from sievert.leakage.closed_forms import Guessing, Shannon
 from sievert.leakage.gains import secret_labels
+from sievert.leakage.loss_algebra import canonical, combined, lifted, restricted, scaled, shifted
 from sievert.numerics.rationals import as_fraction, fractions_of, is_exact
 from sievert.spaces.labels import Labels
 from sievert.spaces.metric import Metric
@@ -21,12 +22,18 @@ from sievert.spaces.metric import Metric
 __all__ = [
     "absolute",
     "bayes_risk",
+    "canonical",
+    "combined",
     "distance",
     "guessing",
+    "lifted",
     "matrix",
     "pinball",
     "property",
+    "restricted",
+    "scaled",
     "shannon",
+    "shifted",
     "squared",
     "threshold",
     "tolerance",
