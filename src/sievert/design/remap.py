@@ -21,7 +21,7 @@ from sievert.leakage.adversary import MatrixAdversary
 from sievert.numerics.rationals import exact_matmul, fractions_of
 from sievert.results import Result
 
-__all__ = ["Remap", "expected_loss", "remap"]
+__all__ = ["Remap", "remap"]
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,6 @@ def remap(channel: Channel, prior: object = None, loss: object = None) -> Remap:
         _number(scores.sum(axis=1).min()),
         finite.then(post),
     )
-
-
-def expected_loss(channel: Channel, prior: object = None, loss: object = None) -> float | Fraction:
-    """Expected loss with the best action for each output (Fernandes, Def 6.2.1).
-
-    >>> from sievert.mechanisms import truncated_geometric
-    >>> expected_loss(truncated_geometric(6, alpha="1/2"))
-    Fraction(5, 9)
-    """
-    return remap(channel, prior, loss).after
 
 
 def _joint(channel: Channel, belief: NDArray[Any], exact: bool) -> NDArray[Any]:

@@ -5,6 +5,8 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 """
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
+from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
+from sievert.proofs.composed import ComposedGuessProof
 from sievert.proofs.design import OptimalDesignProof
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.exact_design import ExactDesignProof
@@ -19,13 +21,16 @@ from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
     "AdversaryProof",
+    "ApproximateProof",
     "BlockSizesProof",
     "CascadeProof",
     "ClassProof",
+    "ComposedGuessProof",
     "DirectedProof",
     "ExactDesignProof",
     "FamilyProof",
     "GroupsProof",
+    "GuessProof",
     "LeakageDesignProof",
     "MetricOrderProof",
     "MixtureProof",
@@ -34,6 +39,7 @@ __all__ = [
     "PrivacyOrderProof",
     "PrivacyProof",
     "Proof",
+    "RepeatedGuessProof",
     "Verification",
     "WorstLeakageProof",
     "load_proof",

@@ -86,6 +86,22 @@ def _record(audit: Audit) -> list[str]:
             f"{'exactly' if audit.repeated_exact else 'at most'} {probability(audit.repeated_guess)} "
             f"(total ε = {audit.repeated_eps:.4g})."
         )
+    return lines + _budget(audit)
+
+
+def _budget(audit: Audit) -> list[str]:
+    """How far releases of the same data can go."""
+    limit = audit.guess_limit
+    if limit is None or limit == audit.record.before:
+        return []
+    ever = f"However often the same data is released, the guess stays at or below {probability(limit)}."
+    lines = [ever] if limit < 1 else []
+    kept = audit.releases_within
+    if kept is not None and kept.releases is not None:
+        many = "No release keeps" if kept.releases == 0 else "One release keeps"
+        if kept.releases > 1:
+            many = f"{'Up to' if kept.exact else 'At least'} {kept.releases} releases keep"
+        lines.append(f"{many} the limit of {probability(kept.limit)}.")
     return lines
 
 

@@ -1,0 +1,1 @@
+"""What samples and aggregates tell: estimates with intervals, and audits of black boxes."""
