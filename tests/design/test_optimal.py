@@ -107,6 +107,17 @@ def test_large_eps_keeps_its_certificate(eps: float) -> None:
     check(sv.optimal_mechanism(metric, eps, None, sv.losses.distance(metric)), metric, eps, gap=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_losses_below_the_solvers_tolerance(seed: int) -> None:
+    """At ε = 10 a tree loses less than the program can see; the exponential kernel takes over."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    pairs = np.array([(int(rng.integers(0, i)), i) for i in range(1, n)])
+    metric = sv.Metric.from_edges(Edges(pairs, 0.5 + 2.5 * rng.random(n - 1)), None, n)
+    best = sv.optimal_mechanism(metric, 10.0, rng.dirichlet(np.ones(n)), sv.losses.distance(metric))
+    check(best, metric, 10.0)
+
+
 def random_instance(seed: int) -> tuple[sv.Metric, float, FloatArray, FloatArray]:
     """Planar, whole, clustered, disconnected, uniform and tree metrics with every kind of loss."""
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.design.closed_forms import Candidate, closed_form
+from sievert.design.closed_forms import Candidate, closed_form, kernel_form
 from sievert.design.problem import Piece, Problem
 from sievert.design.programs import hub_program, lazy_program
 from sievert.design.repair import private_counts
@@ -148,6 +148,9 @@ def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) 
         if piece.shape == "uniform":
             yield hub_program(piece)
         yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
+        found = kernel_form(piece)
+        if found is not None:
+            yield found
     except Unsolved as problem:
         # Still a private mechanism with an honest gap.
         yield _constant(piece, f"{problem}: the best constant answer")
