@@ -351,6 +351,10 @@ class TestEdges:
             sv.optimal_mechanism(line, 1, None, sv.gains.matrix(np.eye(3)))
         with pytest.raises(MechanismError, match='method is "fast"'.replace('"', "'")):
             sv.optimal_mechanism(line, 1, method="fast")  # type: ignore[arg-type]
+        with pytest.raises(MechanismError, match=r"stretch is 0\.5"):
+            sv.optimal_mechanism(line, 1, method="spanner", stretch=0.5)
+        with pytest.raises(MechanismError, match="tolerance is -1"):
+            sv.optimal_mechanism(line, 1, tolerance=-1)
         with pytest.raises(TooLargeError, match="probabilities"):
             sv.optimal_mechanism(sv.metrics.line(3000), 1)
 

@@ -149,6 +149,9 @@ def optimal_mechanism(
         raise MechanismError(
             f'method is {method!r}; it must be "auto", "closed", "program", "spanner" or "exact"'
         )
+    for name, value, least in (("tolerance", tolerance, 0.0), ("stretch", stretch, 1.0)):
+        if not value >= least:
+            raise MechanismError(f"{name} is {value!r}; it must be a number ≥ {least:g}")
     if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
         raise TooLargeError(
             f"{metric.size} inputs and {len(wanted.actions)} actions make "

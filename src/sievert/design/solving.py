@@ -133,9 +133,6 @@ def _proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Ite
 
 
 def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
-    if method == "spanner" and piece.shape == "general":
-        yield from spanner_programs(piece, stretch)
-        return
     if method != "program":
         found = closed_form(piece)
         if found is not None:
@@ -145,6 +142,9 @@ def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) 
         return
     scale = max(1.0, float(np.abs(piece.loss).max(initial=0.0)))
     try:
+        if method == "spanner" and piece.shape == "general":
+            yield from spanner_programs(piece, stretch)
+            return
         if piece.shape == "uniform":
             yield hub_program(piece)
         yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
