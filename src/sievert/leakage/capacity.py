@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.blocks import BlockChannel
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.convolution import CyclicChannel
 from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
 from sievert.channels.priors import as_prior
@@ -122,7 +122,7 @@ def capacity(
     >>> capacity(c).factor, capacity(c, "additive", "unit").difference, capacity(c, "risk").factor
     (Fraction(3, 2), Fraction(1, 4), Fraction(2, 1))
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, gains, kind)
     default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
@@ -149,7 +149,7 @@ def posterior_vulnerability(
     """
     if case not in ("average", "max"):
         raise GainError(f'case is {case!r}; it must be "average" or "max"')
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_vulnerability(channel, prior, gain, case)[1]
     if isinstance(channel, ProductChannel):
@@ -176,7 +176,7 @@ def strategy(channel: Channel, prior: object = None, gain: object = None) -> dic
     >>> strategy(Channel([[1, 0], [0, 1]], inputs=["yes", "no"]))
     {0: 'yes', 1: 'no'}
     """
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
@@ -207,7 +207,7 @@ def leakage(
     """
     if kind not in ("multiplicative", "additive"):
         raise GainError(f'kind is {kind!r}; it must be "multiplicative" or "additive"')
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_leakage(channel, prior, gain, kind, case)
     if isinstance(channel, ProductChannel):
