@@ -14,7 +14,7 @@ __all__ = ["compare"]
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="The mechanism in use: TOML, or a channel (.csv, .npz).")],
+    first: Annotated[Path, typer.Argument(help="The mechanism in use: .toml, .csv, .npz or .parquet.")],
     second: Annotated[Path, typer.Argument(help="The mechanism that might replace it.")],
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
