@@ -6,16 +6,9 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
-from markupsafe import Markup
-from plotly.io import to_html
-from plotly.offline import get_plotlyjs
-
-from sievert import __version__
 from sievert.channels.privacy import epsilon
 from sievert.design.candidates import Alternative, Candidates, candidates
 from sievert.errors import FileError
@@ -23,6 +16,7 @@ from sievert.files import Scenario
 from sievert.files.building import build_gain
 from sievert.mechanisms.parameters import privacy
 from sievert.report import plots
+from sievert.report.page import Page, Picture, page_html
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.tables.toml import dumps
@@ -177,50 +171,32 @@ def _leaks(item: Alternative) -> str:
 
 def design_html(scenario: Scenario, design: Design) -> str:
     """The design as one page that works offline."""
-    template = (
-        resources.files("sievert.report").joinpath("templates", "design.html").read_text(encoding="utf-8")
-    )
+    source = Path(scenario.source).name
     pictures = [
-        (
+        Picture(
             "Candidates on one chart",
             "Every mechanism satisfies the same ε. Lower loses less, further left gives away less; a solid "
             "line joins neighbours of which the upper is safer against every adversary.",
             plots.candidates(design.found),
         ),
-        (
+        Picture(
             "What the best mechanism does",
             "Each row is a true value; the darker a cell, the likelier that output.",
             plots.channel_heatmap(design.found.optimal.mechanism),
         ),
     ]
-    figures = [
-        (
-            heading,
-            caption,
-            Markup(
-                to_html(
-                    figure,
-                    full_html=False,
-                    include_plotlyjs=False,
-                    div_id=f"figure-{i}",
-                    config={"displayModeBar": False, "responsive": True},
-                )
-            ),
-        )
-        for i, (heading, caption, figure) in enumerate(pictures)
-    ]
-    return (
-        Environment(autoescape=True)
-        .from_string(template)
-        .render(
-            design=design,
+    return page_html(
+        Page(
+            title=design.title,
+            made_by=f"Design for {source}",
             headline=str(design),
             sections=list(design_lines(design)),
-            figures=figures,
-            source=Path(scenario.source).name,
-            version=__version__,
+            pictures=pictures,
+            proofs=[
+                f"sievert design {source} --proof proof.json saves the mechanism with multipliers that prove "
+                "how much less any other could lose; sievert verify proof.json checks both without a solver."
+            ],
             text=scenario.to_toml(),
-            plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
         )
     )
 
