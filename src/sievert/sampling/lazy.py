@@ -1,0 +1,130 @@
+"""The one idea of the exact samplers: reveal a uniform number lazily.
+
+Let U be uniform on [0, 1) and F_1 ≤ F_2 ≤ … the cumulative probabilities of the outcomes. The outcome whose
+interval contains U has exactly the wanted law. Only a prefix of U is ever held: a word u of 64 bits says
+U ∈ [u, u+1)/2^64, and with c_j ≤ 2^64·F_j ≤ c_j + 1 the word decides every comparison unless u = c_j for
+some j. Then more bits are drawn and the comparison is made with Python integers. Whenever the procedure
+answers, its answer is that of the real U; hence the law is exact, whatever the F_j. Treating more words as
+undecided never harms exactness, only speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.sampling.base import Timing
+from sievert.sampling.bits import LEVELS, BitSource
+
+__all__ = ["LazyTable", "resolved"]
+
+IntArray = NDArray[np.int64]
+WordArray = NDArray[np.uint64]
+# Outcome of a prefix (bits revealed so far, their number), or None while it is undecided.
+Resolve = Callable[[int, int], int | None]
+
+UNDECIDED = np.iinfo(np.int64).min
+TOP = np.uint64(2**64 - 1)
+FAST_BLOCK, FIXED_BLOCK = 2**17, 2**14
+# Costs that choose the width of the first word: a random byte, and a lane that needs a second word (ns).
+BYTE_COST, SECOND_WORD_COST = 2.7, 50.0
+
+
+class LazyTable:
+    """Outcomes of a uniform number, by their boundaries.
+
+    Parameters
+    ----------
+    floors : ascending c_j with c_j ≤ 2^64·F_j ≤ c_j + 1
+    values : one outcome more than floors; none may be the smallest 64-bit integer
+    resolve : the outcome of a longer prefix, or None while it is undecided
+    """
+
+    def __init__(self, floors: WordArray, values: IntArray, resolve: Resolve) -> None:
+        assert len(values) == len(floors) + 1
+        assert UNDECIDED not in values
+        self.floors, self.values, self.resolve = floors, values, resolve
+        self.rounds = len(floors).bit_length()
+        self._padded = np.full(2**self.rounds, TOP, dtype=np.uint64)
+        self._padded[: len(floors)] = floors
+        self._first: tuple[np.dtype[np.unsignedinteger], IntArray] | None = None
+
+    def draw(self, lanes: range, source: BitSource, timing: Timing, component: int = 0) -> IntArray:
+        """One outcome for each lane; independent tables of one draw use different components."""
+        out = np.empty(len(lanes), dtype=np.int64)
+        block, fill = (FIXED_BLOCK, self._fixed) if timing == "fixed" else (FAST_BLOCK, self._fast)
+        for start in range(0, len(lanes), block):
+            part = lanes[start : start + block]
+            fill(part, out[start : start + len(part)], source, component * LEVELS)
+        return out
+
+    def first_word(self) -> tuple[np.dtype[np.unsignedinteger], IntArray]:
+        """The outcome of each first word of 8 or 16 bits, whichever costs less; `UNDECIDED` where it is."""
+        if self._first is None:
+            tables = [(bits, self.outcomes(bits)) for bits in (8, 16)]
+            _, bits, table = min(
+                (bits / 8 * BYTE_COST + float((table == UNDECIDED).mean()) * SECOND_WORD_COST, bits, table)
+                for bits, table in tables
+            )
+            self._first = np.dtype(f"uint{bits}"), table
+        return self._first
+
+    def outcomes(self, bits: int) -> IntArray:
+        """The outcome of every word of `bits` ≤ 16 bits."""
+        cells = (self.floors >> np.uint64(64 - bits)).astype(np.int64)
+        table = np.repeat(self.values, np.diff(np.concatenate([[0], cells, [2**bits]])))
+        table[cells] = UNDECIDED
+        return table
+
+    def _fast(self, lanes: range, out: IntArray, source: BitSource, level: int) -> None:
+        dtype, table = self.first_word()
+        words = source.words(level, lanes, dtype)
+        np.take(table, words, out=out, mode="clip")
+        late = np.flatnonzero(out == UNDECIDED)
+        if not len(late):
+            return
+        bits = np.uint64(8 * dtype.itemsize)
+        places = late + lanes.start
+        more = source.words(level + 1, places)
+        full = (words[late].astype(np.uint64) << (np.uint64(64) - bits)) | (more >> bits)
+        position = np.searchsorted(self.floors, full, side="right")
+        found = self.values[position]
+        tied = (position > 0) & (self.floors[position - 1] == full)
+        self._escalate(tied, full, places, found, source, level + 2)
+        out[late] = found
+
+    def _fixed(self, lanes: range, out: IntArray, source: BitSource, level: int) -> None:
+        """Every lane reads 64 bits and makes the same number of comparisons."""
+        words = source.words(level, lanes)
+        position = np.zeros(len(lanes), dtype=np.int64)
+        for round_ in reversed(range(self.rounds)):
+            position += (self._padded[position + (2**round_ - 1)] <= words).astype(np.int64) << round_
+        # Padding equals the top word, so that word counts as undecided too.
+        tied = self._padded[position - 1] == words
+        np.take(self.values, position, out=out, mode="clip")
+        self._escalate(tied, words, lanes, out, source, level + 1)
+
+    def _escalate(
+        self,
+        tied: NDArray[np.bool_],
+        words: WordArray,
+        lanes: range | IntArray,
+        out: IntArray,
+        source: BitSource,
+        level: int,
+    ) -> None:
+        """Decide the lanes whose 64 bits end on a boundary; a lane gets here with probability K·2^-64."""
+        for i in np.flatnonzero(tied).tolist():
+            out[i] = resolved(int(words[i]), 64, self.resolve, source, level, int(lanes[i]))
+
+
+def resolved(prefix: int, bits: int, resolve: Resolve, source: BitSource, level: int, lane: int) -> int:
+    """Extend a prefix by 64 bits at a time until its outcome is decided."""
+    while True:
+        prefix, bits = prefix << 64 | source.extend(level, lane), bits + 64
+        found = resolve(prefix, bits)
+        if found is not None:
+            return found
+        level += 1
