@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
+from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior, from_counts
 from sievert.errors import FileError, QueryError
 from sievert.files.permitted import build_permitted
+from sievert.files.regions import Region
 from sievert.files.schema import (
     GainModel,
     MechanismModel,
@@ -50,6 +52,10 @@ def build_policy(model: PolicyModel, folder: Path) -> Policy:
 def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
     """The policy before public knowledge."""
     chosen = model.secrets
+    if isinstance(chosen, SecretsModel) and chosen.region is not None:
+        if model.values is not None:
+            raise FileError("values: the cells of the region are the values; leave values out")
+        return _sized(Region.of(chosen.region).metric(), model, "metric")
     if isinstance(chosen, SecretsModel) and chosen.points is not None:
         if model.values is not None:
             raise FileError("values: the points file already names the values; leave values out")
@@ -94,6 +100,8 @@ def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
     if model.range is not None:
         first, last = model.range
         return list(range(first, last + 1))
+    if model.product is not None:
+        return list(cartesian(*(_values(part, folder) for part in model.product)))
     assert model.file is not None
     table = _table(folder, model.file)
     column = 0
@@ -148,18 +156,64 @@ def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
     return number
 
 
-def build_query(model: QueryModel, folder: Path, policy: Policy) -> Query:
-    """The query of [query]."""
+def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
+    """The query of [query]; `columns` names the parts of a record whose values are lists."""
     if model.kind == "count":
-        if isinstance(model.where, WhereModel):
-            return _bounded_count(model.where)
-        where = model.where
-        return Query.count([label(value) for value in where] if isinstance(where, list) else where)
+        return build_count(model.where, columns)
+    if model.kind == "histogram" and model.by is not None:
+        return _histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
     if model.kind == "table":
         assert model.table is not None
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
+
+
+def build_count(where: Any, columns: Sequence[str]) -> Query:
+    """How many records satisfy a condition on the value, or conditions on columns that all hold."""
+    if isinstance(where, WhereModel):
+        return _bounded_count(where)
+    if not isinstance(where, dict):
+        return Query.count([label(value) for value in where] if isinstance(where, list) else where)
+    conditions = {column_place(name, columns, "where"): build_count(part, ()) for name, part in where.items()}
+
+    def counted(value: Any) -> bool:
+        parts = value if len(columns) > 1 else (value,)
+        return all(query.contribution(parts[i]) for i, query in conditions.items())  # type: ignore[misc]
+
+    described = (
+        f"{columns[i]} {query.words.removeprefix('the number of records that are ')}"
+        for i, query in conditions.items()
+    )
+    words = f"the number of records with {' and '.join(described)}"
+    return dataclasses.replace(Query.count(counted), words=words)
+
+
+def column_place(name: str, columns: Sequence[str], key: str) -> int:
+    """The position of a column among those of [data]."""
+    if name not in columns:
+        raise FileError(
+            f"{key}: {name!r} is not one of the columns of [data] ({', '.join(columns) or 'none'}); name it "
+            "there under column"
+        )
+    return list(columns).index(name)
+
+
+def _histogram_by(by: Sequence[str], columns: Sequence[str]) -> Query:
+    """How many records have each combination of some of their columns."""
+    places = [column_place(name, columns, "by") for name in by]
+    if places == list(range(len(columns))):
+        return dataclasses.replace(Query.histogram(), words=f"how many records there are by {', '.join(by)}")
+
+    def table(database: Any) -> Hashable:
+        raise QueryError(
+            f"by: a histogram by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
+            "released, but its answers are not listed; to audit it, describe these columns alone"
+        )
+
+    return dataclasses.replace(
+        Query.from_table(table), words=f"how many records there are by {', '.join(by)}"
+    )
 
 
 def _bounded_count(where: WhereModel) -> Query:
@@ -224,6 +278,11 @@ def build_mechanism(
                 f"{len(answers.labels)} answers of the query"
             )
         return channel, model.eps
+    if model.kind == "planar-geometric":
+        raise FileError(
+            "planar-geometric noise is on a map and has no list of outputs; "
+            "`sievert release FILE --preview` says what it gives away"
+        )
     if model.kind == "metric-channel":
         return mechanisms.metric_channel(answers.metric), 1.0
     alpha = None if eps is not None else model.alpha
