@@ -10,10 +10,11 @@ a `BitSource` asked for by name). ε is rational: an int, a Fraction, a Decimal,
 float, read as it is written. `alpha` = e^-ε is a rational ratio.
 
     discrete_laplace(eps | alpha= | scale=)         integers: x + noise
-    truncated_geometric(n, eps | alpha=, *, outputs=None)    0…n-1, noise clamped to them or to `outputs`
+    truncated_geometric(n, eps | alpha=)            x + noise, clamped to 0…n-1 (or low=, high= instead of n)
     irregular_geometric(points, eps | alpha=)       indices of increasing rational points
     randomised_response(n, eps | alpha=)            0…n-1: keep or replace by a uniform value
     rational_rows(matrix)                           row indices to column indices, any exact channel
+    exponential_rows(distances, eps)                row indices to column indices, P ∝ e^(-ε·distance)
     pixelated_laplace(pixels, eps, *, low=0, high=1, denominator=None)    numbers to pixels 0…pixels-1
     planar_geometric(eps, *, bounds=None)           lattice points (n, 2): x + noise of P(z) ∝ e^(-ε·|z|)
     discrete_gaussian(sigma= | variance=)           integers: x + noise of P(z) ∝ e^(-z²/2σ²)
@@ -23,9 +24,19 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
     floats.laplace, .truncated_laplace, .planar_laplace, .laplace_vectors, .of_channel     reference tier
 """
 
+from sievert.sampling import attack, floats
 from sievert.sampling.base import NoiseSampler, Sampler
+from sievert.sampling.bernoulli import bernoulli, bernoulli_exp
 from sievert.sampling.bits import BitSource, OperatingSystemBits, SeededBits, bit_source
+from sievert.sampling.channels import for_channel
+from sievert.sampling.exponential import exponential_rows
+from sievert.sampling.gaussian import discrete_gaussian
+from sievert.sampling.geometric import irregular_geometric, truncated_geometric
 from sievert.sampling.laplace import discrete_laplace
+from sievert.sampling.pixels import pixelated_laplace
+from sievert.sampling.planar import planar_geometric
+from sievert.sampling.response import randomised_response
+from sievert.sampling.rows import rational_rows
 
 __all__ = [
     "BitSource",
@@ -33,6 +44,19 @@ __all__ = [
     "OperatingSystemBits",
     "Sampler",
     "SeededBits",
+    "attack",
+    "bernoulli",
+    "bernoulli_exp",
     "bit_source",
+    "discrete_gaussian",
     "discrete_laplace",
+    "exponential_rows",
+    "floats",
+    "for_channel",
+    "irregular_geometric",
+    "pixelated_laplace",
+    "planar_geometric",
+    "randomised_response",
+    "rational_rows",
+    "truncated_geometric",
 ]

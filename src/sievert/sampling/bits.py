@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sievert.errors import MechanismError
 
-__all__ = ["BitSource", "OperatingSystemBits", "ReplayedBits", "SeededBits", "bit_source", "philox"]
+__all__ = ["BitSource", "Lanes", "OperatingSystemBits", "ReplayedBits", "SeededBits", "bit_source", "philox"]
 
 Lanes = range | NDArray[np.int64]
 Words = NDArray[Any]

@@ -7,7 +7,7 @@ small its table would be long; there the digits of a geometric variable are draw
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,17 @@ from sievert.errors import MechanismError
 from sievert.sampling.base import FURTHEST, NoiseSampler, Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.enclosures import Enclosure, Ratio, quotient, ratio
-from sievert.sampling.lazy import LazyTable
+from sievert.sampling.lazy import AtBits, LazyTable, count_below, one_boundary, unit_floor
 
-__all__ = ["DiscreteLaplace", "GeometricDigits", "discrete_laplace", "laplace_table"]
+__all__ = [
+    "DiscreteLaplace",
+    "GeometricDigits",
+    "SignedDigits",
+    "discrete_laplace",
+    "laplace_noise",
+    "laplace_table",
+    "sign_table",
+]
 
 IntArray = NDArray[np.int64]
 # Below this rate the digits of the noise are drawn one by one; the last keeps at least DIGIT_RATE.
@@ -80,10 +88,12 @@ class DiscreteLaplace(NoiseSampler):
         """`size` independent draws."""
         if self.level.is_zero:
             return np.zeros(size, dtype=np.int64)
-        lanes = self.source.reserve(size)
-        if self.level.rate() >= TABLE_RATE:
-            return laplace_table(self.level).draw(lanes, self.source, self.timing)
-        return _signed_digits(self.level).draw(lanes, self.source, self.timing)
+        return laplace_noise(self.level).draw(self.source.reserve(size), self.source, self.timing)
+
+
+def laplace_noise(level: Ratio) -> LazyTable | SignedDigits:
+    """What draws the noise: one table, or digits where the table would be long."""
+    return laplace_table(level) if level.rate() >= TABLE_RATE else _signed_digits(level)
 
 
 def tail(level: Ratio, m: int, bits: int) -> Enclosure:
@@ -93,22 +103,7 @@ def tail(level: Ratio, m: int, bits: int) -> Enclosure:
     return quotient(level.power(m, bits + 8), (one + low, one + high), bits)
 
 
-def count_below(prefix: int, bits: int, enclosure: Any) -> int | None:
-    """#{m ≥ 1 : V < enclosure(m)} for V ∈ [prefix, prefix+1)/2^bits and decreasing values, or None."""
-    step = 1
-    while prefix + 1 <= enclosure(step, bits)[0]:
-        step *= 2
-    low, high = step // 2, step  # below for sure at low (or low = 0), not for sure at high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if prefix + 1 <= enclosure(middle, bits)[0]:
-            low = middle
-        else:
-            high = middle
-    return low if prefix >= enclosure(high, bits)[1] else None
-
-
-def geometric_floors(start: Any, level: Ratio) -> list[int]:
+def geometric_floors(start: AtBits, level: Ratio) -> list[int]:
     """⌊2^64·a_m⌋, m = 1, 2, …, of a_m = a_0·λ^m until it is 0; the 0 is kept: it is how the tail is reached.
 
     `start` encloses a_0 at any number of bits.
@@ -181,13 +176,8 @@ class GeometricDigits:
             total += np.minimum(digit, FURTHEST >> shift) << shift
         return np.minimum(total, FURTHEST)
 
-    @property
-    def components(self) -> int:
-        """How many components of a bit source a draw uses."""
-        return len(self.digits)
 
-
-class _SignedDigits:
+class SignedDigits:
     """Z = G xor -S with S ~ Bernoulli(λ/(1+λ)) is discrete Laplace: P(Z = g) = (1-λ)λ^g/(1+λ), and
     P(Z = -1-g) = λ(1-λ)λ^g/(1+λ)."""
 
@@ -195,44 +185,21 @@ class _SignedDigits:
         self.magnitude = GeometricDigits(level)
         self.sign = sign_table(level)
 
-    def draw(self, lanes: range, source: BitSource, timing: Timing) -> IntArray:
-        magnitude = self.magnitude.draw(lanes, source, timing, component=1)
-        return magnitude ^ -self.sign.draw(lanes, source, timing)
+    def draw(self, lanes: range, source: BitSource, timing: Timing, component: int = 0) -> IntArray:
+        """One draw for each lane."""
+        magnitude = self.magnitude.draw(lanes, source, timing, component + 1)
+        return magnitude ^ -self.sign.draw(lanes, source, timing, component)
 
 
 @lru_cache(maxsize=32)
-def _signed_digits(level: Ratio) -> _SignedDigits:
-    return _SignedDigits(level)
+def _signed_digits(level: Ratio) -> SignedDigits:
+    return SignedDigits(level)
 
 
 @lru_cache(maxsize=64)
 def sign_table(level: Ratio) -> LazyTable:
     """1 with probability λ/(1+λ)."""
     return one_boundary(lambda bits: tail(level, 1, bits))
-
-
-def one_boundary(enclosure: Any) -> LazyTable:
-    """1 with the enclosed probability, else 0."""
-
-    def resolve(prefix: int, bits: int) -> int | None:
-        low, high = enclosure(bits)
-        if prefix + 1 <= low:
-            return 1
-        return 0 if prefix >= high else None
-
-    floor = unit_floor(enclosure)
-    return LazyTable(np.array([floor], dtype=np.uint64), np.array([1, 0], dtype=np.int64), resolve)
-
-
-def unit_floor(enclosure: Any) -> int:
-    """c with c ≤ 2^64·p ≤ c + 1, capped at the last word, for p enclosed at any number of bits."""
-    guard = 32
-    while True:
-        low, high = enclosure(64 + guard)
-        floor = min(low >> guard, 2**64 - 1)
-        if high <= (floor + 1) << guard:
-            return int(floor)
-        guard *= 2
 
 
 @lru_cache(maxsize=64)
@@ -259,7 +226,7 @@ def digit_table(level: Ratio, base: int) -> LazyTable:
                 high = middle
         return low if high == base or prefix + 1 <= below(high, bits)[0] else None
 
-    floors = [unit_floor(lambda bits, i=i: below(i, bits)) for i in range(1, base)]
+    floors = [unit_floor(partial(below, i)) for i in range(1, base)]
     return LazyTable(np.array(floors, dtype=np.uint64), np.arange(base), resolve)
 
 

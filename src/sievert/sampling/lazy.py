@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import LEVELS, BitSource
+from sievert.sampling.enclosures import Enclosure
 
-__all__ = ["LazyTable", "resolved"]
+__all__ = ["AtBits", "LazyTable", "count_below", "one_boundary", "resolved", "unit_floor"]
 
 IntArray = NDArray[np.int64]
 WordArray = NDArray[np.uint64]
+# An enclosure of one number at any number of bits.
+AtBits = Callable[[int], Enclosure]
 # Outcome of a prefix (bits revealed so far, their number), or None while it is undecided.
 Resolve = Callable[[int, int], int | None]
 
@@ -128,3 +131,42 @@ def resolved(prefix: int, bits: int, resolve: Resolve, source: BitSource, level:
         if found is not None:
             return found
         level += 1
+
+
+def one_boundary(enclosure: AtBits) -> LazyTable:
+    """1 with the enclosed probability, else 0."""
+
+    def resolve(prefix: int, bits: int) -> int | None:
+        low, high = enclosure(bits)
+        if prefix + 1 <= low:
+            return 1
+        return 0 if prefix >= high else None
+
+    floor = unit_floor(enclosure)
+    return LazyTable(np.array([floor], dtype=np.uint64), np.array([1, 0], dtype=np.int64), resolve)
+
+
+def unit_floor(enclosure: AtBits) -> int:
+    """c with c ≤ 2^64·p ≤ c + 1, capped at the last word, for p enclosed at any number of bits."""
+    guard = 32
+    while True:
+        low, high = enclosure(64 + guard)
+        floor = min(low >> guard, 2**64 - 1)
+        if high <= (floor + 1) << guard:
+            return int(floor)
+        guard *= 2
+
+
+def count_below(prefix: int, bits: int, enclosure: Callable[[int, int], Enclosure]) -> int | None:
+    """#{m ≥ 1 : V < enclosure(m)} for V ∈ [prefix, prefix+1)/2^bits and decreasing values, or None."""
+    step = 1
+    while prefix + 1 <= enclosure(step, bits)[0]:
+        step *= 2
+    low, high = step // 2, step  # below for sure at low (or low = 0), not for sure at high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if prefix + 1 <= enclosure(middle, bits)[0]:
+            low = middle
+        else:
+            high = middle
+    return low if prefix >= enclosure(high, bits)[1] else None
