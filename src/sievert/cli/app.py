@@ -10,6 +10,7 @@ from sievert import __version__
 from sievert.cli.audit import audit
 from sievert.cli.compare import compare
 from sievert.cli.limits import limits
+from sievert.cli.release import release
 from sievert.cli.verify import verify
 
 __all__ = ["app"]
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(audit)
 app.command()(compare)
 app.command()(limits)
+app.command()(release)
 app.command()(verify)
 
 

@@ -190,7 +190,7 @@ class Ledger:
             if entry.id in commits:
                 held._publish(commits[entry.id]["sha256"])
             elif not self.state_path(entry.id).exists():
-                held._discard()
+                held.abandon()
 
 
 @dataclass
@@ -227,6 +227,22 @@ class Reservation:
         finally:
             os.close(descriptor)
 
+    def save_state(self, content: bytes) -> None:
+        """Replace the state, all or nothing, readable by its owner alone."""
+        fresh = self._new_state
+        descriptor = os.open(fresh, _CREATE, 0o600)
+        try:
+            os.write(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(fresh, self.state)
+        sync_folder(self.ledger.folder)
+
+    @property
+    def _new_state(self) -> Path:
+        return self.state.with_name(self.state.name + ".new")
+
     def commit(self) -> None:
         """Record the hashes of the files, wait for the disk, and give the files their names."""
         hashes = [file_hash(self.temporary(index)) for index in range(len(self.targets))]
@@ -237,8 +253,9 @@ class Reservation:
 
     def abandon(self) -> None:
         """Give up: what was written is deleted, what was charged stays charged."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.state)
+        for path in (self.state, self._new_state):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
         self._discard()
 
     def _publish(self, hashes: Sequence[str]) -> None:
@@ -258,9 +275,10 @@ class Reservation:
         if renamed:
             for folder in {target.parent for target in self.targets}:
                 sync_folder(folder)
-        if self.state.exists():
-            os.unlink(self.state)
-            sync_folder(self.ledger.folder)
+        for path in (self._new_state, self.state):
+            if path.exists():
+                os.unlink(path)
+                sync_folder(self.ledger.folder)
 
     def _discard(self) -> None:
         for index in range(len(self.targets)):

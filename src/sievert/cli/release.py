@@ -1,0 +1,96 @@
+"""`sievert release FILE`: run the mechanism on the data and charge the budget; `--preview` first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sievert.cli.printing import print_sections
+
+__all__ = ["release"]
+
+
+def release(
+    file: Annotated[Path, typer.Argument(help="The TOML file that describes policy, mechanism and data.")],
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Say what it would do; read no data and spend nothing.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option(help="Write the released table here.")] = None,
+    name: Annotated[str | None, typer.Option("--id", help="Name of this release in the ledger.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Give up an interrupted run of this release and begin anew.")
+    ] = False,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for another release.")] = 60.0,
+    insecure_seed: Annotated[
+        int | None, typer.Option(help="Draw from a seed: for demonstrations, NOT private.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
+
+    Exit code 0: released (or, with --preview, possible); 1: the ledger refuses; 2: bad input.
+    """
+    from sievert.errors import BudgetError
+    from sievert.files import load_scenario
+    from sievert.release import preview as look
+    from sievert.release import run
+    from sievert.report.release import preview_lines, release_lines
+
+    scenario = load_scenario(file)
+    if preview:
+        would = look(scenario, output=output)
+        if as_json:
+            _print_json({**would.to_dict(), "possible": would.possible})
+        else:
+            print_sections(would.title, str(would), preview_lines(would), would.possible)
+        if not would.possible:
+            raise typer.Exit(1)
+        return
+    try:
+        with _bar() as progress:
+            done = run(
+                scenario,
+                output=output,
+                id=name,
+                insecure_rng=insecure_seed,
+                fresh=fresh,
+                wait=wait,
+                progress=progress,
+            )
+    except BudgetError as problem:
+        if as_json:
+            amounts = {
+                "requested": problem.requested,
+                "remaining": problem.remaining,
+                "difference": problem.difference,
+            }
+            _print_json({"refused": str(problem), **{key: str(value) for key, value in amounts.items()}})
+        else:
+            typer.echo(f"sievert: {problem}", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        _print_json(done.to_dict())
+    else:
+        print_sections(scenario.title, str(done), release_lines(done), done.secure)
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[str, int], None]]:
+    """A progress bar on a terminal; elsewhere nothing is shown."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda word, rows: bar.update(task, description=f"{word}: {rows:,} rows")

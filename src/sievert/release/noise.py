@@ -1,0 +1,368 @@
+"""The mechanism of a release: exact noise on whole steps, or the file's channel, and what it does to numbers.
+
+`AddedNoise` adds discrete Laplace noise to every cell of a table. `Randomiser` sends one label to another by
+the file's channel. Both know the ε that one unit of the policy's distance costs, as a fraction that is never
+too small, and both can say before anything is spent how far off a released number will be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.privacy import epsilon
+from sievert.errors import FileError, MechanismError
+from sievert.files import Scenario
+from sievert.numerics.logs import log_fraction
+from sievert.numerics.rationals import as_fraction
+from sievert.release.statistics import Statistic, consecutive
+from sievert.sampling import (
+    Sampler,
+    discrete_laplace,
+    irregular_geometric,
+    randomised_response,
+    rational_rows,
+    truncated_geometric,
+)
+from sievert.tables.budget import amount, number
+
+__all__ = ["AddedNoise", "Errors", "Randomiser", "added_noise", "randomiser", "rounded_up"]
+
+IntArray = NDArray[np.int64]
+# ε that is a logarithm is charged as the next multiple of this, plus a margin for the rounding of a float.
+CHARGED_DIGITS = 10**9
+ROUNDING_MARGIN = 1e-3
+LARGEST_ROWS = 1_000_000
+LARGEST_ERRORS = 4_000_000
+# A mechanism whose ε exceeds the file's claim by more than this is refused.
+CLAIM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far a released number is from the truth.
+
+    Attributes
+    ----------
+    scale : standard deviation of the noise
+    mean : expected distance
+    radius : the truth is within this distance with at least the asked-for probability
+    kept : smallest probability that the released value is the true one (None: not a useful number here)
+    """
+
+    scale: float | None
+    mean: float | None
+    radius: Fraction | None
+    kept: float | None = None
+
+
+@dataclass(frozen=True)
+class AddedNoise:
+    """Discrete Laplace noise on every cell of a table, clamped to a public range if there is one."""
+
+    eps: Fraction
+    step_eps: Fraction | None
+    step_alpha: Fraction | None
+    step: Fraction
+    limits: tuple[int, int] | None
+    kind: str
+
+    @property
+    def rate(self) -> float:
+        """ε of one step."""
+        if self.step_eps is not None:
+            return float(self.step_eps)
+        assert self.step_alpha is not None
+        return -log_fraction(self.step_alpha)
+
+    def sampler(self, timing: Any = "fixed", insecure_rng: object = None) -> Sampler:
+        """The exact sampler, on whole steps."""
+        level: dict[str, Any] = {"eps": self.step_eps, "alpha": self.step_alpha}
+        if self.limits is None:
+            return discrete_laplace(**level, timing=timing, insecure_rng=insecure_rng)
+        low, high = self.limits
+        return truncated_geometric(**level, low=low, high=high, timing=timing, insecure_rng=insecure_rng)
+
+    def errors(self, confidence: float) -> Errors:
+        """Before clamping, which only brings numbers closer to the truth."""
+        if self.rate == 0:
+            return Errors(None, None, None)
+        decay, step = math.exp(-self.rate), float(self.step)
+        # P(|Z| > q) = 2·λ^(q+1)/(1+λ)
+        q = max(0, math.ceil(math.log((1 - confidence) * (1 + decay) / 2) / -self.rate - 1 - 1e-12))
+        scale = math.sqrt(0.5) / math.sinh(self.rate / 2) if self.rate < 700 else 0.0
+        mean = 1 / math.sinh(self.rate) if self.rate < 700 else 0.0
+        return Errors(step * scale, step * mean, q * self.step)
+
+    def describe(self) -> str:
+        """In words."""
+        per = f"alpha = {self.step_alpha}" if self.step_eps is None else f"ε = {_short(self.step_eps)}"
+        clamped = "" if self.limits is None else ", clamped to its possible range"
+        return f"discrete Laplace noise, {per} for each step of {number(self.step)}{clamped}"
+
+
+def added_noise(scenario: Scenario, table: Statistic, steps: Fraction) -> AddedNoise | None:
+    """The noise that [mechanism] asks for on a table of sensitivity `steps`; None for other mechanisms."""
+    model = scenario.document.mechanism
+    assert model is not None
+    if model.kind not in ("geometric", "truncated-geometric"):
+        return None
+    if model.kind == "truncated-geometric" and model.outputs is None:
+        if len(table.cells) == 1 and not consecutive(table, scenario.policy):
+            return None
+        limits: tuple[int, int] | None = table.range(scenario.policy)
+    elif model.outputs is not None:
+        limits = _steps_of(model.outputs, table.step)
+    else:
+        limits = None
+    if model.eps is not None:
+        eps = finite_eps(model.eps)
+        per_step = eps / steps if steps else eps
+        return AddedNoise(eps, per_step, None, table.step, limits, model.kind)
+    alpha = _exact_alpha(model.alpha)
+    if table.step.denominator != 1:
+        raise FileError(
+            f"mechanism.alpha is for one unit of the answer, but answers are multiples of {table.step}; give "
+            "eps instead"
+        )
+    per_step_alpha = Fraction(alpha**table.step.numerator)
+    eps = rounded_up(-log_fraction(per_step_alpha) * float(steps)) if alpha != 1 else Fraction(0)
+    return AddedNoise(eps, None, per_step_alpha, table.step, limits, model.kind)
+
+
+def finite_eps(value: float) -> Fraction:
+    """The file's eps, as written; infinite ones are refused."""
+    if not math.isfinite(value):
+        raise FileError("mechanism.eps is infinite: the data itself would be released; give a finite eps")
+    return amount(value, "mechanism.eps")
+
+
+def _exact_alpha(given: object) -> Fraction:
+    alpha = as_fraction(str(given) if isinstance(given, float) else given)
+    if not 0 < alpha <= 1:
+        raise FileError(f"mechanism.alpha is {given!r}; a release needs a number above 0 and at most 1")
+    return alpha
+
+
+def rounded_up(eps: float) -> Fraction:
+    """A fraction that is certainly not below an ε computed in floating point.
+
+    >>> rounded_up(math.log(3))
+    Fraction(1098612289, 1000000000)
+    """
+    if not math.isfinite(eps):
+        raise MechanismError("no ε is large enough for this mechanism: it rules values out with certainty")
+    return Fraction(math.ceil(eps * CHARGED_DIGITS + ROUNDING_MARGIN), CHARGED_DIGITS)
+
+
+def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:
+    low, high = Fraction(min(outputs)) / step, Fraction(max(outputs)) / step
+    if low.denominator != 1 or high.denominator != 1:
+        raise FileError(f"mechanism.outputs: {min(outputs)} and {max(outputs)} must be multiples of {step}")
+    return int(low), int(high)
+
+
+@dataclass(frozen=True)
+class Randomiser:
+    """A channel by the positions of its labels, with its exact sampler."""
+
+    inputs: Sequence[Hashable]
+    outputs: Sequence[Hashable]
+    eps: Fraction
+    words: str
+    maker: Any = field(repr=False)
+    channel: Channel | None = field(repr=False, default=None)
+
+    def sampler(self, timing: Any = "fixed", insecure_rng: object = None) -> Sampler:
+        """Positions of inputs to positions of outputs."""
+        made: Sampler = self.maker(timing=timing, insecure_rng=insecure_rng)
+        return made
+
+    @cached_property
+    def position(self) -> dict[Hashable, int]:
+        """Where each input stands."""
+        return {item: i for i, item in enumerate(self.inputs)}
+
+    def errors(self, confidence: float) -> Errors:
+        """At the worst input; distances where inputs and outputs are numbers."""
+        channel = self.channel
+        if channel is None or channel.shape[0] * channel.shape[1] > LARGEST_ERRORS:
+            return Errors(None, None, None)
+        matrix = channel.matrix
+        place = {item: j for j, item in enumerate(self.outputs)}
+        own = [matrix[i, place[item]] for i, item in enumerate(self.inputs) if item in place]
+        kept = float(min(own)) if len(own) == len(self.inputs) else None
+        if not all(isinstance(v, int | float | Fraction) for v in (*self.inputs, *self.outputs)):
+            return Errors(None, None, None, kept)
+        distance = np.abs(np.subtract.outer(_floats(self.inputs), _floats(self.outputs)))
+        squares = (matrix * distance**2).sum(axis=1)
+        return Errors(
+            float(np.sqrt(squares.max())),
+            float((matrix * distance).sum(axis=1).max()),
+            _radius(matrix, distance, confidence),
+            kept,
+        )
+
+    def describe(self) -> str:
+        """In words."""
+        return self.words
+
+
+def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([float(value) for value in values])
+
+
+def _radius(matrix: NDArray[Any], distance: NDArray[np.float64], confidence: float) -> Fraction:
+    """The smallest radius that holds enough probability around every input."""
+    order = np.argsort(distance, axis=1)
+    mass = np.cumsum(np.take_along_axis(matrix, order, axis=1), axis=1)
+    first = (mass < confidence - 1e-12).sum(axis=1).clip(max=distance.shape[1] - 1)
+    reach = np.take_along_axis(distance, order, axis=1)[np.arange(len(distance)), first]
+    return as_fraction(str(float(reach.max())))
+
+
+def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> Randomiser:
+    """The file's channel on the query's answers, with the exact sampler of its family.
+
+    `table` and `steps` describe values that are numbers, for geometric noise.
+    """
+    model = scenario.document.mechanism
+    assert model is not None
+    labels = scenario.answers.labels
+    parameter = f"eps = {model.eps:g}" if model.eps is not None else f"alpha = {model.alpha}"
+    if model.kind == "randomised-response":
+        level, eps = _level(model.eps, model.alpha)
+        return Randomiser(
+            labels,
+            labels,
+            eps,
+            f"randomised response, {parameter}",
+            lambda **options: randomised_response(len(labels), **level, **options),
+            scenario.channel,
+        )
+    if model.kind in ("geometric", "truncated-geometric") and model.outputs is None:
+        if model.kind == "geometric":
+            raise FileError(
+                "mechanism: geometric noise on all integers has no last output; for values released one by "
+                'one use "truncated-geometric"'
+            )
+        return _kernel(scenario, table, steps, parameter)
+    return _rows(
+        scenario, f"{model.kind or 'matrix ' + str(model.matrix)}{', ' + parameter if model.kind else ''}"
+    )
+
+
+def _level(eps: float | None, alpha: object) -> tuple[dict[str, Any], Fraction]:
+    if eps is not None:
+        exact = finite_eps(eps)
+        return {"eps": exact}, exact
+    ratio = _exact_alpha(alpha)
+    return {"alpha": ratio}, rounded_up(-log_fraction(ratio)) if ratio != 1 else Fraction(0)
+
+
+def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parameter: str) -> Randomiser:
+    """The truncated geometric on the answers, consecutive or not."""
+    model, labels = scenario.document.mechanism, scenario.answers.labels
+    assert model is not None
+    if table is None:
+        raise FileError(
+            "mechanism: truncated-geometric noise needs numbers; use exponential or randomised-response"
+        )
+    points = [Fraction(str(value)) for value in labels]
+    per_unit = steps * table.step  # sensitivity in the answer's units
+    level, eps = _level(model.eps, model.alpha)
+    if "eps" in level:
+        level = {"eps": eps / per_unit if per_unit else eps}
+    else:
+        eps = rounded_up(-log_fraction(level["alpha"]) * float(per_unit)) if level["alpha"] != 1 else eps
+    words = f"truncated geometric, {parameter}"
+    gaps = {b - a for a, b in pairwise(points)}
+    if len(gaps) <= 1:
+        gap = next(iter(gaps), Fraction(1))
+        if "eps" in level or gap.denominator == 1:
+            unit: dict[str, Any] = (
+                {"eps": level["eps"] * gap} if "eps" in level else {"alpha": level["alpha"] ** int(gap)}
+            )
+            return Randomiser(
+                labels,
+                labels,
+                eps,
+                words,
+                lambda **options: truncated_geometric(len(labels), **unit, **options),
+                scenario.channel,
+            )
+    return Randomiser(
+        labels,
+        labels,
+        eps,
+        words,
+        lambda **options: irregular_geometric(points, **level, **options),
+        scenario.channel,
+    )
+
+
+def _rows(scenario: Scenario, words: str) -> Randomiser:
+    """Any other finite channel: its rows as fractions, and the ε that these fractions really have."""
+    channel, claimed = scenario.channel, scenario.claimed_eps
+    if channel.shape[0] * channel.shape[1] > LARGEST_ROWS:
+        raise FileError(
+            f"mechanism: a channel of {channel.shape[0]} by {channel.shape[1]} entries is too large to be "
+            "drawn from exactly; use randomised-response or truncated-geometric, or coarser values"
+        )
+    exact = channel if channel.form == "exact" else _rational(channel)
+    found = epsilon(exact, scenario.answers)
+    if claimed is not None and found.nats > claimed + CLAIM_TOLERANCE * max(1.0, claimed):
+        raise FileError(
+            f"mechanism: claims ε = {claimed:g} but only satisfies ε = {found.nats:.6g}; nothing is "
+            "released on a promise that does not hold (see sievert audit)"
+        )
+    return Randomiser(
+        exact.inputs,
+        exact.outputs,
+        rounded_up(found.nats),
+        words,
+        lambda **options: rational_rows(exact.exact, **options),
+        channel,
+    )
+
+
+def _rational(channel: Channel) -> Channel:
+    """A channel in fractions within 2^-50, relative, of one in floats or logarithms.
+
+    Every entry is rounded on the grid of 2^-W with W so large that the smallest one keeps all its digits;
+    the largest entry of a row takes what is left. Which ε the result has is computed, not assumed.
+    """
+    logs = channel.log_matrix / math.log(2)
+    positive = np.isfinite(logs)
+    bits = 64 + math.ceil(-float(logs[positive].min()))
+    rows = []
+    for line, allowed in zip(logs.tolist(), positive.tolist(), strict=True):
+        weights = [
+            _scaled(value, bits) if is_positive else 0
+            for value, is_positive in zip(line, allowed, strict=True)
+        ]
+        largest = max(range(len(weights)), key=weights.__getitem__)
+        weights[largest] += (1 << bits) - sum(weights)
+        rows.append([Fraction(weight, 1 << bits) for weight in weights])
+    return Channel(rows, channel.inputs, channel.outputs)
+
+
+def _scaled(exponent: float, bits: int) -> int:
+    """2^(exponent + bits), to 53 digits."""
+    whole = math.floor(exponent)
+    digits = int(2.0 ** (exponent - whole) * 2**53)
+    shift = whole + bits - 53
+    return digits << shift if shift >= 0 else digits >> -shift
+
+
+def _short(value: Fraction) -> str:
+    return str(value) if len(str(value)) <= 12 else number(value)
