@@ -16,6 +16,7 @@ from sievert.release.noise import AddedNoise, Randomiser, added_noise, randomise
 from sievert.release.places import PlaceNoise, place_noise
 from sievert.release.statistics import Sensitivity, Statistic, record_statistic, statistic
 from sievert.tables.budget import Budget
+from sievert.tables.ledger import UNIT
 
 __all__ = ["Plan", "make_plan"]
 
@@ -58,6 +59,13 @@ class Plan:
     def eps(self) -> Fraction:
         """What the release costs each person."""
         return self.unit_eps * self.owned
+
+    @property
+    def unit(self) -> str:
+        """What ε is counted for: neighbours, a metre on a map, or a unit of the policy's distance."""
+        if isinstance(self.mechanism, PlaceNoise):
+            return "metre"
+        return "unit of distance" if self.scenario.policy.preset == "metric" else UNIT
 
     @property
     def columns(self) -> list[str]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import BudgetError, TooLargeError
+from sievert.errors import LedgerError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.leakage.records import record_leakage
 from sievert.release.noise import AddedNoise, Randomiser
@@ -18,7 +18,7 @@ from sievert.release.running import charge
 from sievert.release.sidecar import policy_words, promise, query_words
 from sievert.results import Result
 from sievert.tables.budget import number
-from sievert.tables.ledger import Ledger
+from sievert.tables.ledger import UNIT, Ledger
 
 __all__ = ["Preview", "preview"]
 
@@ -32,6 +32,8 @@ class Preview(Result):
 
     Attributes
     ----------
+    central : whether one table is released, or rows one by one
+    unit : what ε is counted for
     eps : what the release would cost each person
     noise_scale, expected_error : standard deviation, and mean distance from the truth, of each number (None
         where the outputs are not numbers)
@@ -46,6 +48,8 @@ class Preview(Result):
     """
 
     title: str
+    central: bool
+    unit: str
     policy: str
     released: str
     mechanism: str
@@ -73,7 +77,8 @@ class Preview(Result):
     def __str__(self) -> str:
         if self.refusal is not None:
             return f"The release would be refused: {self.refusal}."
-        return f"The release would cost each person ε = {number(self.eps)}. Nothing was read or spent."
+        per = "" if self.unit == UNIT else f" for each {self.unit}"
+        return f"The release would cost each person ε = {number(self.eps)}{per}. Nothing was read or spent."
 
 
 def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None) -> Preview:
@@ -86,6 +91,8 @@ def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None
     eps, remaining, refusal = _ledger(plan)
     return Preview(
         described.title,
+        plan.central,
+        plan.unit,
         policy_words(plan),
         query_words(plan),
         plan.mechanism.describe(),
@@ -115,8 +122,8 @@ def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None]:
     eps = charge(plan, ledger)
     remaining = min(ledger.remaining(plan.columns).values())
     try:
-        ledger.check(eps, plan.columns)
-    except BudgetError as problem:
+        ledger.check(eps, plan.columns, plan.unit)
+    except LedgerError as problem:
         return eps, remaining, str(problem).split(";")[0]
     if plan.output.exists():
         return eps, remaining, f"{plan.output} is there already, and a release replaces nothing"

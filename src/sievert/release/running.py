@@ -8,6 +8,7 @@ table and sidecar get their names only after the commit.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -109,13 +110,17 @@ def run(
     budget, key = plan.budget(), plan.ledger_key()
     early = Ledger.look(plan.ledger_folder, budget, key=key)
     if not any(not entry.finished for entry in early.entries):
-        early.check(charge(plan, early), plan.columns)
+        early.check(charge(plan, early), plan.columns, plan.unit)
     report = _reporter(progress, "reading")
     totals = computed(plan, rows, report) if plan.central else None
     if totals is None:
         check_rows(plan, rows, report)
     with Ledger.hold(plan.ledger_folder, budget, key=key, wait=wait) as ledger:
         about = {"file": plan.digest, "fingerprint": rows.fingerprint(ledger.salt)}
+        done = ledger.just_finished(**about)
+        if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
+            secure = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))["mechanism"]["secure"]
+            return _result(ledger, done, Fraction(0), None, True, secure)
         held = None if plan.central else ledger.unfinished(**about)
         if held is not None and (fresh or id is not None):
             held.abandon()
@@ -128,6 +133,7 @@ def run(
                 plan.columns,
                 [plan.sidecar, plan.output],
                 id=id,
+                unit=plan.unit,
                 mechanism=plan.mechanism.describe(),
                 stable=_stable_mark(plan),
                 **about,
@@ -139,17 +145,23 @@ def run(
         content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
         held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
         held.commit()
-        return Release(
-            held.id,
-            str(held.targets[OUTPUT]),
-            str(held.targets[SIDECAR]),
-            eps,
-            ledger.remaining()[None],
-            table,
-            resumed,
-            bool(sampler["secure"]),
-            ledger.head,
-        )
+        return _result(ledger, held, eps, table, resumed, bool(sampler["secure"]))
+
+
+def _result(
+    ledger: Ledger, held: Reservation, eps: Fraction, table: NoisyTable | None, resumed: bool, secure: bool
+) -> Release:
+    return Release(
+        held.id,
+        str(held.targets[OUTPUT]),
+        str(held.targets[SIDECAR]),
+        eps,
+        ledger.remaining()[None],
+        table,
+        resumed,
+        secure,
+        ledger.head,
+    )
 
 
 def _check_seed(insecure_rng: object) -> None:

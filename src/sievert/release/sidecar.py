@@ -17,7 +17,7 @@ from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
 from sievert.results import plain
 from sievert.tables.budget import number
-from sievert.tables.ledger import Reservation
+from sievert.tables.ledger import UNIT, Reservation
 
 __all__ = ["package_version", "promise", "sidecar"]
 
@@ -94,15 +94,19 @@ def promise(plan: Plan) -> str:
             f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
             f"d metres; for two places d metres apart, at most e^({eps}·(d + {slack:.4g}))."
         )
-    distance = "" if plan.scenario.policy.preset in ("differential", "local") else "·d at distance d"
-    owned = (
-        f"; a person owns at most {plan.owned} rows, together ε = {number(plan.eps)}"
-        if plan.owned > 1
-        else ""
-    )
+    distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
+    apart = " at distance d" if distance else ""
+    owned = ""
+    if plan.owned > 1:
+        owned = f"; a person owns at most {plan.owned} rows, together ε = {number(plan.eps)}"
+    if not plan.central:
+        return (
+            f"Any output is at most e^({eps}{distance}) times as likely for one value as for "
+            f"another{apart}{owned}."
+        )
     return (
-        f"Any output is at most e^({eps}{distance}) times as likely for one database as for another that the "
-        f"policy makes its neighbour{owned}."
+        f"Any output is at most e^({eps}{distance}) times as likely for one database as for another"
+        f"{apart or ' that the policy makes its neighbour'}{owned}."
     )
 
 

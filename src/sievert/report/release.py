@@ -26,10 +26,11 @@ def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
 
 def _errors(found: Preview) -> Iterator[str]:
     if found.noise_scale is not None and found.expected_error is not None and found.radius is not None:
+        what, metres = ("place is moved", " m") if found.unit == "metre" else ("number is off", "")
         yield (
-            f"Each number is off by {found.expected_error:.4g} on average (noise scale "
-            f"{found.noise_scale:.4g}), and by at most {_plain(found.radius)} with probability "
-            f"{probability(found.confidence)}."
+            f"Each {what} by {found.expected_error:.4g}{metres} on average (noise scale "
+            f"{found.noise_scale:.4g}{metres}), and by at most {_plain(found.radius)}{metres} with "
+            f"probability {probability(found.confidence)}."
         )
     if found.kept is not None:
         yield f"A value stays as it is with probability {probability(found.kept)} or more."
@@ -40,8 +41,13 @@ def _errors(found: Preview) -> Iterator[str]:
 def _leakage(found: Preview) -> Iterator[str]:
     if found.guess_before is not None and found.guess_after is not None:
         most = "at most " if found.guess_is_bound else ""
+        who = (
+            "Someone who knows every other record guesses the remaining one"
+            if found.central
+            else "It is guessed"
+        )
         yield (
-            "Someone who knows every other record guesses the remaining one with probability "
+            f"{who} with probability "
             f"{probability(found.guess_before)} before and {most}{probability(found.guess_after)} after."
         )
     if found.factors:

@@ -10,8 +10,10 @@ import csv
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from sievert.tables.reading import existing
 __all__ = ["BATCH_ROWS", "Batch", "Rows", "open_rows"]
 
 BATCH_ROWS = 65_536
+CHUNK_ROWS = 2048
 ARROW = (".arrow", ".feather", ".ipc")
 
 
@@ -51,7 +54,7 @@ class Rows(ABC):
         """A salted hash of the content, to see that it has not changed."""
 
     def batches(self, columns: Iterable[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
-        """The named columns, `size` rows at a time."""
+        """The named columns, about `size` rows at a time; the same batches each time."""
         wanted = list(dict.fromkeys(columns))
         header = self.header
         for name in wanted:
@@ -105,33 +108,39 @@ class _Csv(_File):
 
     @property
     def header(self) -> list[str]:
-        for line in self._lines():
-            return [name.strip() for name in line]
+        with self._reader() as lines:
+            for line in lines:
+                return [name.strip() for name in line]
         raise DataError(f"{self.path}: is empty; its first line must name the columns")
 
-    def _lines(self) -> Iterator[list[str]]:
+    @contextmanager
+    def _reader(self) -> Iterator[Iterator[list[str]]]:
         try:
             with self.path.open(newline="", encoding="utf-8-sig") as stream:
-                yield from csv.reader(stream, delimiter=self.delimiter)
+                yield csv.reader(stream, delimiter=self.delimiter)
         except (OSError, UnicodeDecodeError, csv.Error) as problem:
             raise DataError(
                 f"{self.path}: cannot be read as CSV ({problem}); save it as UTF-8 text"
             ) from None
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
-        lines = self._lines()
-        header = [name.strip() for name in next(lines)]
-        places = [header.index(name) for name in columns]
-        read = 0
-        while lines_read := list(islice(lines, size)):
-            rows = lines_read
-            if set(map(len, rows)) != {len(header)}:
-                rows = self._checked(rows, len(header), read + 1)
-            read += len(rows)
-            if rows:
-                yield {
-                    name: [row[place] for row in rows] for name, place in zip(columns, places, strict=True)
-                }
+        with self._reader() as lines:
+            header = [name.strip() for name in next(lines)]
+            places = [header.index(name) for name in columns]
+            read = 0
+            found: list[list[str]] = [[] for _ in columns]
+            # Few rows are whole at a time: lists that live long make Python's collector slow.
+            while rows := list(islice(lines, CHUNK_ROWS)):
+                if set(map(len, rows)) != {len(header)}:
+                    rows = self._checked(rows, len(header), read + 1)
+                read += len(rows)
+                for column, place in zip(found, places, strict=True):
+                    column.extend(map(itemgetter(place), rows))
+                if len(found[0]) >= size:
+                    yield dict(zip(columns, found, strict=True))
+                    found = [[] for _ in columns]
+            if found[0]:
+                yield dict(zip(columns, found, strict=True))
 
     def _checked(self, rows: list[list[str]], width: int, first: int) -> list[list[str]]:
         """Rows without blank lines; a column of one field may be empty and still be a row."""

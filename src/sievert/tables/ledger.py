@@ -30,6 +30,8 @@ __all__ = ["Entry", "Ledger", "Reservation", "file_hash"]
 
 VERSION = 1
 WAIT_SECONDS = 60.0
+# What ε is counted for, unless a release says otherwise.
+UNIT = "pair of neighbours"
 BLOCK = 1 << 20
 
 
@@ -51,6 +53,7 @@ class Ledger:
     folder: Path
     budget: Budget
     chain: Chain = field(repr=False)
+    recovered: list[Reservation] = field(default_factory=list, repr=False)  # published by the recovery
 
     @classmethod
     @contextmanager
@@ -129,8 +132,17 @@ class Ledger:
         """What is left for a person (None), and through the columns that have a limit."""
         return self.budget.remaining(columns, self.spent, self.spent_through())
 
-    def check(self, eps: Fraction, columns: Sequence[str]) -> None:
-        """Refuse a release that would spend more than is left, without charging anything."""
+    def check(self, eps: Fraction, columns: Sequence[str], unit: str = UNIT) -> None:
+        """Refuse a release that would spend more than is left, without charging anything.
+
+        ε for each metre and ε for each record cannot be added: a ledger has the unit of its first release.
+        """
+        for entry in self.entries:
+            if entry.record["unit"] != unit:
+                raise LedgerError(
+                    f"{self.folder}: counts ε for each {entry.record['unit']}, but this release is for each "
+                    f"{unit}; they cannot be added: name another ledger"
+                )
         self.budget.check(eps, columns, self.spent, self.spent_through(), self.folder)
 
     def reserve(
@@ -140,6 +152,7 @@ class Ledger:
         targets: Sequence[str | Path],
         *,
         id: str | None = None,
+        unit: str = UNIT,
         **about: Any,
     ) -> Reservation:
         """Charge a release before it begins; its files will be `targets`, which must not be there yet."""
@@ -157,12 +170,13 @@ class Ledger:
                 )
             if not path.parent.is_dir():
                 raise LedgerError(f"{path.parent}: no such folder; make it first")
-        self.check(eps, columns)
+        self.check(eps, columns, unit)
         self.chain.append(
             {
                 "kind": "reserve",
                 "id": name,
                 "eps": str(eps),
+                "unit": unit,
                 "columns": list(columns),
                 "targets": [str(path) for path in paths],
                 **about,
@@ -173,10 +187,14 @@ class Ledger:
     def unfinished(self, **about: Any) -> Reservation | None:
         """A reservation of a run that was interrupted and left its state, if it is about the same."""
         for entry in reversed(self.entries):
-            same = all(entry.record.get(key) == value for key, value in about.items())
-            if same and not entry.finished and self.state_path(entry.id).exists():
+            if _same(entry, about) and not entry.finished and self.state_path(entry.id).exists():
                 return Reservation(self, entry.id, [Path(target) for target in entry.record["targets"]])
         return None
+
+    def just_finished(self, **about: Any) -> Reservation | None:
+        """A release about the same whose last steps were made up for when the ledger was opened now."""
+        ids = {entry.id for entry in self.entries if _same(entry, about)}
+        return next((held for held in self.recovered if held.id in ids), None)
 
     def state_path(self, id: str) -> Path:
         """Where a running release keeps what it needs to go on after an interruption."""
@@ -188,7 +206,8 @@ class Ledger:
         for entry in self.entries:
             held = Reservation(self, entry.id, [Path(target) for target in entry.record["targets"]])
             if entry.id in commits:
-                held._publish(commits[entry.id]["sha256"])
+                if held._publish(commits[entry.id]["sha256"]):
+                    self.recovered.append(held)
             elif not self.state_path(entry.id).exists():
                 held.abandon()
 
@@ -258,8 +277,8 @@ class Reservation:
                 os.unlink(path)
         self._discard()
 
-    def _publish(self, hashes: Sequence[str]) -> None:
-        """Rename what is still under its temporary name; the last file, the output, comes last."""
+    def _publish(self, hashes: Sequence[str]) -> bool:
+        """Rename what is still under its temporary name, the output last; whether there was anything."""
         renamed = False
         for index, expected in enumerate(hashes):
             temporary = self.temporary(index)
@@ -279,11 +298,16 @@ class Reservation:
             if path.exists():
                 os.unlink(path)
                 sync_folder(self.ledger.folder)
+        return renamed
 
     def _discard(self) -> None:
         for index in range(len(self.targets)):
             with suppress(FileNotFoundError):
                 os.unlink(self.temporary(index))
+
+
+def _same(entry: Entry, about: dict[str, Any]) -> bool:
+    return all(entry.record.get(key) == value for key, value in about.items())
 
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
