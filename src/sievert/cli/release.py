@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sievert.cli.printing import print_sections
+
+if TYPE_CHECKING:
+    from sievert.files import Scenario
 
 __all__ = ["release"]
 
@@ -22,6 +25,9 @@ def release(
     ] = False,
     output: Annotated[Path | None, typer.Option(help="Write the released table here.")] = None,
     name: Annotated[str | None, typer.Option("--id", help="Name of this release in the ledger.")] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="Save the proof that the noise is enough, for `sievert verify`.")
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give up an interrupted run of this release and begin anew.")
     ] = False,
@@ -42,6 +48,8 @@ def release(
     from sievert.report.release import preview_lines, release_lines
 
     scenario = load_scenario(file)
+    if proof is not None:
+        _save_proof(scenario, proof)
     if preview:
         would = look(scenario, output=output)
         if as_json:
@@ -77,6 +85,19 @@ def release(
         _print_json(done.to_dict())
     else:
         print_sections(scenario.title, str(done), release_lines(done), done.secure)
+
+
+def _save_proof(scenario: Scenario, path: Path) -> None:
+    from sievert.errors import FileError
+    from sievert.proofs import save_proof
+    from sievert.release.plan import make_plan
+    from sievert.release.sidecar import noise_proof
+    from sievert.tables.atomic import write_text
+
+    certificate = noise_proof(make_plan(scenario))
+    if certificate is None:
+        raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
+    write_text(path, save_proof(certificate))
 
 
 def _print_json(content: dict[str, Any]) -> None:

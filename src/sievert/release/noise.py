@@ -33,6 +33,7 @@ from sievert.sampling import (
     rational_rows,
     truncated_geometric,
 )
+from sievert.spaces.labels import label
 from sievert.tables.budget import amount, number
 
 __all__ = ["AddedNoise", "Errors", "Randomiser", "added_noise", "randomiser", "rounded_up"]
@@ -313,10 +314,14 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
 def _rows(scenario: Scenario, words: str) -> Randomiser:
     """Any other finite channel: its rows as fractions, and the ε that these fractions really have."""
     channel, claimed = scenario.channel, scenario.claimed_eps
+    rules = scenario.document.release
+    if rules is not None and rules.sampler == "float":
+        return _floating(scenario, words)
     if channel.shape[0] * channel.shape[1] > LARGEST_ROWS:
         raise FileError(
             f"mechanism: a channel of {channel.shape[0]} by {channel.shape[1]} entries is too large to be "
-            "drawn from exactly; use randomised-response or truncated-geometric, or coarser values"
+            "drawn from exactly; use randomised-response, truncated-geometric or coarser values, or say "
+            'sampler = "float" under [release]'
         )
     exact = channel if channel.form == "exact" else _rational(channel)
     found = epsilon(exact, scenario.answers)
@@ -333,6 +338,45 @@ def _rows(scenario: Scenario, words: str) -> Randomiser:
         lambda **options: rational_rows(exact.exact, **options),
         channel,
     )
+
+
+def _floating(scenario: Scenario, words: str) -> Randomiser:
+    """The channel drawn in floating point, which the file has to ask for."""
+    channel = scenario.channel
+    eps = rounded_up(epsilon(channel, scenario.answers).nats)
+    return Randomiser(
+        channel.inputs,
+        channel.outputs,
+        eps,
+        f"{words}, drawn in floating point",
+        lambda **options: FloatRows(channel, **options),
+        channel,
+    )
+
+
+class FloatRows(Sampler):
+    """Rows of a channel by floating point: not exact, and marked so."""
+
+    kind = "channel"
+    exact = False
+
+    def __init__(self, channel: Channel, timing: Any = "fixed", insecure_rng: object = None) -> None:
+        super().__init__(timing, insecure_rng)
+        self._channel = channel
+        self._position = {item: i for i, item in enumerate(channel.outputs)}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Its size."""
+        return {"inputs": self._channel.shape[0], "outputs": self._channel.shape[1]}
+
+    def draw(self, inputs: Any) -> IntArray:
+        """Positions of outputs for positions of inputs."""
+        # A fresh generator for each batch, seeded with 256 bits of the source.
+        seed = self.source.words(0, self.source.reserve(4)).tolist()
+        labels = [self._channel.inputs[i] for i in np.asarray(inputs).tolist()]
+        drawn = self._channel.sample(labels, np.random.default_rng(seed))
+        return np.array([self._position[label(item)] for item in drawn], dtype=np.int64)
 
 
 def _rational(channel: Channel) -> Channel:

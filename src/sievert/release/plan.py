@@ -181,12 +181,12 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         raise FileError("release: remap, stable and keep go with a release row by row")
     table = statistic(scenario)
     drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
-    complete = getattr(policy.secrets, "kind", None) == "complete"
+    complete = getattr(policy.secrets, "kind", None) == "complete" and not policy.constrained
     if drops and policy.absent is None and not complete:
         raise QueryError(
             "dropping rows changes the table, but secrets does not say how far a dropped row is from the "
             'others; use { use = … } with one of the values, adjacency = "add-remove", or secrets = '
-            '"complete"'
+            '"complete" without permitted'
         )
     sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
     added = added_noise(scenario, table, sensitivity.steps)

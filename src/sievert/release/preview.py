@@ -195,6 +195,10 @@ def _warnings(plan: Plan) -> list[str]:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
     if rules.keep:
         found.append(f"The columns {', '.join(rules.keep)} are written as they are: they must be public.")
+    if rules.sampler == "float":
+        found.append(
+            "Drawn in floating point where no exact sampler is used: the promise holds up to rounding."
+        )
     if rules.timing == "fast":
         found.append("An observer of the run time learns how many draws needed more random bits.")
     if not plan.central and not isinstance(plan.mechanism, PlaceNoise) and plan.scenario.columns[1:]:

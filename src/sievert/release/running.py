@@ -47,7 +47,8 @@ class Release(Result):
     remaining : what is left for each person afterwards
     table : the released numbers (None for a release row by row)
     resumed : whether an interrupted run was finished, at no further cost
-    secure : False when the noise came from a seed
+    secure : False when the noise came from a seed, or was drawn in floating point
+    arithmetic : "exact", or "float" where the file asked for it
     head : the ledger's last hash, to be noted elsewhere
     """
 
@@ -59,6 +60,7 @@ class Release(Result):
     table: NoisyTable | None
     resumed: bool
     secure: bool
+    arithmetic: str
     head: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,16 +69,18 @@ class Release(Result):
         return found
 
     def __str__(self) -> str:
-        cost = (
-            "at no further cost (an interrupted run was finished)"
-            if self.resumed
-            else f"for ε = {number(self.eps)}"
-        )
-        warning = "" if self.secure else " NOT PRIVATE: the noise came from a seed."
-        return (
-            f"Released to {self.output} {cost} a person; {number(self.remaining)} of each person's budget is "
-            f"left.{warning}"
-        )
+        cost = f"for ε = {number(self.eps)} a person"
+        if self.resumed:
+            cost = "at no further cost: an interrupted run was finished"
+        left = f"{number(self.remaining)} of each person's budget is left."
+        return " ".join([f"Released to {self.output} {cost}; {left}", *self._warning()])
+
+    def _warning(self) -> list[str]:
+        if self.secure:
+            return []
+        if self.arithmetic == "float":
+            return ["Drawn in floating point, as the file asks: the promise holds up to rounding only."]
+        return ["NOT PRIVATE: the noise came from a seed."]
 
 
 def run(
@@ -115,12 +119,13 @@ def run(
     totals = computed(plan, rows, report) if plan.central else None
     if totals is None:
         check_rows(plan, rows, report)
+    _make_folder(plan.output.parent)
     with Ledger.hold(plan.ledger_folder, budget, key=key, wait=wait) as ledger:
         about = {"file": plan.digest, "fingerprint": rows.fingerprint(ledger.salt)}
         done = ledger.just_finished(**about)
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
-            secure = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))["mechanism"]["secure"]
-            return _result(ledger, done, Fraction(0), None, True, secure)
+            content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
+            return _result(ledger, done, Fraction(0), None, True, content["mechanism"])
         held = None if plan.central else ledger.unfinished(**about)
         if held is not None and (fresh or id is not None):
             held.abandon()
@@ -145,11 +150,16 @@ def run(
         content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
         held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
         held.commit()
-        return _result(ledger, held, eps, table, resumed, bool(sampler["secure"]))
+        return _result(ledger, held, eps, table, resumed, sampler)
 
 
 def _result(
-    ledger: Ledger, held: Reservation, eps: Fraction, table: NoisyTable | None, resumed: bool, secure: bool
+    ledger: Ledger,
+    held: Reservation,
+    eps: Fraction,
+    table: NoisyTable | None,
+    resumed: bool,
+    sampler: dict[str, Any],
 ) -> Release:
     return Release(
         held.id,
@@ -159,9 +169,17 @@ def _result(
         ledger.remaining()[None],
         table,
         resumed,
-        secure,
+        bool(sampler["secure"]),
+        str(sampler["arithmetic"]),
         ledger.head,
     )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise LedgerError(f"{folder}: cannot be made ({problem.strerror}); nothing was released") from None
 
 
 def _check_seed(insecure_rng: object) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from sievert.proofs.noise import NoiseProof
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
@@ -19,7 +20,7 @@ from sievert.results import plain
 from sievert.tables.budget import number
 from sievert.tables.ledger import UNIT, Reservation
 
-__all__ = ["package_version", "promise", "sidecar"]
+__all__ = ["noise_proof", "package_version", "promise", "sidecar"]
 
 FORMAT = "sievert release 1"
 
@@ -110,17 +111,24 @@ def promise(plan: Plan) -> str:
     )
 
 
+def noise_proof(plan: Plan) -> NoiseProof | None:
+    """The certificate that the noise is enough for what one record can change."""
+    noise, found = plan.mechanism, plan.sensitivity
+    if not isinstance(noise, AddedNoise) or found is None or not found.moves:
+        return None
+    return NoiseProof(noise.eps, noise.step_eps, noise.step_alpha, found.moves)
+
+
 def proof(plan: Plan) -> dict[str, Any]:
     """Why the promise holds, with the numbers to check it."""
-    if isinstance(plan.mechanism, AddedNoise) and plan.sensitivity is not None:
+    certificate = noise_proof(plan)
+    if certificate is not None and plan.sensitivity is not None:
         return {
+            **certificate.to_dict(),
             "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "
             "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
             "sensitivity_steps": str(plan.sensitivity.steps),
             "attained_by": plain(plan.sensitivity.pair),
-            "eps_of_a_step": None if plan.mechanism.step_eps is None else str(plan.mechanism.step_eps),
-            "alpha_of_a_step": None if plan.mechanism.step_alpha is None else str(plan.mechanism.step_alpha),
-            "step": str(plan.mechanism.step),
         }
     if isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.channel is None:
         return {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sievert.errors import FileError, QueryError
 from sievert.files import Scenario
 from sievert.files.building import column_place
+from sievert.proofs.noise import Move
 from sievert.spaces.policy import Policy
 
 __all__ = ["Sensitivity", "Statistic", "consecutive", "record_statistic", "statistic"]
@@ -33,10 +34,12 @@ LARGEST_TOTAL = 2**53
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Steps of the table for one unit of distance, and a pair of values (or databases) that attain it."""
+    """Steps of the table for one unit of distance, a pair of values (or databases) that attain it, and every
+    kind of move of one record (under public knowledge, of one step between databases)."""
 
     steps: Fraction
     pair: tuple[Hashable, Hashable] | None
+    moves: tuple[Move, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,29 @@ class Statistic:
             edges = policy.record_edges
             first, second = edges.pairs[:, 0], edges.pairs[:, 1]
             found = _largest(self._change(first, second), edges.lengths, edges.pairs, policy.values)
+            found = replace(found, moves=self._moves(first, second, edges.lengths))
         if absence:
-            alone = int(np.abs(self.amount).max())
-            if alone > found.steps:
+            alone = [
+                Move(True, value, 0, Fraction(1)) for value in sorted(set(self.amount.tolist())) if value
+            ]
+            found = replace(found, moves=(*found.moves, *alone))
+            largest = int(np.abs(self.amount).max())
+            if largest > found.steps:
                 place = int(np.abs(self.amount).argmax())
-                return Sensitivity(Fraction(alone), (policy.values[place], "left out"))
+                found = replace(found, steps=Fraction(largest), pair=(policy.values[place], "left out"))
         return found
+
+    def _moves(
+        self, first: NDArray[Any], second: NDArray[Any], lengths: NDArray[np.float64]
+    ) -> tuple[Move, ...]:
+        """The different kinds of moves that change the table."""
+        together = self.cell_of[first] == self.cell_of[second]
+        kinds = np.unique(
+            np.column_stack([together, self.amount[first], self.amount[second], lengths]).astype(np.float64),
+            axis=0,
+        )
+        moves = (Move(bool(s), int(b), int(a), Fraction(d)) for s, b, a, d in kinds.tolist())
+        return tuple(move for move in moves if move.steps)
 
     def _change(self, first: NDArray[Any], second: NDArray[Any]) -> IntArray:
         together = self.cell_of[first] == self.cell_of[second]
@@ -109,7 +129,9 @@ class Statistic:
         )
         edges = policy.database_edges()
         change = np.abs(tables[edges.pairs[:, 0]] - tables[edges.pairs[:, 1]]).sum(axis=1)
-        return _largest(change, edges.lengths, edges.pairs, policy.database_labels())
+        found = _largest(change, edges.lengths, edges.pairs, policy.database_labels())
+        kinds = sorted({int(steps) for steps in change if steps})
+        return replace(found, moves=tuple(Move(True, steps, 0, Fraction(1)) for steps in kinds))
 
 
 def _largest(
