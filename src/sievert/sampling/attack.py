@@ -7,19 +7,14 @@ whatever ε was promised.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import MechanismError
 from sievert.results import Result
-from sievert.sampling.base import NoiseSampler
 from sievert.sampling.bits import ReplayedBits
-from sievert.sampling.laplace import DiscreteLaplace, laplace_table
-from sievert.sampling.lazy import LazyTable
+from sievert.sampling.laplace import DiscreteLaplace, laplace_noise
 
 __all__ = ["SupportAttack", "TextbookLaplace", "float_support_attack"]
 
@@ -82,7 +77,7 @@ class TextbookLaplace:
 
 
 def float_support_attack(
-    sampler: TextbookLaplace | NoiseSampler,
+    sampler: TextbookLaplace | DiscreteLaplace,
     x: float,
     other: float,
     draws: int = 3000,
@@ -101,36 +96,16 @@ def float_support_attack(
     """
     if isinstance(sampler, TextbookLaplace):
         outputs = sampler.draw(x, draws, rng)
-        possible: Callable[[Any], bool] = lambda y: sampler.possible(other, float(y))  # noqa: E731
-    elif isinstance(sampler, DiscreteLaplace):
-        outputs = sampler.draw(np.full(draws, int(x)))
-        table = laplace_table(sampler.level)
-        possible = lambda y: _reproduced(sampler, table, int(other), int(y))  # noqa: E731
+        impossible = sum(not sampler.possible(other, y) for y in outputs.tolist())
     else:
-        raise MechanismError(
-            f"sampler is {sampler!r}; the attack knows the textbook and the discrete Laplace"
-        )
-    known = {y: possible(y) for y in set(outputs.tolist())}
-    impossible = sum(not known[y] for y in outputs.tolist())
+        outputs = sampler.draw(np.full(draws, int(x)))
+        reached = {y: _reproduced(sampler, int(other), y) for y in set(outputs.tolist())}
+        impossible = sum(not reached[y] for y in outputs.tolist())
     return SupportAttack(draws, impossible, x, other)
 
 
-def _reproduced(sampler: DiscreteLaplace, table: LazyTable, x: int, y: int) -> bool:
-    """Whether the sampler gives y from x on bits made for it: a prefix inside the interval of y - x."""
-    z = y - x
-    bits = 64
-    while True:
-        # Bisection for a prefix whose outcome is z: outcomes increase with the prefix.
-        low, high = 0, (1 << bits) - 1
-        while low <= high:
-            middle = (low + high) // 2
-            found = table.resolve(middle, bits)
-            if found == z:
-                words = [(middle >> shift) & (2**64 - 1) for shift in range(bits - 64, -1, -64)]
-                replayed = DiscreteLaplace(sampler.level, "fixed", ReplayedBits(words))
-                return bool(replayed.draw(np.array([x]))[0] == y)
-            if found is None or found < z:
-                low = middle + 1
-            else:
-                high = middle - 1
-        bits += 64
+def _reproduced(sampler: DiscreteLaplace, x: int, y: int) -> bool:
+    """Whether the sampler gives y from x on bits made for it."""
+    words = laplace_noise(sampler.level).words_for(y - x)
+    replayed = DiscreteLaplace(sampler.level, "fixed", ReplayedBits(words))
+    return bool(replayed.draw([x])[0] == y)

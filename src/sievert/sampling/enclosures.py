@@ -73,7 +73,7 @@ class Ratio:
             return exp_neg(exponent * self.eps.numerator, self.eps.denominator, bits)
         assert self.alpha is not None
         a, b = self.alpha.numerator, self.alpha.denominator
-        if exponent * b.bit_length() <= LARGEST_POWER_BITS:
+        if self.writes_out(exponent):
             scaled, divisor = a**exponent << bits, b**exponent
             return scaled // divisor, ceiling(scaled, divisor)
         # Binary powering: each of the < 2·log2(exponent) roundings is at most doubled afterwards, so the
@@ -89,6 +89,10 @@ class Ratio:
             exponent >>= 1
         spare = precision - bits
         return found_low >> spare, -((-found_high) >> spare)
+
+    def writes_out(self, exponent: int) -> bool:
+        """Whether λ^exponent is a fraction of moderate size."""
+        return self.alpha is not None and exponent * self.alpha.denominator.bit_length() <= LARGEST_POWER_BITS
 
     def raised(self, exponent: int) -> Ratio:
         """The ratio λ^exponent; a power of a rational is not written out."""
@@ -128,6 +132,9 @@ class _RaisedRatio(Ratio):
     """A power of a rational ratio that is not written out."""
 
     exponent: int = 1
+
+    def writes_out(self, exponent: int) -> bool:
+        return False
 
     def power(self, exponent: int, bits: int) -> Enclosure:
         return Ratio(alpha=self.alpha).power(self.exponent * exponent, bits)

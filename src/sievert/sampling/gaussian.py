@@ -151,12 +151,12 @@ def _table(squared: Fraction) -> LazyTable:
         floors: list[int] = []
         for low, high in enclosures:
             floor = low >> guard
-            if high > (floor + 1) << guard:
+            if high > (floor + 2) << guard:
                 break
             floors.append(floor)
             if not floor:
                 # The word 0 stays undecided: it is how the infinite tail is reached.
                 words = np.array(floors, dtype=np.uint64)
-                both = np.concatenate([words[::-1], np.uint64(2**64 - 1) - words])
+                both = np.concatenate([words[::-1], np.uint64(2**64 - 2) - words])
                 return LazyTable(both, np.arange(-len(floors), len(floors) + 1), resolve)
         guard *= 2

@@ -98,13 +98,17 @@ def laplace_noise(level: Ratio) -> LazyTable | SignedDigits:
 
 def tail(level: Ratio, m: int, bits: int) -> Enclosure:
     """λ^m/(1+λ)."""
+    if level.writes_out(m):
+        assert level.alpha is not None
+        exact = level.alpha**m / (1 + level.alpha) * (1 << bits)
+        return math.floor(exact), math.ceil(exact)
     low, high = level.power(1, bits + 8)
     one = 1 << (bits + 8)
     return quotient(level.power(m, bits + 8), (one + low, one + high), bits)
 
 
 def geometric_floors(start: AtBits, level: Ratio) -> list[int]:
-    """⌊2^64·a_m⌋, m = 1, 2, …, of a_m = a_0·λ^m until it is 0; the 0 is kept: it is how the tail is reached.
+    """Floors of a_m = a_0·λ^m, m = 1, 2, …, until one is 0; it is kept, for it is how the tail is reached.
 
     `start` encloses a_0 at any number of bits.
     """
@@ -116,9 +120,8 @@ def geometric_floors(start: AtBits, level: Ratio) -> list[int]:
         floors: list[int] = []
         while not floors or floors[-1]:
             low, high = low * ratio_low >> bits, -((-high * ratio_high) >> bits)
-            # c ≤ 2^64·a ≤ c + 1 is enough, so an exact integer inside the enclosure is no obstacle.
             floor = low >> guard
-            if high > (floor + 1) << guard:
+            if high > (floor + 2) << guard:
                 break
             floors.append(floor)
         else:
@@ -143,7 +146,8 @@ def laplace_table(level: Ratio) -> LazyTable:
         return None if size is None else _clipped(size if upper else -size)
 
     floors = np.array(geometric_floors(start, level), dtype=np.uint64)
-    both = np.concatenate([floors[::-1], np.uint64(2**64 - 1) - floors])
+    # c ≤ 2^64·a ≤ c + 2 gives 2^64 - c - 2 ≤ 2^64·(1 - a) ≤ 2^64 - c.
+    both = np.concatenate([floors[::-1], np.uint64(2**64 - 2) - floors])
     return LazyTable(both, np.arange(-len(floors), len(floors) + 1), resolve)
 
 
@@ -176,6 +180,15 @@ class GeometricDigits:
             total += np.minimum(digit, FURTHEST >> shift) << shift
         return np.minimum(total, FURTHEST)
 
+    def words_for(self, value: int) -> list[int]:
+        """Words on which a fixed-work draw gives this value, in the order it reads them."""
+        last = len(self.digits) - 1
+        words = []
+        for k, (shift, table) in enumerate(self.digits):
+            digit = value >> shift if k == last else (value >> shift) % 2 ** (self.digits[k + 1][0] - shift)
+            words += table.words_for(digit)
+        return words
+
 
 class SignedDigits:
     """Z = G xor -S with S ~ Bernoulli(λ/(1+λ)) is discrete Laplace: P(Z = g) = (1-λ)λ^g/(1+λ), and
@@ -189,6 +202,10 @@ class SignedDigits:
         """One draw for each lane."""
         magnitude = self.magnitude.draw(lanes, source, timing, component + 1)
         return magnitude ^ -self.sign.draw(lanes, source, timing, component)
+
+    def words_for(self, value: int) -> list[int]:
+        """Words on which a fixed-work draw gives this value, in the order it reads them."""
+        return self.magnitude.words_for(value ^ -(value < 0)) + self.sign.words_for(value < 0)
 
 
 @lru_cache(maxsize=32)

@@ -2,10 +2,11 @@
 
 Let U be uniform on [0, 1) and F_1 ≤ F_2 ≤ … the cumulative probabilities of the outcomes. The outcome whose
 interval contains U has exactly the wanted law. Only a prefix of U is ever held: a word u of 64 bits says
-U ∈ [u, u+1)/2^64, and with c_j ≤ 2^64·F_j ≤ c_j + 1 the word decides every comparison unless u = c_j for
-some j. Then more bits are drawn and the comparison is made with Python integers. Whenever the procedure
-answers, its answer is that of the real U; hence the law is exact, whatever the F_j. Treating more words as
-undecided never harms exactness, only speed.
+U ∈ [u, u+1)/2^64, and with c_j ≤ 2^64·F_j ≤ c_j + 2 the word decides every comparison unless u is c_j or
+c_j + 1 for some j (two words, so that an enclosure around a whole number is as good as any other). Then more
+bits are drawn and the comparison is made with Python integers. Whenever the procedure answers, its answer is
+that of the real U; hence the law is exact, whatever the F_j. Treating more words as undecided never harms
+exactness, only speed.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.errors import MechanismError
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import LEVELS, BitSource
 from sievert.sampling.enclosures import Enclosure
 
-__all__ = ["AtBits", "LazyTable", "count_below", "one_boundary", "resolved", "unit_floor"]
+__all__ = ["AtBits", "LazyTable", "after", "count_below", "one_boundary", "resolved", "unit_floor"]
 
 IntArray = NDArray[np.int64]
 WordArray = NDArray[np.uint64]
@@ -40,7 +42,7 @@ class LazyTable:
 
     Parameters
     ----------
-    floors : ascending c_j with c_j ≤ 2^64·F_j ≤ c_j + 1
+    floors : ascending c_j with c_j ≤ 2^64·F_j ≤ c_j + 2
     values : one outcome more than floors; none may be the smallest 64-bit integer
     resolve : the outcome of a longer prefix, or None while it is undecided
     """
@@ -79,7 +81,37 @@ class LazyTable:
         cells = (self.floors >> np.uint64(64 - bits)).astype(np.int64)
         table = np.repeat(self.values, np.diff(np.concatenate([[0], cells, [2**bits]])))
         table[cells] = UNDECIDED
+        table[(after(self.floors) >> np.uint64(64 - bits)).astype(np.int64)] = UNDECIDED
         return table
+
+    def words_for(self, value: int) -> list[int]:
+        """64-bit words on which a fixed-work draw gives this value: they prove that it is possible."""
+        rising = self.values[-1] > self.values[0]
+        for bits in range(64, 64 * LEVELS, 64):
+            # Outcomes are monotone in the prefix; bisect for a prefix that decides on this one.
+            low, high = 0, (1 << bits) - 1
+            while low <= high:
+                middle = (low + high) // 2
+                found = self.resolve(middle, bits)
+                if found == value:
+                    return self._as_read(middle, bits)
+                if found is None or (found < value) == rising:
+                    low = middle + 1
+                else:
+                    high = middle - 1
+        raise MechanismError(f"value is {value}; the sampler never gives it")
+
+    def _as_read(self, prefix: int, bits: int) -> list[int]:
+        """The words of a decided prefix as far as a draw reads them: one on a boundary is not enough."""
+        words = [prefix >> shift & (2**64 - 1) for shift in range(bits - 64, -1, -64)]
+        position = int(np.searchsorted(self.floors, np.uint64(words[0]), side="right"))
+        before = int(self.floors[position - 1]) if position else int(TOP)
+        if (words[0] - before) % 2**64 > 1 and words[0] != TOP:
+            return words[:1]
+        read = 2
+        while self.resolve(prefix << 64 >> (bits + 64 - 64 * read), 64 * read) is None:
+            read += 1
+        return [*words, 0][:read]
 
     def _fast(self, lanes: range, out: IntArray, source: BitSource, level: int) -> None:
         dtype, table = self.first_word()
@@ -94,7 +126,7 @@ class LazyTable:
         full = (words[late].astype(np.uint64) << (np.uint64(64) - bits)) | (more >> bits)
         position = np.searchsorted(self.floors, full, side="right")
         found = self.values[position]
-        tied = (position > 0) & (self.floors[position - 1] == full)
+        tied = (position > 0) & (full - self.floors[position - 1] <= 1)
         self._escalate(tied, full, places, found, source, level + 2)
         out[late] = found
 
@@ -104,8 +136,8 @@ class LazyTable:
         position = np.zeros(len(lanes), dtype=np.int64)
         for round_ in reversed(range(self.rounds)):
             position += (self._padded[position + (2**round_ - 1)] <= words).astype(np.int64) << round_
-        # Padding equals the top word, so that word counts as undecided too.
-        tied = self._padded[position - 1] == words
+        # Padding makes the top word undecided too, and position 0 wraps around to it.
+        tied = words - self._padded[position - 1] <= 1
         np.take(self.values, position, out=out, mode="clip")
         self._escalate(tied, words, lanes, out, source, level + 1)
 
@@ -118,7 +150,7 @@ class LazyTable:
         source: BitSource,
         level: int,
     ) -> None:
-        """Decide the lanes whose 64 bits end on a boundary; a lane gets here with probability K·2^-64."""
+        """Decide the lanes whose 64 bits end on a boundary; a lane gets here with probability 2K·2^-64."""
         for i in np.flatnonzero(tied).tolist():
             out[i] = resolved(int(words[i]), 64, self.resolve, source, level, int(lanes[i]))
 
@@ -146,13 +178,18 @@ def one_boundary(enclosure: AtBits) -> LazyTable:
     return LazyTable(np.array([floor], dtype=np.uint64), np.array([1, 0], dtype=np.int64), resolve)
 
 
+def after(floors: WordArray) -> WordArray:
+    """The word after each floor (the last word after itself)."""
+    return np.asarray(np.minimum(floors, TOP - np.uint64(1)) + np.uint64(1))
+
+
 def unit_floor(enclosure: AtBits) -> int:
-    """c with c ≤ 2^64·p ≤ c + 1, capped at the last word, for p enclosed at any number of bits."""
+    """c with c ≤ 2^64·p ≤ c + 2, capped at the last word, for p enclosed at any number of bits."""
     guard = 32
     while True:
         low, high = enclosure(64 + guard)
         floor = min(low >> guard, 2**64 - 1)
-        if high <= (floor + 1) << guard:
+        if high <= (floor + 2) << guard:
             return int(floor)
         guard *= 2
 

@@ -94,8 +94,9 @@ class PixelatedLaplace(Sampler):
 
     def centres(self) -> NDArray[np.float64]:
         """The middle of each pixel, in units of the input."""
-        low, high = map(float, self.interval)
-        return low + (np.arange(self.pixels) + 0.5) / self.pixels * (high - low)
+        low, high = self.interval
+        half = (high - low) / (2 * self.pixels)
+        return np.array([float(low + (2 * k + 1) * half) for k in range(self.pixels)])
 
     def _digits_bits(self) -> int:
         """The most fractional bits of E, in reason, for which the vectorised arithmetic fits 62 bits."""

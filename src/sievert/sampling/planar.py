@@ -24,7 +24,7 @@ __all__ = ["PlanarGeometric", "planar_geometric"]
 
 IntArray = NDArray[np.int64]
 Bounds = tuple[tuple[int, int], tuple[int, int]]
-# At least this share of the proposals is accepted, at any ε (the least, 0.737, is at ε ≈ 1.7).
+# At least this share of the proposals is accepted, at any ε (the least is 0.7348, near ε = 5/3).
 ACCEPTANCE = 0.72
 # Components of the bit source: the second coordinate and the acceptance stand clear of the first's digits.
 SECOND, ACCEPT = 16, 32

@@ -22,7 +22,7 @@ from sievert.numerics.rationals import fractions_of
 from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.bits import LEVELS, BitSource
 from sievert.sampling.enclosures import Enclosure
-from sievert.sampling.lazy import FAST_BLOCK, FIXED_BLOCK, TOP, resolved, unit_floor
+from sievert.sampling.lazy import FAST_BLOCK, FIXED_BLOCK, TOP, after, resolved, unit_floor
 
 __all__ = ["RationalRows", "RowTables", "enclosed_rows", "rational_rows"]
 
@@ -75,7 +75,7 @@ class RationalRows(Sampler):
 class RowTables:
     """Column positions of a uniform number, by the boundaries of each row.
 
-    `floors` has shape (rows, columns - 1); floors[x, j] ≤ 2^64·P(column ≤ j | x) ≤ floors[x, j] + 1, capped
+    `floors` has shape (rows, columns - 1); floors[x, j] ≤ 2^64·P(column ≤ j | x) ≤ floors[x, j] + 2, capped
     at the last word.
     """
 
@@ -87,7 +87,7 @@ class RowTables:
         padded = np.full((self.rows, self._width), TOP, dtype=np.uint64)
         padded[:, : self.boundaries] = floors
         self._padded = padded.ravel()
-        self._union = np.unique(np.append(floors, TOP))
+        self._union = np.unique(np.concatenate([floors.ravel(), after(floors).ravel(), [TOP]]))
         self._marked = np.zeros(2**UNION_BITS, dtype=bool)
         self._marked[self._union >> np.uint64(64 - UNION_BITS)] = True
         self._first: NDArray[np.int32] | None = None
@@ -114,6 +114,8 @@ class RowTables:
             columns = np.tile(np.arange(self.boundaries + 1, dtype=np.int32), self.rows)
             table = np.repeat(columns, lengths)
             table[(cells + starts).ravel()] = -1
+            following = (after(self.floors) >> np.uint64(64 - self._bits)).astype(np.int64)
+            table[(following + starts).ravel()] = -1
             self._first = table
         return self._first
 
