@@ -105,13 +105,17 @@ def _print_json(content: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[str, int], None]]:
+def _bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """A progress bar on a terminal; elsewhere nothing is shown."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
-        yield lambda word, rows: bar.update(task, description=f"{word}: {rows:,} rows")
+
+        def show(word: str, rows: int, total: int | None) -> None:
+            bar.update(task, description=f"{word} {rows:,} rows", completed=rows, total=total)
+
+        yield show

@@ -135,7 +135,6 @@ def stream(
     held: Reservation,
     state: State,
     progress: Progress | None = None,
-    salt: str = "",
 ) -> dict[str, Any]:
     """Draw and write every row under the reservation; what the sampler was, as plain data."""
     kind = _Rows(plan)
@@ -147,7 +146,9 @@ def stream(
     writer = table_writer(path, target, kind.names, state.size)
     start = state.batches
     people = [] if plan.data.person is None or not plan.rules.stable else [plan.data.person]
-    stable = StablePlaces(held.ledger.folder / "places.sqlite", salt + plan.digest) if people else None
+    stable = (
+        StablePlaces(held.ledger.folder / "places.sqlite", held.ledger.salt + plan.digest) if people else None
+    )
     read = 0
     try:
         for number, batch in _numbered(rows.batches([*kind.read, *people])):

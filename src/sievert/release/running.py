@@ -31,7 +31,7 @@ from sievert.tables.writing import table_bytes
 
 __all__ = ["Release", "charge", "run"]
 
-Progress = Callable[[str, int], None]
+Progress = Callable[[str, int, int | None], None]
 SIDECAR = 0
 
 
@@ -73,7 +73,7 @@ class Release(Result):
         if self.resumed:
             cost = "at no further cost: an interrupted run was finished"
         left = f"{number(self.remaining)} of each person's budget is left."
-        return " ".join([f"Released to {self.output} {cost}; {left}", *self._warning()])
+        return " ".join([f"Released to {Path(self.output).name} {cost}; {left}", *self._warning()])
 
     def _warning(self) -> list[str]:
         if self.secure:
@@ -105,7 +105,7 @@ def run(
     insecure_rng : a seed, for tests and demonstrations only; the sidecar says so
     fresh : give up an interrupted run of the same release (what it cost stays spent) instead of finishing it
     wait : seconds to wait for another release on the same ledger
-    progress : called with a word and the number of rows so far
+    progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
@@ -117,8 +117,7 @@ def run(
         early.check(charge(plan, early), plan.columns, plan.unit)
     report = _reporter(progress, "reading")
     totals = computed(plan, rows, report) if plan.central else None
-    if totals is None:
-        check_rows(plan, rows, report)
+    count = check_rows(plan, rows, report) if totals is None else 0
     _make_folder(plan.output.parent)
     with Ledger.hold(plan.ledger_folder, budget, key=key, wait=wait) as ledger:
         about = {"file": plan.digest, "fingerprint": rows.fingerprint(ledger.salt)}
@@ -146,7 +145,8 @@ def run(
         if totals is not None:
             table, sampler = _central(plan, totals, held, insecure_rng)
         else:
-            table, sampler = None, _local(plan, rows, held, resumed, insecure_rng, progress, ledger.salt)
+            report = _reporter(progress, "drawing", count)
+            table, sampler = None, _local(plan, rows, held, resumed, insecure_rng, report)
         content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
         held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
         held.commit()
@@ -214,8 +214,7 @@ def _local(
     held: Reservation,
     resumed: bool,
     insecure_rng: int | None,
-    progress: Progress | None,
-    salt: str,
+    report: Callable[[int], None] | None,
 ) -> dict[str, Any]:
     if resumed:
         state = State.load(held)
@@ -225,10 +224,10 @@ def _local(
         state = State(new_key(insecure_rng), insecure_rng is None)
         state.save(held)
     try:
-        return stream(plan, rows, held, state, _reporter(progress, "drawing"), salt)
+        return stream(plan, rows, held, state, report)
     except DataError as problem:
         raise DataError(f"{problem}; the data changed while it was read") from None
 
 
-def _reporter(progress: Progress | None, word: str) -> Callable[[int], None] | None:
-    return None if progress is None else lambda rows: progress(word, rows)
+def _reporter(progress: Progress | None, word: str, total: int | None = None) -> Callable[[int], None] | None:
+    return None if progress is None else lambda rows: progress(word, rows, total)

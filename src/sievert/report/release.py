@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -77,12 +78,18 @@ def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
     yield (
         "Files",
         [
-            f"{found.output}: the released table.",
-            f"{found.sidecar}: what was done, and what it promises.",
+            f"{near(found.output)}: the released table.",
+            f"{near(found.sidecar)}: what was done, and what it promises.",
             f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice "
             "an older ledger put back in place.",
         ],
     )
+
+
+def near(path: str) -> str:
+    """A path as somebody in the current folder would write it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
 
 
 def table_lines(names: Any, columns: Any, most: int = 20) -> Iterator[str]:
