@@ -147,7 +147,9 @@ def stream(
     start = state.batches
     people = [] if plan.data.person is None or not plan.rules.stable else [plan.data.person]
     stable = (
-        StablePlaces(held.ledger.folder / "places.sqlite", held.ledger.salt + plan.digest) if people else None
+        StablePlaces(held.ledger.folder / "places.sqlite", held.ledger.salt + str(plan.stable_mark))
+        if people
+        else None
     )
     read = 0
     try:

@@ -135,6 +135,19 @@ class Plan:
         """A hash of the file, to find an interrupted run of the same release."""
         return hashlib.sha256(self.scenario.to_toml().encode()).hexdigest()
 
+    @cached_property
+    def stable_mark(self) -> str | None:
+        """What makes a remembered place the same: policy, mechanism, remap and whose row it is."""
+        if not self.rules.stable:
+            return None
+        document = self.scenario.document
+        parts = [
+            document.policy.model_dump_json(),
+            document.mechanism.model_dump_json() if document.mechanism else "",
+        ]
+        parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
 
 def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     """Check everything that can be checked without the data."""

@@ -139,7 +139,7 @@ def run(
                 id=id,
                 unit=plan.unit,
                 mechanism=plan.mechanism.describe(),
-                stable=_stable_mark(plan),
+                stable=plan.stable_mark,
                 **about,
             )
         if totals is not None:
@@ -187,13 +187,9 @@ def _check_seed(insecure_rng: object) -> None:
         raise MechanismError(f"insecure_rng is {insecure_rng!r}; it must be an integer seed")
 
 
-def _stable_mark(plan: Plan) -> str | None:
-    return plan.digest if plan.rules.stable else None
-
-
 def charge(plan: Plan, ledger: Ledger) -> Fraction:
     """What the release costs: a place that was drawn once for each person is paid for once."""
-    mark = _stable_mark(plan)
+    mark = plan.stable_mark
     paid = mark is not None and any(entry.record.get("stable") == mark for entry in ledger.entries)
     return Fraction(0) if paid else plan.eps
 
