@@ -458,3 +458,33 @@ def test_units_of_epsilon_are_not_mixed(tmp_path: Path) -> None:
     )
     with pytest.raises(LedgerError, match="they cannot be added"):
         sv.release.run(scenario(tmp_path, text, ["1"]), output=tmp_path / "second.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COUNT.replace('["very low", "low", "middle", "high", "very high"]', '{ file = "data.csv" }'),
+        COUNT.replace("[data]", '[adversary]\nrecord_prior = "./data.csv"\n[data]'),
+    ],
+)
+def test_a_domain_from_the_private_data_is_refused(tmp_path: Path, text: str) -> None:
+    for attempt in (sv.release.preview, sv.release.run):
+        with pytest.raises(FileError, match="is the private data; what is public must not be taken from it"):
+            attempt(scenario(tmp_path, text, SIX))
+
+
+def test_a_channel_drawn_in_floating_point_says_so(tmp_path: Path) -> None:
+    text = COUNT.replace("truncated-geometric", "exponential").replace(
+        'output = "out.csv"', 'output = "out.csv"\nsampler = "float"'
+    )
+    described = scenario(tmp_path, text, SIX)
+    assert any("floating point" in warning for warning in sv.release.preview(described).warnings)
+    done = sv.release.run(described)
+    assert not done.secure and done.arithmetic == "float"
+    assert "Drawn in floating point, as the file asks" in str(done)
+    assert json.loads(Path(done.sidecar).read_text())["mechanism"]["arithmetic"] == "float"
+    drawn = (
+        make_plan(described, tmp_path / "x.csv").mechanism.sampler(insecure_rng=1).draw(np.full(50_000, 3))
+    )
+    counts = np.bincount(drawn, minlength=7)
+    assert chisquare(counts, described.channel.row(3) * 50_000).pvalue > 1e-6

@@ -1,5 +1,6 @@
 """The budget ledger: exact, locked, and right after a kill at any step."""
 
+import errno
 import importlib.util
 import multiprocessing
 import os
@@ -7,6 +8,7 @@ import sys
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from sievert.errors import BudgetError, FileError, LedgerError
 from sievert.tables.budget import Budget, amount
 from sievert.tables.chain import Chain
 from sievert.tables.ledger import Ledger, file_hash
+from sievert.tables.locking import _try_lock
 
 _spec = importlib.util.spec_from_file_location("faults", Path(__file__).parents[1] / "faults.py")
 assert _spec is not None and _spec.loader is not None
@@ -31,8 +34,14 @@ def instant_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
-def release(folder: Path, name: str, eps: Fraction = HALF, columns: tuple[str, ...] = ("income",)) -> None:
-    with Ledger.hold(folder / "budget", BUDGET) as ledger:
+def release(
+    folder: Path,
+    name: str,
+    eps: Fraction = HALF,
+    columns: tuple[str, ...] = ("income",),
+    ledger_name: str = "budget",
+) -> None:
+    with Ledger.hold(folder / ledger_name, BUDGET) as ledger:
         held = ledger.reserve(eps, columns, [folder / f"{name}.json", folder / f"{name}.csv"], id=name)
         held.write(0, b"{}\n")
         held.write(1, f"noisy,{name}\n".encode())
@@ -138,6 +147,76 @@ def test_killed_while_the_ledger_is_opened(tmp_path: Path) -> None:
         assert (folder / "after.csv").exists()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+@pytest.mark.parametrize("earlier", [True, False])
+def test_power_lost_at_every_step(tmp_path: Path, earlier: bool) -> None:
+    """Only what the disk confirmed is left: still every published file is charged and on record."""
+    deep = "kept/apart/budget"
+    lost = published = 0
+    for step, _ in faults.every_step(("after",)):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        if earlier:
+            release(folder, "before", Fraction(1, 4), ledger_name=deep)
+        if not faults.power_lost(lambda folder=folder: release(folder, "x", ledger_name=deep), folder, step):
+            break
+        lost += 1
+        seen = (folder / "x.csv").exists()
+        with Ledger.hold(folder / deep, BUDGET) as ledger:
+            entries = {entry.id: entry for entry in ledger.entries}
+            assert not earlier or entries["before"].finished
+            assert not seen or entries["x"].finished
+            assert (folder / "x.csv").exists() == ("x" in entries and entries["x"].finished)
+            commits = {record["id"]: record for record in ledger.chain.records if record["kind"] == "commit"}
+        if "x" in commits:
+            published += 1
+            assert file_hash(folder / "x.csv") == commits["x"]["sha256"][1]
+        assert not list(folder.glob(".*.tmp"))
+        release(folder, "after", Fraction(1, 4), ledger_name=deep)
+    assert lost > 15 and published > 2
+
+
+@needs_fork
+def test_a_full_disk_at_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ENOSPC at any write: an error that says so, nothing published, the next release works."""
+    real = os.write
+    for failing in range(100):
+        folder = tmp_path / str(failing)
+        folder.mkdir()
+        calls = iter(range(1000))
+
+        def write(descriptor: int, content: bytes, calls: Any = calls, failing: int = failing) -> int:
+            if next(calls) == failing:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(descriptor, content)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", write)
+            try:
+                release(folder, "x")
+                assert failing > 3
+                break
+            except LedgerError as problem:
+                assert "No space left" in str(problem)
+        release(folder, "after", Fraction(1, 4))
+        assert not (folder / "x.csv").exists()
+        assert spent(folder) in (Fraction(1, 4), Fraction(3, 4))
+
+
+@needs_fork
+def test_a_child_forked_under_the_lock_does_not_free_it(tmp_path: Path) -> None:
+    with Ledger.hold(tmp_path, BUDGET):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        other = os.open(tmp_path / "ledger.lock", os.O_RDWR)
+        try:
+            assert not _try_lock(other)
+        finally:
+            os.close(other)
+
+
 def test_every_prefix_loads_or_is_refused(tmp_path: Path) -> None:
     release(tmp_path, "first")
     path = tmp_path / "budget" / "ledger.jsonl"
@@ -155,7 +234,7 @@ def test_every_prefix_loads_or_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
-    release(tmp_path, "größe")
+    release(tmp_path, "größe", columns=())
     path = tmp_path / "budget" / "ledger.jsonl"
     whole = path.read_bytes()
     damaged = tmp_path / "damaged.jsonl"

@@ -23,6 +23,7 @@ __all__ = [
     "ReleaseModel",
     "SecretsModel",
     "UseValue",
+    "ValuesModel",
     "validated",
 ]
 

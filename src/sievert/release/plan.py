@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from sievert.errors import FileError, QueryError, SievertError
 from sievert.files import Scenario
-from sievert.files.schema import DataModel, ReleaseModel, SecretsModel
+from sievert.files.schema import DataModel, Document, ReleaseModel, SecretsModel, ValuesModel
 from sievert.release.domain import Domain
 from sievert.release.noise import AddedNoise, Randomiser, added_noise, randomiser
 from sievert.release.places import PlaceNoise, place_noise
@@ -18,7 +19,7 @@ from sievert.release.statistics import Sensitivity, Statistic, record_statistic,
 from sievert.tables.budget import Budget
 from sievert.tables.ledger import UNIT
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "refuse_private_domain"]
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(f"{source}: key data.column is missing; name the column that is released")
     if document.mechanism is None:
         raise FileError(f"{source}: table [mechanism] is missing")
+    refuse_private_domain(scenario, scenario.folder / document.data.input)
     rules = document.release or ReleaseModel()
     name = None if output is None else str(output)
     try:
@@ -172,6 +174,41 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
     except SievertError as problem:
         raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def refuse_private_domain(scenario: Scenario, data: object) -> None:
+    """A domain, prior or channel read from the private data itself would void the promise."""
+    if not isinstance(data, str | Path):
+        return
+    private = Path(data).resolve()
+    for key, name in _public_files(scenario.document):
+        if (scenario.folder / name).resolve() == private:
+            raise FileError(
+                f"{scenario.source}, {key}: {name} is the private data; what is public must not be taken "
+                "from it: the values, weights and channels of a release come from a public file"
+            )
+
+
+def _public_files(document: Document) -> Iterator[tuple[str, str]]:
+    """Every file that the promise treats as public."""
+    policy, mechanism, adversary = document.policy, document.mechanism, document.adversary
+    if isinstance(policy.values, ValuesModel):
+        parts = [
+            policy.values,
+            *(part for part in policy.values.product or [] if isinstance(part, ValuesModel)),
+        ]
+        yield from (("policy.values", part.file) for part in parts if part.file is not None)
+    if isinstance(policy.secrets, SecretsModel) and policy.secrets.points is not None:
+        yield "policy.secrets.points", policy.secrets.points
+    if mechanism is not None and mechanism.matrix is not None:
+        yield "mechanism.matrix", mechanism.matrix
+    for key, prior in (("prior", adversary.prior), ("record_prior", adversary.record_prior)):
+        if isinstance(prior, str) and prior != "uniform":
+            yield f"adversary.{key}", prior
+    if document.query.table is not None:
+        yield "query.table", document.query.table
+    if document.release is not None and document.release.remap is not None:
+        yield "release.remap", document.release.remap
 
 
 def _is_map(scenario: Scenario) -> bool:

@@ -19,7 +19,7 @@ from sievert.errors import DataError, LedgerError, MechanismError
 from sievert.files import Scenario, load_scenario
 from sievert.release.central import NoisyTable, computed, noisy_table
 from sievert.release.local import OUTPUT, State, check_rows, stream
-from sievert.release.plan import Plan, make_plan
+from sievert.release.plan import Plan, make_plan, refuse_private_domain
 from sievert.release.sealed import new_key
 from sievert.release.sidecar import sidecar
 from sievert.results import Result
@@ -110,7 +110,9 @@ def run(
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
     _check_seed(insecure_rng)
-    rows = open_rows(described.folder / plan.data.input if data is None else data)
+    source = described.folder / plan.data.input if data is None else data
+    refuse_private_domain(described, source)
+    rows = open_rows(source)
     budget, key = plan.budget(), plan.ledger_key()
     early = Ledger.look(plan.ledger_folder, budget, key=key)
     if not any(not entry.finished for entry in early.entries):
@@ -126,8 +128,9 @@ def run(
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
             return _result(ledger, done, Fraction(0), None, True, content["mechanism"])
         held = None if plan.central else ledger.unfinished(**about)
-        if held is not None and (fresh or id is not None):
+        if held is not None and fresh:
             held.abandon()
+        if fresh or id is not None:
             held = None
         resumed = held is not None
         eps = Fraction(0) if resumed else charge(plan, ledger)

@@ -67,10 +67,7 @@ class Ledger:
     ) -> Iterator[Ledger]:
         """Lock the ledger, check it and recover from a crash; the first use opens it with the budget."""
         target = Path(folder)
-        try:
-            target.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as problem:
-            raise LedgerError(f"{target}: the ledger's folder cannot be made ({problem.strerror})") from None
+        _make_folder(target)
         with locked(target / "ledger.lock", wait):
             with _readable(target):
                 chain = Chain.read(target / "ledger.jsonl", key, repair=True)
@@ -289,6 +286,11 @@ class Reservation:
                     f"{temporary}: is not the file whose hash the ledger has for the release {self.id}; "
                     "nothing is released until a person has looked at it"
                 )
+            if self.targets[index].exists():
+                raise LedgerError(
+                    f"{self.targets[index]}: is there already, so the release {self.id} cannot be finished; "
+                    "a release replaces nothing: move it away"
+                )
             os.replace(temporary, self.targets[index])
             renamed = True
         if renamed:
@@ -304,6 +306,17 @@ class Reservation:
         for index in range(len(self.targets)):
             with suppress(FileNotFoundError):
                 os.unlink(self.temporary(index))
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the ledger's folder and those it lies in, and wait until their own names are on disk."""
+    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
+    try:
+        for path in reversed(missing):
+            path.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(path.parent)
+    except OSError as problem:
+        raise LedgerError(f"{folder}: the ledger's folder cannot be made ({problem.strerror})") from None
 
 
 def _same(entry: Entry, about: dict[str, Any]) -> bool:
