@@ -381,3 +381,15 @@ class TestReference:
             floats.laplace(bad)
         with pytest.raises(MechanismError, match="must be a positive number"):
             floats.planar_laplace(bad)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("eps", [10**6, "1e400"])
+def test_huge_eps_is_no_noise_and_no_wait(eps: Any, timing: Any) -> None:
+    settings: dict[str, Any] = {"timing": timing, "insecure_rng": 1}
+    inputs = np.arange(5)
+    assert (sampling.discrete_laplace(eps, **settings).draw(inputs) == inputs).all()
+    assert (sampling.truncated_geometric(5, eps, **settings).draw(inputs) == inputs).all()
+    assert (sampling.randomised_response(5, eps, **settings).draw(inputs) == inputs).all()
+    assert (sampling.randomised_response(5000, eps, **settings).draw(inputs) == inputs).all()
+    assert (sampling.irregular_geometric([0, 1, 2, 3, 4], eps, **settings).draw(inputs) == inputs).all()

@@ -93,8 +93,9 @@ class NoiseSampler(Sampler):
     def draw(self, inputs: Any) -> NDArray[Any]:
         """Integers plus noise; sums beyond ±2^61 are clamped there (post-processing)."""
         values = integers(inputs)
-        noise = self.noise(len(values))  # before any input is read: time does not depend on it
-        return np.asarray(np.clip(values + noise, -LARGEST_INPUT, LARGEST_INPUT))
+        noisy = self.noise(len(values))  # before any input is added: time does not depend on it
+        noisy += values
+        return np.clip(noisy, -LARGEST_INPUT, LARGEST_INPUT, out=noisy)
 
 
 def integers(inputs: Any, low: int = -LARGEST_INPUT, high: int = LARGEST_INPUT) -> IntArray:
@@ -115,7 +116,7 @@ def integers(inputs: Any, low: int = -LARGEST_INPUT, high: int = LARGEST_INPUT) 
     if smallest < low or largest > high:
         bad = smallest if smallest < low else largest
         raise MechanismError(f"inputs: {bad} is not from {low} to {high}; clamp the inputs first")
-    return values.astype(np.int64)
+    return values.astype(np.int64, copy=False)
 
 
 def _first_bad(values: NDArray[Any]) -> float:

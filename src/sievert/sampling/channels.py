@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -88,6 +89,8 @@ class ChannelSampler(Sampler):
         super().__init__(positions.timing, positions.source)
         self.channel, self.positions = channel, positions
         self.kind = positions.kind
+        self._first, self._start = _consecutive(channel.inputs), _consecutive(channel.outputs)
+        self._outputs = label_array(channel.outputs) if self._start is None else None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -95,11 +98,30 @@ class ChannelSampler(Sampler):
 
     def draw(self, inputs: Any) -> NDArray[Any]:
         """One labelled output for each labelled input."""
-        drawn = self.positions.draw(self.channel._indices(inputs))
-        outputs = self.channel.outputs
-        if isinstance(outputs, range):
-            return np.asarray(drawn * outputs.step + outputs.start)
-        return np.asarray(label_array(outputs)[drawn])
+        drawn = self.positions.draw(self._positions(inputs))
+        if self._outputs is not None:
+            return np.asarray(self._outputs[drawn])
+        return drawn + self._start if self._start else drawn
+
+    def _positions(self, inputs: Any) -> NDArray[Any]:
+        """Positions of the inputs; whole numbers in a row need no look-up."""
+        whole = isinstance(inputs, np.ndarray) and inputs.ndim == 1 and inputs.dtype.kind in "iu"
+        if not whole or self._first is None or not inputs.size:
+            return self.channel._indices(inputs)
+        last = self._first + self.channel.shape[0] - 1
+        if int(inputs.min()) < self._first or int(inputs.max()) > last:
+            return self.channel._indices(inputs)
+        return np.asarray(inputs - self._first if self._first else inputs)
+
+
+def _consecutive(labels: Sequence[Any]) -> int | None:
+    """The first of labels that are whole numbers in a row, else None."""
+    if isinstance(labels, range) and labels.step == 1:
+        return labels.start
+    if not labels or type(labels[0]) is not int or labels[-1] != labels[0] + len(labels) - 1:
+        return None
+    in_a_row = all(type(label) is int and label == k for k, label in enumerate(labels, labels[0]))
+    return labels[0] if in_a_row else None
 
 
 class NoisyInputs(Sampler):

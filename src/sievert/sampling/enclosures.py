@@ -102,9 +102,9 @@ class Ratio:
         return _RaisedRatio(alpha=self.alpha, exponent=exponent)
 
     def rate(self) -> float:
-        """About -ln λ: for choosing sizes, never for deciding an outcome."""
+        """About -ln λ, at most 2^20: for choosing sizes, never for deciding an outcome."""
         if self.eps is not None:
-            return float(self.eps)
+            return float(min(self.eps, Fraction(2**20)))
         low, high = self.power(1, 64)
         shortfall = (1 << 64) - (low + high) // 2
         return -math.log1p(-shortfall / 2**64) if low else math.inf

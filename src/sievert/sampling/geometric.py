@@ -82,8 +82,9 @@ class TruncatedGeometric(Sampler):
             lanes = self.source.reserve(len(values))
             coins = fair_coin().draw(lanes, self.source, self.timing)
             return np.where(coins == 1, self.low, self.high)
-        noise = self._noise.noise(len(values))
-        return np.asarray(np.clip(values + noise, self.low, self.high))
+        noisy = self._noise.noise(len(values))
+        noisy += values
+        return np.clip(noisy, self.low, self.high, out=noisy)
 
 
 class ClampedGeometric(Sampler):
@@ -170,7 +171,7 @@ class IrregularGeometric(Sampler):
         if self._tables is not None:
             return self._tables.draw(rows, self.source.reserve(len(rows)), self.source, self.timing)
         if self.level.is_zero:
-            return rows
+            return rows.copy()
         coins = fair_coin().draw(self.source.reserve(len(rows)), self.source, self.timing)
         return coins * last
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sievert.errors import MechanismError
 from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.bits import LEVELS, BitSource
-from sievert.sampling.enclosures import Enclosure, Ratio, ceiling, ratio
+from sievert.sampling.enclosures import Enclosure, Ratio, ceiling, quotient, ratio
 from sievert.sampling.lazy import FIXED_BLOCK, LazyTable, one_boundary, resolved, unit_floor
 
 __all__ = ["RandomisedResponse", "Spread", "randomised_response"]
@@ -28,7 +28,7 @@ WordArray = NDArray[np.uint64]
 LARGEST_TABLE = 1024
 # ⌊U·S⌋ by 64-bit words leaves 63 - log2(S) bits behind the point; beyond this, keep and replace apart.
 LARGEST_SPREAD_BITS = 40
-BLOCK = 2**16
+BLOCK = 2**15
 
 
 def randomised_response(
@@ -68,22 +68,29 @@ class RandomisedResponse(Sampler):
         """Reported values for true values."""
         values = integers(inputs, 0, self.n - 1)
         if self.level.is_zero or self.n == 1:
-            return values
-        replacement = self._replacements(len(values))  # before any input is read
-        # values ^ (difference where replaced): no branch depends on the noise.
-        return values ^ ((values ^ replacement) & -(replacement < self.n).astype(np.int64))
+            return values.copy()
+        lanes = self.source.reserve(len(values))
+        out = np.empty(len(values), dtype=np.int64)
+        for start in range(0, len(values), BLOCK):
+            part = slice(start, start + BLOCK)
+            drawn = self._replacements(lanes[part])  # before any input is read
+            # truth ^ (difference where it is replaced): no branch depends on the noise.
+            replaced = -(drawn < self.n).astype(np.int64)
+            drawn ^= values[part]
+            drawn &= replaced
+            np.bitwise_xor(drawn, values[part], out=out[part])
+        return out
 
-    def _replacements(self, size: int) -> IntArray:
-        """A uniform value, or n for the truth."""
-        lanes = self.source.reserve(size)
+    def _replacements(self, lanes: range) -> IntArray:
+        """A uniform value, or anything from n on for the truth."""
         spread = _spread(self.n, self.level)
         if self.timing == "fast" and self.n <= LARGEST_TABLE:
             return _table(self.n, self.level).draw(lanes, self.source, "fast")
         if spread.bits <= LARGEST_SPREAD_BITS:
-            return np.minimum(spread.draw(lanes, self.source, self.timing), self.n)
+            return spread.draw(lanes, self.source, self.timing)
         kept = _keep_table(self.n, self.level).draw(lanes, self.source, self.timing)
         uniform = _spread(self.n, Ratio(alpha=Fraction(1)))
-        return np.where(kept == 1, self.n, uniform.draw(lanes, self.source, self.timing, component=1))
+        return kept * self.n + uniform.draw(lanes, self.source, self.timing, component=1)
 
 
 class Spread:
@@ -91,7 +98,8 @@ class Spread:
 
     def __init__(self, n: int, level: Ratio) -> None:
         self.n, self.level = n, level
-        self.bits = max(self.enclosure(0)[1].bit_length(), n.bit_length())
+        large = level.rate() > LARGEST_SPREAD_BITS
+        self.bits = 2 * LARGEST_SPREAD_BITS if large else self.enclosure(0)[1].bit_length()
         if self.bits <= LARGEST_SPREAD_BITS:
             self.shift = 63 - self.bits
             self.low, self.high = self.enclosure(self.shift)
@@ -177,29 +185,41 @@ def _spread(n: int, level: Ratio) -> Spread:
     return Spread(n, level)
 
 
+def _share(n: int, level: Ratio, values: int, bits: int) -> Enclosure:
+    """values/S = values·λ/(1 + (n-1)·λ), which no large ε makes large."""
+    inner = bits + 8 + n.bit_length()
+    one = 1 << inner
+    low, high = level.power(1, inner)
+    return quotient((values * low, values * high), (one + (n - 1) * low, one + (n - 1) * high), bits)
+
+
 @lru_cache(maxsize=32)
 def _table(n: int, level: Ratio) -> LazyTable:
     """Boundaries j/S, j = 1…n; the last outcome, n, is the truth."""
-    spread = Spread(n, level)
 
     def boundary(j: int, bits: int) -> Enclosure:
-        low, high = spread.enclosure(bits + 8)
-        scaled = j << (2 * bits + 8)
-        return scaled // high, ceiling(scaled, low)
+        return _share(n, level, j, bits)
+
+    def resolve(prefix: int, bits: int) -> int | None:
+        low, high = 0, n + 1  # U ≥ low/S for sure, and not for sure ≥ high/S
+        while high - low > 1:
+            middle = (low + high) // 2
+            if prefix >= boundary(middle, bits)[1]:
+                low = middle
+            else:
+                high = middle
+        return low if low == n or prefix + 1 <= boundary(high, bits)[0] else None
 
     floors = [unit_floor(partial(boundary, j)) for j in range(1, n + 1)]
-    return LazyTable(np.array(floors, dtype=np.uint64), np.arange(n + 1), spread.resolve)
+    return LazyTable(np.array(floors, dtype=np.uint64), np.arange(n + 1), resolve)
 
 
 @lru_cache(maxsize=32)
 def _keep_table(n: int, level: Ratio) -> LazyTable:
     """1 with probability (S - n)/S."""
-    spread = Spread(n, level)
 
     def kept(bits: int) -> Enclosure:
-        low, high = spread.enclosure(bits + 8)
-        taken = n << (2 * bits + 8)
-        one = 1 << bits
-        return max(one - ceiling(taken, low), 0), one - taken // high
+        low, high = _share(n, level, n, bits)
+        return (1 << bits) - high, (1 << bits) - low
 
     return one_boundary(kept)
