@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sievert import mechanisms
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior, from_counts
-from sievert.errors import FileError, QueryError
+from sievert.errors import FileError
 from sievert.files.permitted import build_permitted
+from sievert.files.queries import build_count, histogram_by
 from sievert.files.regions import Region
 from sievert.files.schema import (
     GainModel,
@@ -24,7 +25,6 @@ from sievert.files.schema import (
     QueryModel,
     SecretsModel,
     ValuesModel,
-    WhereModel,
 )
 from sievert.leakage import gains, losses
 from sievert.leakage.adversary import Adversary
@@ -161,77 +161,12 @@ def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequen
     if model.kind == "count":
         return build_count(model.where, columns)
     if model.kind == "histogram" and model.by is not None:
-        return _histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
+        return histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
     if model.kind == "table":
         assert model.table is not None
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
-
-
-def build_count(where: Any, columns: Sequence[str]) -> Query:
-    """How many records satisfy a condition on the value, or conditions on columns that all hold."""
-    if isinstance(where, WhereModel):
-        return _bounded_count(where)
-    if not isinstance(where, dict):
-        return Query.count([label(value) for value in where] if isinstance(where, list) else where)
-    conditions = {column_place(name, columns, "where"): build_count(part, ()) for name, part in where.items()}
-
-    def counted(value: Any) -> bool:
-        parts = value if len(columns) > 1 else (value,)
-        return all(query.contribution(parts[i]) for i, query in conditions.items())  # type: ignore[misc]
-
-    described = (
-        f"{columns[i]} {query.words.removeprefix('the number of records that are ')}"
-        for i, query in conditions.items()
-    )
-    words = f"the number of records with {' and '.join(described)}"
-    return dataclasses.replace(Query.count(counted), words=words)
-
-
-def column_place(name: str, columns: Sequence[str], key: str) -> int:
-    """The position of a column among those of [data]."""
-    if name not in columns:
-        raise FileError(
-            f"{key}: {name!r} is not one of the columns of [data] ({', '.join(columns) or 'none'}); name it "
-            "there under column"
-        )
-    return list(columns).index(name)
-
-
-def _histogram_by(by: Sequence[str], columns: Sequence[str]) -> Query:
-    """How many records have each combination of some of their columns."""
-    places = [column_place(name, columns, "by") for name in by]
-    if places == list(range(len(columns))):
-        return dataclasses.replace(Query.histogram(), words=f"how many records there are by {', '.join(by)}")
-
-    def table(database: Any) -> Hashable:
-        raise QueryError(
-            f"by: a histogram by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
-            "released, but its answers are not listed; to audit it, describe these columns alone"
-        )
-
-    return dataclasses.replace(
-        Query.from_table(table), words=f"how many records there are by {', '.join(by)}"
-    )
-
-
-def _bounded_count(where: WhereModel) -> Query:
-    """How many records are within bounds; only numbers can be compared with them."""
-    low = -math.inf if where.at_least is None else where.at_least
-    high = math.inf if where.at_most is None else where.at_most
-
-    def counted(value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise QueryError(
-                f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
-                "with it; list the values that are counted instead"
-            )
-        return low <= value <= high
-
-    given = (("at least", where.at_least), ("at most", where.at_most))
-    words = " and ".join(f"{name} {bound:g}" for name, bound in given if bound is not None)
-    return dataclasses.replace(Query.count(counted), words=f"the number of records that are {words}")
 
 
 def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError
 from sievert.release.domain import DROPPED
-from sievert.release.noise import AddedNoise, Randomiser
+from sievert.release.noise import AddedNoise
 from sievert.release.people import PersonRows
 from sievert.release.plan import Plan
+from sievert.release.randomisers import Randomiser
 from sievert.sampling import Sampler
 from sievert.tables.batches import Rows
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError
 from sievert.release.domain import DROPPED
-from sievert.release.noise import Randomiser
 from sievert.release.people import PersonRows
 from sievert.release.places import PlaceNoise, Places
 from sievert.release.plan import Plan
+from sievert.release.randomisers import Randomiser
 from sievert.release.sealed import SealedBits
 from sievert.release.stable import StablePlaces
 from sievert.sampling import Sampler

@@ -25,7 +25,8 @@ from sievert.files import Scenario
 from sievert.files.regions import Region
 from sievert.files.schema import ReleaseModel, SecretsModel
 from sievert.release.domain import is_missing
-from sievert.release.noise import Errors, Randomiser, finite_eps, randomiser
+from sievert.release.noise import Errors, finite_eps
+from sievert.release.randomisers import Randomiser, randomiser
 from sievert.sampling import Sampler, planar_geometric
 from sievert.tables.batches import Batch
 from sievert.tables.reading import read_table

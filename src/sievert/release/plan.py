@@ -13,8 +13,9 @@ from sievert.errors import FileError, QueryError, SievertError
 from sievert.files import Scenario
 from sievert.files.schema import DataModel, Document, ReleaseModel, SecretsModel, ValuesModel
 from sievert.release.domain import Domain
-from sievert.release.noise import AddedNoise, Randomiser, added_noise, randomiser
+from sievert.release.noise import AddedNoise, added_noise
 from sievert.release.places import PlaceNoise, place_noise
+from sievert.release.randomisers import Randomiser, randomiser
 from sievert.release.statistics import Sensitivity, Statistic, record_statistic, statistic
 from sievert.tables.budget import Budget
 from sievert.tables.ledger import UNIT

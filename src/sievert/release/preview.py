@@ -11,9 +11,10 @@ from typing import Any
 from sievert.errors import LedgerError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.leakage.records import record_leakage
-from sievert.release.noise import AddedNoise, Randomiser
+from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan, make_plan
+from sievert.release.randomisers import Randomiser
 from sievert.release.running import charge
 from sievert.release.sidecar import policy_words, promise, query_words
 from sievert.results import Result

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import FileError, QueryError
 from sievert.files import Scenario
-from sievert.files.building import column_place
+from sievert.files.queries import column_place
 from sievert.proofs.noise import Move
 from sievert.spaces.policy import Policy
 
