@@ -74,6 +74,53 @@ def test_draws_do_not_depend_on_the_batches(name: str, timing: Any) -> None:
         assert (drawn == whole[:stop]).all()
 
 
+class Recorded(SeededBits):
+    """Fails when a word is asked for twice: it would correlate two quantities silently."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.seen: set[tuple[int, int]] = set()
+
+    def _words(self, level: int, lanes: Any, dtype: Any) -> Any:
+        asked = {(level, int(lane)) for lane in lanes}
+        assert len(asked) == len(lanes)
+        assert not asked & self.seen
+        self.seen |= asked
+        return super()._words(level, lanes, dtype)
+
+
+MORE = {
+    "planar": partial(sampling.planar_geometric, "1/500"),
+    "wide gaussian": partial(sampling.discrete_gaussian, 5000),
+    "one by one": partial(sampling.pixelated_laplace, 9, 2, high=4),
+    "coins": partial(sampling.bernoulli_exp_each, 3),
+    "far response": partial(sampling.randomised_response, 5000, 50),
+}
+
+
+@pytest.mark.parametrize("timing", ["fixed", "fast"])
+@pytest.mark.parametrize("name", [*MAKERS, *MORE])
+def test_no_word_is_read_twice(name: str, timing: Any) -> None:
+    sampler = {**MAKERS, **MORE}[name](timing=timing, insecure_rng=Recorded(9))
+    inputs: Any = np.arange(3000) % 4
+    if name == "planar":
+        inputs = np.stack([inputs, inputs], axis=1)
+    for start in range(0, 3000, 1000):
+        sampler.draw(inputs[start : start + 1000])
+
+
+@pytest.mark.parametrize("name", [*MAKERS, "coins", "far response", "planar", "wide gaussian"])
+def test_fixed_work_reads_the_same_number_of_bits(name: str) -> None:
+    """Whatever the inputs and the noise; the seeds are such that nothing escalates (chance below 1e-7)."""
+    used = set()
+    for seed in range(20):
+        sampler = {**MAKERS, **MORE}[name](insecure_rng=seed)
+        inputs: Any = np.full(50, seed % 4)
+        sampler.draw(np.stack([inputs, inputs], axis=1) if name == "planar" else inputs)
+        used.add(sampler.source.used)
+    assert len(used) == 1
+
+
 def test_two_calls_differ() -> None:
     sampler = sampling.discrete_laplace("1/100", insecure_rng=1)
     assert (sampler.noise(1000) != sampler.noise(1000)).mean() > 0.9

@@ -393,3 +393,17 @@ def test_huge_eps_is_no_noise_and_no_wait(eps: Any, timing: Any) -> None:
     assert (sampling.randomised_response(5, eps, **settings).draw(inputs) == inputs).all()
     assert (sampling.randomised_response(5000, eps, **settings).draw(inputs) == inputs).all()
     assert (sampling.irregular_geometric([0, 1, 2, 3, 4], eps, **settings).draw(inputs) == inputs).all()
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_coins_of_their_own(timing: Any, fits: Fits) -> None:
+    coins = sampling.bernoulli_exp_each(3, timing=timing, insecure_rng=30)
+    numerators = np.tile([0, 1, 2, 10, 40, 10**15], 30_000)
+    drawn = coins.draw(numerators)
+    for k in np.unique(numerators).tolist():
+        chance = math.exp(-min(k / 3, 700))
+        assert fits(np.bincount(drawn[numerators == k], minlength=2), [1 - chance, chance])
+    with pytest.raises(MechanismError, match="-1 is not from 0"):
+        coins.draw([-1])
+    with pytest.raises(MechanismError, match="denominator is 0"):
+        sampling.bernoulli_exp_each(0)

@@ -19,6 +19,7 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
     planar_geometric(eps, *, bounds=None)           lattice points (n, 2): x + noise of P(z) ∝ e^(-ε·|z|)
     discrete_gaussian(sigma= | variance=)           integers: x + noise of P(z) ∝ e^(-z²/2σ²)
     bernoulli(p), bernoulli_exp(gamma)              0 or 1
+    bernoulli_exp_each(denominator)                 numerators of γ to 0 or 1, with probability e^-γ
     for_channel(channel)                            labels to labels: the exact sampler of any channel that
                                                     has one; refused otherwise (then floats.of_channel)
     floats.laplace, .truncated_laplace, .planar_laplace, .laplace_vectors, .of_channel     reference tier
@@ -26,7 +27,7 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
 
 from sievert.sampling import attack, floats
 from sievert.sampling.base import NoiseSampler, Sampler
-from sievert.sampling.bernoulli import bernoulli, bernoulli_exp
+from sievert.sampling.bernoulli import bernoulli, bernoulli_exp, bernoulli_exp_each
 from sievert.sampling.bits import BitSource, OperatingSystemBits, SeededBits, bit_source
 from sievert.sampling.channels import for_channel
 from sievert.sampling.exponential import exponential_rows
@@ -47,6 +48,7 @@ __all__ = [
     "attack",
     "bernoulli",
     "bernoulli_exp",
+    "bernoulli_exp_each",
     "bit_source",
     "discrete_gaussian",
     "discrete_laplace",

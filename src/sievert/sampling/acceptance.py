@@ -55,7 +55,8 @@ def accepted(
     rest = (low & ((1 << (FRACTION_BITS - 14)) - 1)) >> (FRACTION_BITS - 30)
     product -= product * rest >> 30
     result: NDArray[np.bool_] = words < product - 7
-    undecided = ~result & (words < product + 16) | ~narrow
+    # A lower end of g is enough to reject; to accept, the bracket must be narrow.
+    undecided = (words < product + 16) & ~(result & narrow)
     for i in np.flatnonzero(undecided).tolist():
 
         def resolve(prefix: int, bits: int, lane: int = i) -> int | None:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.sampling.base import Sampler, Timing
-from sievert.sampling.enclosures import ceiling, exp_neg, rational
+from sievert.sampling.acceptance import accepted, fixed_point
+from sievert.sampling.base import Sampler, Timing, integers
+from sievert.sampling.enclosures import Enclosure, ceiling, exp_neg, rational
 from sievert.sampling.lazy import AtBits, LazyTable, one_boundary
 
-__all__ = ["Coin", "bernoulli", "bernoulli_exp", "fair_coin"]
+__all__ = ["Coin", "ExponentialCoins", "bernoulli", "bernoulli_exp", "bernoulli_exp_each", "fair_coin"]
 
 IntArray = NDArray[np.int64]
+BLOCK = 2**16
 
 
 def bernoulli(p: object, *, timing: Timing = "fixed", insecure_rng: object = None) -> Coin:
@@ -74,6 +76,52 @@ class Coin(Sampler):
     def draw(self, inputs: Any) -> IntArray:
         """A toss for each input, which is otherwise ignored."""
         return self.noise(len(inputs))
+
+
+def bernoulli_exp_each(
+    denominator: int = 1, *, timing: Timing = "fixed", insecure_rng: object = None
+) -> ExponentialCoins:
+    """A coin for every input: 1 with probability e^-(k/denominator) for the integer k ≥ 0, else 0.
+
+    >>> bernoulli_exp_each(2, insecure_rng=1).draw([0, 1, 2, 100])
+    array([1, 1, 0, 0])
+    """
+    if isinstance(denominator, bool) or not isinstance(denominator, int | np.integer) or denominator < 1:
+        raise MechanismError(f"denominator is {denominator!r}; it must be a whole number, at least 1")
+    return ExponentialCoins(int(denominator), timing, insecure_rng)
+
+
+class ExponentialCoins(Sampler):
+    """Coins with exponents of their own; see `bernoulli_exp_each`."""
+
+    kind = "Bernoulli(e^-γ), a γ each"
+
+    def __init__(self, denominator: int, timing: Timing = "fixed", insecure_rng: object = None) -> None:
+        super().__init__(timing, insecure_rng)
+        self.denominator = denominator
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"denominator": self.denominator}
+
+    def draw(self, inputs: Any) -> IntArray:
+        """A toss for each numerator of γ."""
+        numerators = integers(inputs, 0)
+        out = np.empty(len(numerators), dtype=np.int64)
+        lanes = self.source.reserve(len(numerators))
+        for start in range(0, len(numerators), BLOCK):
+            part = numerators[start : start + BLOCK]
+
+            def exact(lane: int, bits: int, part: IntArray = part) -> Enclosure:
+                scaled = int(part[lane]) << bits
+                return scaled // self.denominator, ceiling(scaled, self.denominator)
+
+            # Both conversions and the quotient are each off by a unit of 2^-53 at most.
+            g = part.astype(np.float64) / float(self.denominator)
+            low, narrow = fixed_point(g, g * 2.0**-51)
+            piece = lanes[start : start + BLOCK]
+            out[start : start + BLOCK] = accepted(low, narrow, exact, piece, self.source, 0)
+        return out
 
 
 def rational_enclosure(value: Fraction) -> AtBits:
