@@ -56,7 +56,7 @@ def test_multiplication_around_every_boundary(
     """⌊U·S⌋ for the 7 words around each j/S, whether they are decided at once or by more bits."""
     spread = Spread(n, level)
     size = (arb(level.eps).exp() if level.eps is not None else 1 / arb(level.alpha)) + n - 1  # type: ignore[arg-type]
-    boundaries = np.unique(np.linspace(1, n, 700).astype(int))
+    boundaries = np.unique(np.linspace(1, n, 250).astype(int))
     words = []
     for j in boundaries.tolist():
         centre = int((flint.arb(j) / size * flint.arb(2) ** bits).mid().floor().unique_fmpz())

@@ -50,7 +50,10 @@ class LazyTable:
     def __init__(self, floors: WordArray, values: IntArray, resolve: Resolve) -> None:
         assert len(values) == len(floors) + 1
         assert UNDECIDED not in values
-        self.floors, self.values, self.resolve = floors, values, resolve
+        # Enclosures of nearly equal boundaries may round out of order; a floor raised to an earlier one stays
+        # below its own boundary.
+        self.floors = np.maximum.accumulate(floors)
+        self.values, self.resolve = values, resolve
         self.rounds = len(floors).bit_length()
         self._padded = np.full(2**self.rounds, TOP, dtype=np.uint64)
         self._padded[: len(floors)] = floors

@@ -81,6 +81,7 @@ class RowTables:
 
     def __init__(self, floors: WordArray, resolve: ResolveRow) -> None:
         self.rows, self.boundaries = floors.shape
+        floors = np.maximum.accumulate(floors, axis=1)  # as in LazyTable
         self.floors, self.resolve = floors, resolve
         self.rounds = self.boundaries.bit_length()
         self._width = 2**self.rounds
