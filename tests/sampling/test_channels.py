@@ -106,7 +106,7 @@ def test_a_large_channel_needs_no_matrix() -> None:
         (lambda: sampling.discrete_laplace(float("nan")), "eps is nan"),
         (lambda: sampling.discrete_laplace(alpha=2), "alpha is 2"),
         (lambda: sampling.truncated_geometric(eps=1), "give either n"),
-        (lambda: sampling.truncated_geometric(0, 1), "are empty"),
+        (lambda: sampling.truncated_geometric(0, 1), "n is 0; it must be a whole number, at least 1"),
         (lambda: sampling.truncated_geometric(low=3, high=1, eps=1), "are empty"),
         (lambda: sampling.irregular_geometric([1, 0], 1), "points must increase"),
         (lambda: sampling.irregular_geometric([], 1), "points is empty"),
@@ -128,7 +128,15 @@ def test_a_large_channel_needs_no_matrix() -> None:
         (lambda: sampling.discrete_laplace(1).draw(["a"]), "'a'.* is not an integer"),
         (lambda: sampling.discrete_laplace(1).draw([2**62]), "clamp the inputs first"),
         (lambda: sampling.randomised_response(3, 1).draw([3]), "3 is not from 0 to 2"),
-        (lambda: sampling.planar_geometric(1).draw([1, 2]), "give rows of two integers"),
+        (lambda: sampling.planar_geometric(1).draw([1, 2]), "give rows of 2 integers"),
+        (lambda: sampling.discrete_laplace(1).draw([[1, 2], [3, 4]]), "give a list of integers"),
+        (lambda: sampling.discrete_laplace(1).noise(-1), "size is -1"),
+        (lambda: sampling.truncated_geometric(2.5, 1), "n is 2.5; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: sampling.truncated_geometric(low=0, high=1.5, eps=1), "high is 1.5"),  # type: ignore[arg-type]
+        (lambda: sampling.pixelated_laplace(4, 1, denominator=0), "denominator is 0"),
+        (lambda: sampling.rational_rows([]), "matrix has rows of"),
+        (lambda: sampling.rational_rows([["1/2", "1/2"], [1]]), "all need as many"),
+        (lambda: sampling.exponential_rows([], 1), "give a matrix"),
     ],
 )
 def test_bad_input(make: Callable[[], object], message: str) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sievert.errors import MechanismError
 from sievert.sampling.bits import BitSource, bit_source
 
-__all__ = ["FURTHEST", "LARGEST_INPUT", "NoiseSampler", "Sampler", "Timing", "integers"]
+__all__ = ["FURTHEST", "LARGEST_INPUT", "NoiseSampler", "Sampler", "Timing", "integers", "whole"]
 
 Timing = Literal["fixed", "fast"]
 IntArray = NDArray[np.int64]
@@ -98,13 +98,28 @@ class NoiseSampler(Sampler):
         return np.clip(noisy, -LARGEST_INPUT, LARGEST_INPUT, out=noisy)
 
 
-def integers(inputs: Any, low: int = -LARGEST_INPUT, high: int = LARGEST_INPUT) -> IntArray:
-    """Inputs as 64-bit integers within the given bounds."""
+def whole(value: object, argument: str, least: int | None = None) -> int:
+    """A whole number, of at least `least`."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        number = int(value)
+        if least is None or number >= least:
+            return number
+    rule = "it must be a whole number" + ("" if least is None else f", at least {least}")
+    raise MechanismError(f"{argument} is {value!r}; {rule}")
+
+
+def integers(
+    inputs: Any, low: int = -LARGEST_INPUT, high: int = LARGEST_INPUT, coordinates: int | None = None
+) -> IntArray:
+    """Inputs as 64-bit integers within the given bounds: a list, or rows of as many coordinates."""
     values = np.asarray(inputs)
     if values.ndim == 0:
         raise MechanismError(f"inputs is {inputs!r}; give a list or an array, for one input [{inputs!r}]")
+    if values.shape[1:] != (() if coordinates is None else (coordinates,)) and values.size:
+        wanted = "a list of integers" if coordinates is None else f"rows of {coordinates} integers"
+        raise MechanismError(f"inputs has shape {values.shape}; give {wanted}")
     if values.size == 0:
-        return np.empty(values.shape, np.int64)
+        return np.empty(0 if coordinates is None else (0, coordinates), np.int64)
     if values.dtype.kind not in "iub":
         whole = values.dtype.kind == "f" and bool((values == np.floor(values)).all())
         if not whole or bool((np.abs(values) >= 2.0**62).any()):

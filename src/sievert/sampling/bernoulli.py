@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
 from sievert.sampling.acceptance import accepted, fixed_point
-from sievert.sampling.base import Sampler, Timing, integers
+from sievert.sampling.base import Sampler, Timing, integers, whole
 from sievert.sampling.enclosures import Enclosure, ceiling, exp_neg, rational
 from sievert.sampling.lazy import AtBits, LazyTable, one_boundary
 
@@ -86,9 +86,7 @@ def bernoulli_exp_each(
     >>> bernoulli_exp_each(2, insecure_rng=1).draw([0, 1, 2, 100])
     array([1, 1, 0, 0])
     """
-    if isinstance(denominator, bool) or not isinstance(denominator, int | np.integer) or denominator < 1:
-        raise MechanismError(f"denominator is {denominator!r}; it must be a whole number, at least 1")
-    return ExponentialCoins(int(denominator), timing, insecure_rng)
+    return ExponentialCoins(whole(denominator, "denominator", 1), timing, insecure_rng)
 
 
 class ExponentialCoins(Sampler):

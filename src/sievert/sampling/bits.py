@@ -41,6 +41,8 @@ class BitSource(ABC):
 
     def reserve(self, count: int) -> range:
         """The lanes of the next `count` draws; no lane is given twice."""
+        if count < 0:
+            raise MechanismError(f"size is {count}; it must be at least 0")
         lanes = range(self.position, self.position + count)
         self.position += count
         return lanes

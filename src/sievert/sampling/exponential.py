@@ -36,7 +36,10 @@ def exponential_rows(
     rate = rational(eps, "eps")
     if rate < 0:
         raise MechanismError(f"eps is {eps!r}; it must be ≥ 0")
-    rows = [[_exact(value) for value in row] for row in np.asarray(distances, dtype=object).tolist()]
+    table = np.asarray(distances, dtype=object)
+    if table.ndim != 2 or not table.size:
+        raise MechanismError(f"distances has shape {table.shape}; give a matrix, a row for each input")
+    rows = [[_exact(value) for value in row] for row in table.tolist()]
     for x, row in enumerate(rows):
         if all(value is None for value in row):
             raise MechanismError(

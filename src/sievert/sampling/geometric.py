@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.sampling.base import LARGEST_INPUT, Sampler, Timing, integers
+from sievert.sampling.base import LARGEST_INPUT, Sampler, Timing, integers, whole
 from sievert.sampling.bernoulli import fair_coin
 from sievert.sampling.enclosures import Enclosure, Ratio, exp_neg, quotient, ratio, rational
 from sievert.sampling.laplace import DiscreteLaplace
@@ -48,9 +48,8 @@ def truncated_geometric(
     """
     if (n is None) == (low is None or high is None):
         raise MechanismError("give either n (noise clamped to 0…n-1), or both low and high")
-    first, last = (0, n - 1) if n is not None else (low, high)
-    assert first is not None
-    assert last is not None
+    first = 0 if n is not None else whole(low, "low")
+    last = whole(n, "n", 1) - 1 if n is not None else whole(high, "high")
     if first > last:
         raise MechanismError(f"the outputs {first}…{last} are empty; give at least one")
     return TruncatedGeometric(ratio(eps, alpha), first, last, timing, insecure_rng)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.sampling.base import Sampler, Timing, integers
+from sievert.sampling.base import Sampler, Timing, integers, whole
 from sievert.sampling.bernoulli import fair_coin
 from sievert.sampling.bits import LEVELS
 from sievert.sampling.enclosures import Ratio, ratio, rational
@@ -56,15 +56,14 @@ def pixelated_laplace(
     >>> pixelated_laplace(8, "5/2", denominator=3, insecure_rng=1).draw([0, 1, 2, 3])
     array([0, 0, 7, 4])
     """
-    if isinstance(pixels, bool) or not isinstance(pixels, int | np.integer) or pixels < 1:
-        raise MechanismError(f"pixels is {pixels!r}; give the number of intervals, at least 1")
+    count = whole(pixels, "pixels", 1)
     first, last = rational(low, "low"), rational(high, "high")
     if first >= last:
         raise MechanismError(f"low is {low!r} and high is {high!r}; the interval needs low < high")
-    if denominator is not None and denominator < 1:
-        raise MechanismError(f"denominator is {denominator!r}; it must be at least 1")
+    if denominator is not None:
+        denominator = whole(denominator, "denominator", 1)
     level = ratio(eps, None)
-    return PixelatedLaplace(int(pixels), level, (first, last), denominator, timing, insecure_rng)
+    return PixelatedLaplace(count, level, (first, last), denominator, timing, insecure_rng)
 
 
 class PixelatedLaplace(Sampler):

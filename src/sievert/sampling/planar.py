@@ -101,9 +101,7 @@ class PlanarGeometric(NoiseSampler):
 
     def draw(self, inputs: Any) -> IntArray:
         """Lattice points plus noise, clamped to the bounds where there are any."""
-        points = integers(inputs)
-        if points.ndim != 2 or points.shape[1] != 2:
-            raise MechanismError(f"inputs has shape {points.shape}; give rows of two integers")
+        points = integers(inputs, coordinates=2)
         noisy = np.clip(points + self.noise(len(points)), -LARGEST_INPUT, LARGEST_INPUT)
         if self.bounds is not None:
             (low, high), (left, right) = self.bounds

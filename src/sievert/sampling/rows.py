@@ -44,9 +44,12 @@ def rational_rows(matrix: Any, *, timing: Timing = "fixed", insecure_rng: object
     array([0, 0, 0, 1])
     """
     try:
-        entries = fractions_of(matrix)
+        widths = {len(row) for row in matrix}
+        entries = fractions_of(matrix) if len(widths) == 1 else None
     except (TypeError, ValueError) as error:
         raise MechanismError(f"matrix: {error}; give rows of exact numbers") from None
+    if entries is None or not entries.size:
+        raise MechanismError(f"matrix has rows of {sorted(widths)} entries; all need as many, at least 1")
     return RationalRows(entries, timing, insecure_rng)
 
 
