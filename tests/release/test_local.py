@@ -193,6 +193,45 @@ def test_rows_that_people_own(tmp_path: Path) -> None:
         sv.release.run(scenario(tmp_path, kept, "age,who", rows), output=tmp_path / "x.csv")
 
 
+def test_two_columns_are_one_value(tmp_path: Path) -> None:
+    text = SURVEY.replace(
+        '["nie", "manchmal", "häufig, sehr", "日常"]', '{ product = [["f", "m"], { range = [1, 3] }] }'
+    )
+    text = text.replace('column = "answer"', 'column = ["sex", "size"]').replace(
+        'alpha = "1/3"', 'alpha = "1/1000000000"'
+    )
+    rows = [("f", 1), ("m", "3.0"), ("m", 2)]
+    sv.release.run(scenario(tmp_path, text, "sex,size", rows), insecure_rng=1)
+    assert [tuple(row.values()) for row in released(tmp_path)] == [("f", "1"), ("m", "3"), ("m", "2")]
+    substitute = text + 'missing = { use = ["f", 2] }\n'
+    sv.release.run(
+        scenario(tmp_path, substitute, "sex,size", [("", 1), ("m", "")]), output=tmp_path / "b.csv"
+    )
+    assert [tuple(row.values()) for row in released(tmp_path, "b.csv")] == [("f", "1"), ("m", "2")]
+    with pytest.raises(FileError, match="must be a list with a value for each"):
+        make_plan(scenario(tmp_path, text + "missing = { use = 2 }\n", "sex,size", rows)).domain()
+    with pytest.raises(FileError, match="its values must be lists with an entry for each column"):
+        flat = text.replace('{ product = [["f", "m"], { range = [1, 3] }] }', '["f", "m"]')
+        make_plan(scenario(tmp_path, flat, "sex,size", rows)).domain()
+
+
+def test_an_interrupt_by_the_keyboard_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_batches(monkeypatch)
+    described = scenario(tmp_path, AGES, "age", list(range(10)) * 6)
+
+    def stop(word: str, rows: int, total: int | None) -> None:
+        if word == "drawing" and rows >= 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sv.release.run(described, progress=stop)
+    assert not (tmp_path / "out.csv").exists()
+    (before,) = half_written(tmp_path)
+    done = sv.release.run(described)
+    assert done.resumed and done.eps == 0 and done.remaining == 100 - Fraction(1, 2)
+    assert (tmp_path / "out.csv").read_text().startswith(before)
+
+
 # ── places ───────────────────────────────────────────────────────────────────────────────────────
 
 

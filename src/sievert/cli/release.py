@@ -81,6 +81,12 @@ def release(
         else:
             typer.echo(f"sievert: {problem}", err=True)
         raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo(
+            "sievert: interrupted; nothing half-written was published. Run the same command again to go on.",
+            err=True,
+        )
+        raise typer.Exit(130) from None
     if as_json:
         _print_json(done.to_dict())
     else:

@@ -92,8 +92,9 @@ class Chain:
         self.head = head
 
     def _line(self, body: Record) -> tuple[bytes, str]:
-        head = self._hash((self.head + _canonical(body)).encode())
-        return (_canonical({"b": body, "h": head}) + "\n").encode(), head
+        text = _canonical(body)
+        head = self._hash((self.head + text).encode())
+        return f'{{"b":{text},"h":"{head}"}}\n'.encode(), head
 
     def _hash(self, content: bytes) -> str:
         if self.key is not None:

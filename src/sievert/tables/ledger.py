@@ -200,13 +200,26 @@ class Ledger:
     def _recover(self) -> None:
         """Finish what was committed; delete what was not, unless its state lets it go on."""
         commits = {record["id"]: record for record in self.chain.records if record["kind"] == "commit"}
-        for entry in self.entries:
-            held = Reservation(self, entry.id, [Path(target) for target in entry.record["targets"]])
-            if entry.id in commits:
-                if held._publish(commits[entry.id]["sha256"]):
-                    self.recovered.append(held)
-            elif not self.state_path(entry.id).exists():
-                held.abandon()
+        here = set(os.listdir(self.folder))
+        for record in self.chain.records:
+            if record["kind"] != "reserve":
+                continue
+            id, targets = record["id"], record["targets"]
+            leftovers = [f"{id}.state" in here, f"{id}.state.new" in here]
+            if not any(leftovers) and not any(os.path.lexists(_temporary(t, id)) for t in targets):
+                continue
+            held = Reservation(self, id, [Path(target) for target in targets])
+            if id not in commits:
+                if not leftovers[0]:
+                    held.abandon()
+            elif held._publish(commits[id]["sha256"]):
+                self.recovered.append(held)
+
+
+def _temporary(target: str, id: str) -> str:
+    """The name under which a file is written; beside its target, so that renaming is atomic."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.{id}.tmp")
 
 
 @dataclass
@@ -218,9 +231,8 @@ class Reservation:
     targets: list[Path]
 
     def temporary(self, index: int) -> Path:
-        """The name under which file `index` is written; beside its target, so that renaming is atomic."""
-        target = self.targets[index]
-        return target.with_name(f".{target.name}.{self.id}.tmp")
+        """The name under which file `index` is written."""
+        return Path(_temporary(str(self.targets[index]), self.id))
 
     @property
     def state(self) -> Path:
