@@ -66,18 +66,15 @@ def damages(content: dict) -> list[dict]:
         if content[name] is not None:
             found.append({**content, name: str(Fraction(content[name]) * factor)})
     moves = content["moves"]
-    tightest = max(range(len(moves)), key=lambda i: Move(*moves[i][:3], Fraction(moves[i][3])).steps)
-    changes = (
-        [moves[tightest][0], moves[tightest][1] + 100, *moves[tightest][2:]],
-        [*moves[tightest][:3], "0"],
-    )
+    tightest = max(range(len(moves)), key=lambda i: moves[i][0] / Fraction(moves[i][1]))
+    changes = ([moves[tightest][0] + 1, moves[tightest][1]], [moves[tightest][0], "0"])
     found.extend({**content, "moves": [*moves[:tightest], m, *moves[tightest + 1 :]]} for m in changes)
     found.append({**content, "moves": []})
     return found
 
 
 def test_a_known_example() -> None:
-    move = Move(False, 1, 1, Fraction(1))
+    move = Move(2, Fraction(1))
     assert NoiseProof(Fraction(1), Fraction(1, 2), None, (move,)).verify()
     assert not NoiseProof(Fraction(1), Fraction(51, 100), None, (move,)).verify()
     # ln(9/4) = 0.810930216…: stated just above, never below.

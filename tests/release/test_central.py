@@ -488,3 +488,30 @@ def test_a_channel_drawn_in_floating_point_says_so(tmp_path: Path) -> None:
     )
     counts = np.bincount(drawn, minlength=7)
     assert chisquare(counts, described.channel.row(3) * 50_000).pvalue > 1e-6
+
+
+def test_sensitivity_of_many_values_needs_no_pairs(tmp_path: Path) -> None:
+    """Any two of 8001 salaries are neighbours: 32 million pairs, of which only the extremes matter."""
+    text = COUNT.replace('["very low", "low", "middle", "high", "very high"]', "{ range = [100, 8100] }")
+    text = text.replace('kind = "count"\nwhere = ["very low", "low"]', 'kind = "sum"')
+    plan = make_plan(scenario(tmp_path, text, ["100"] * 6))
+    assert plan.sensitivity is not None
+    assert (plan.sensitivity.steps, plan.sensitivity.pair) == (8000, (100, 8100))
+    assert sv.release.preview(plan.scenario).guess_before == pytest.approx(1 / 8001)
+
+
+@pytest.mark.parametrize("query", ["sum", "histogram", "count"])
+@pytest.mark.parametrize("values", [[0, 2, 4], [-3, 5], [1, 1.5], [7]])
+def test_sensitivity_agrees_with_the_query(query: str, values: list[float], tmp_path: Path) -> None:
+    where = f"where = {{ at_least = {values[-1]} }}" if query == "count" else ""
+    text = COUNT.replace('["very low", "low", "middle", "high", "very high"]', str(values))
+    text = text.replace('kind = "count"\nwhere = ["very low", "low"]', f'kind = "{query}"\n{where}')
+    text = text.replace("truncated-geometric", "geometric")
+    for adjacency in ("replace", "add-remove"):
+        described = scenario(
+            tmp_path, text.replace("records = 6", f'records = 6\nadjacency = "{adjacency}"'), ["1"]
+        )
+        plan = make_plan(described)
+        assert plan.sensitivity is not None and plan.table is not None
+        expected = described.query.sensitivity(described.policy)
+        assert float(plan.sensitivity.steps * plan.table.step) == pytest.approx(expected)

@@ -2,8 +2,8 @@
 
 Discrete Laplace noise of level λ for a step makes two tables c steps apart (in total over the cells) at most
 λ^-c times as likely as each other, so it keeps e^(ε·d) for records at distance d when λ^-c ≤ e^(ε·d) for
-every kind of move (Fernandes, Lem 3.6). The certificate lists the kinds of moves of the policy: the cells and
-the contributions before and after, and the distance.
+every move (Fernandes, Lem 3.6). The certificate lists, for each distance that one record can move by, the
+most steps that the table can change then; a smaller change at the same distance needs less noise.
 """
 
 from __future__ import annotations
@@ -23,17 +23,10 @@ SLACK = Fraction(1, 10**8)
 
 @dataclass(frozen=True)
 class Move:
-    """One record changes: what it added to a cell, what it adds to a cell now, and how far that is."""
+    """One record moves by a distance, and the table changes by at most so many steps."""
 
-    same_cell: bool
-    before: int
-    after: int
+    steps: int
     length: Fraction
-
-    @property
-    def steps(self) -> int:
-        """By how many steps the table changes."""
-        return abs(self.before - self.after) if self.same_cell else abs(self.before) + abs(self.after)
 
 
 @dataclass(frozen=True)
@@ -52,13 +45,13 @@ class NoiseProof(Proof):
             "eps": str(self.eps),
             "step_eps": None if self.step_eps is None else str(self.step_eps),
             "step_alpha": None if self.step_alpha is None else str(self.step_alpha),
-            "moves": [[m.same_cell, m.before, m.after, str(m.length)] for m in self.moves],
+            "moves": [[move.steps, str(move.length)] for move in self.moves],
         }
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> NoiseProof:
         level = [None if data[name] is None else Fraction(data[name]) for name in ("step_eps", "step_alpha")]
-        moves = tuple(Move(bool(s), int(b), int(a), Fraction(d)) for s, b, a, d in data["moves"])
+        moves = tuple(Move(int(steps), Fraction(length)) for steps, length in data["moves"])
         return cls(Fraction(data["eps"]), level[0], level[1], moves)
 
     def verify(self) -> Verification:
@@ -76,7 +69,7 @@ class NoiseProof(Proof):
         if not any(self._attains(move) for move in self.moves):
             return Verification(False, f"no move needs ε = {self.eps}: it is not the level of this noise")
         return Verification(
-            True, f"for every kind of move of one record the noise keeps ε = {self.eps}, and no smaller one"
+            True, f"for every move of one record the noise keeps ε = {self.eps}, and no smaller one"
         )
 
     def _holds(self, move: Move, eps: Fraction) -> bool:

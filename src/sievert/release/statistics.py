@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -34,8 +34,8 @@ LARGEST_TOTAL = 2**53
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Steps of the table for one unit of distance, a pair of values (or databases) that attain it, and every
-    kind of move of one record (under public knowledge, of one step between databases)."""
+    """Steps of the table for one unit of distance, a pair of values (or databases) that attain it, and
+    the largest move at every distance (under public knowledge, between adjacent databases)."""
 
     steps: Fraction
     pair: tuple[Hashable, Hashable] | None
@@ -83,33 +83,35 @@ class Statistic:
         """The largest change for one unit of distance; with `absence`, also when a record is left out."""
         if policy.constrained:
             found = self._listed(policy)
+        elif policy.record_metric.uniform_distance is not None:
+            found = self._uniform(policy, policy.record_metric.uniform_distance)
         else:
             edges = policy.record_edges
-            first, second = edges.pairs[:, 0], edges.pairs[:, 1]
-            found = _largest(self._change(first, second), edges.lengths, edges.pairs, policy.values)
-            found = replace(found, moves=self._moves(first, second, edges.lengths))
+            change = self._change(edges.pairs[:, 0], edges.pairs[:, 1])
+            found = _largest(change, edges.lengths, edges.pairs, policy.values)
         if absence:
-            alone = [
-                Move(True, value, 0, Fraction(1)) for value in sorted(set(self.amount.tolist())) if value
-            ]
-            found = replace(found, moves=(*found.moves, *alone))
-            largest = int(np.abs(self.amount).max())
-            if largest > found.steps:
-                place = int(np.abs(self.amount).argmax())
-                found = replace(found, steps=Fraction(largest), pair=(policy.values[place], "left out"))
+            place = int(np.abs(self.amount).argmax())
+            alone = int(abs(self.amount[place]))
+            if alone > found.steps:
+                return Sensitivity(
+                    Fraction(alone), (policy.values[place], "left out"), (Move(alone, Fraction(1)),)
+                )
         return found
 
-    def _moves(
-        self, first: NDArray[Any], second: NDArray[Any], lengths: NDArray[np.float64]
-    ) -> tuple[Move, ...]:
-        """The different kinds of moves that change the table."""
-        together = self.cell_of[first] == self.cell_of[second]
-        kinds = np.unique(
-            np.column_stack([together, self.amount[first], self.amount[second], lengths]).astype(np.float64),
-            axis=0,
-        )
-        moves = (Move(bool(s), int(b), int(a), Fraction(d)) for s, b, a, d in kinds.tolist())
-        return tuple(move for move in moves if move.steps)
+    def _uniform(self, policy: Policy, distance: float) -> Sensitivity:
+        """Any two values at the same distance: the extremes of a cell, or the largest of two cells."""
+        order = np.argsort(self.amount, kind="stable")
+        by_size = np.argsort(-np.abs(self.amount), kind="stable")
+        elsewhere = by_size[self.cell_of[by_size] != self.cell_of[by_size[0]]]
+        first, second = [by_size[:1], elsewhere[:1]] if len(elsewhere) else [order[:1], order[-1:]]
+        pairs = [(first, second)]
+        for cell in np.unique(self.cell_of) if len(self.cells) < len(self.amount) else []:
+            inside = order[self.cell_of[order] == cell]
+            pairs.append((inside[:1], inside[-1:]))
+        left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        together = np.column_stack([left, right])
+        lengths = np.full(len(left), distance)
+        return _largest(self._change(left, right), lengths, together, policy.values)
 
     def _change(self, first: NDArray[Any], second: NDArray[Any]) -> IntArray:
         together = self.cell_of[first] == self.cell_of[second]
@@ -129,9 +131,7 @@ class Statistic:
         )
         edges = policy.database_edges()
         change = np.abs(tables[edges.pairs[:, 0]] - tables[edges.pairs[:, 1]]).sum(axis=1)
-        found = _largest(change, edges.lengths, edges.pairs, policy.database_labels())
-        kinds = sorted({int(steps) for steps in change if steps})
-        return replace(found, moves=tuple(Move(True, steps, 0, Fraction(1)) for steps in kinds))
+        return _largest(change, edges.lengths, edges.pairs, policy.database_labels())
 
 
 def _largest(
@@ -149,7 +149,21 @@ def _largest(
     close = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
     best = max(close.tolist(), key=lambda i: Fraction(int(change[i])) / Fraction(float(lengths[i])))
     steps = Fraction(int(change[best])) / Fraction(float(lengths[best]))
-    return Sensitivity(steps, (names[int(pairs[best, 0])], names[int(pairs[best, 1])]))
+    return Sensitivity(
+        steps, (names[int(pairs[best, 0])], names[int(pairs[best, 1])]), _moves(change, lengths)
+    )
+
+
+def _moves(change: IntArray, lengths: NDArray[np.float64]) -> tuple[Move, ...]:
+    """For each distance, the largest change."""
+    distinct, which = np.unique(lengths, return_inverse=True)
+    largest = np.zeros(len(distinct), dtype=np.int64)
+    np.maximum.at(largest, which, change)
+    return tuple(
+        Move(int(steps), Fraction(float(length)))
+        for steps, length in zip(largest, distinct, strict=True)
+        if steps
+    )
 
 
 def statistic(scenario: Scenario) -> Statistic:
