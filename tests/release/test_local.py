@@ -444,6 +444,7 @@ def test_changed_data_is_another_release(tmp_path: Path, monkeypatch: pytest.Mon
     assert not done.resumed and done.eps == Fraction(1, 2)
 
 
+@pytest.mark.slow
 @needs_fork
 def test_stable_places_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_batches(monkeypatch)

@@ -106,7 +106,6 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     if isinstance(mechanism, AddedNoise):
         drawn = sampler.draw(totals)
         values: list[Any] = [table.step * int(steps) for steps in drawn]
-        limits = mechanism.limits
     else:
         assert isinstance(mechanism, Randomiser)
         position = int(sampler.draw([true_answer(plan, totals)])[0])
@@ -115,7 +114,8 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
         numeric = several or isinstance(found, int | float)
         listed = list(found) if several else [found]
         values = [Fraction(str(value)) for value in listed] if numeric else listed
-        limits = table.range(plan.scenario.policy) if numeric else None
+    # The truth lies in its public range, whether or not the noisy value does.
+    limits = table.range(plan.scenario.policy, plan.domain().drops)
     lows, highs = _intervals(values, errors.radius, limits, table.step)
     by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
     names = [*(table.names or ["what"]), "value", "low", "high", "noise_scale"]
@@ -128,15 +128,14 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
 
 
 def _intervals(
-    values: list[Any], radius: Fraction | None, limits: tuple[int, int] | None, step: Fraction
+    values: list[Any], radius: Fraction | None, limits: tuple[int, int], step: Fraction
 ) -> tuple[list[Any], list[Any]]:
     if radius is None or not all(isinstance(value, Fraction) for value in values):
         return [None] * len(values), [None] * len(values)
     lows, highs = [value - radius for value in values], [value + radius for value in values]
-    if limits is not None:
-        least, greatest = limits[0] * step, limits[1] * step
-        lows = [min(max(low, least), greatest) for low in lows]
-        highs = [max(min(high, greatest), least) for high in highs]
+    least, greatest = limits[0] * step, limits[1] * step
+    lows = [min(max(low, least), greatest) for low in lows]
+    highs = [max(min(high, greatest), least) for high in highs]
     return [_plain(low) for low in lows], [_plain(high) for high in highs]
 
 

@@ -97,8 +97,13 @@ class AddedNoise:
         return f"discrete Laplace noise, {per} for each step of {number(self.step)}{clamped}"
 
 
-def added_noise(scenario: Scenario, table: Statistic, steps: Fraction) -> AddedNoise | None:
-    """The noise that [mechanism] asks for on a table of sensitivity `steps`; None for other mechanisms."""
+def added_noise(
+    scenario: Scenario, table: Statistic, steps: Fraction, absence: bool = False
+) -> AddedNoise | None:
+    """The noise that [mechanism] asks for on a table of sensitivity `steps`; None for other mechanisms.
+
+    With `absence`, rows may be left out of the table.
+    """
     model = scenario.document.mechanism
     assert model is not None
     if model.kind not in ("geometric", "truncated-geometric"):
@@ -106,7 +111,7 @@ def added_noise(scenario: Scenario, table: Statistic, steps: Fraction) -> AddedN
     if model.kind == "truncated-geometric" and model.outputs is None:
         if len(table.cells) == 1 and not consecutive(table, scenario.policy):
             return None
-        limits: tuple[int, int] | None = table.range(scenario.policy)
+        limits: tuple[int, int] | None = table.range(scenario.policy, absence)
     elif model.outputs is not None:
         limits = _steps_of(model.outputs, table.step)
     else:

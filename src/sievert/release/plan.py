@@ -240,7 +240,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
             '"complete" without permitted'
         )
     sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
-    added = added_noise(scenario, table, sensitivity.steps)
+    added = added_noise(scenario, table, sensitivity.steps, absence=drops)
     if added is not None:
         return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
     if drops:

@@ -70,12 +70,13 @@ class Statistic:
         # Weights are whole numbers and their sums below 2^53, so these floats are exact.
         totals += np.bincount(self.cell_of[codes], self.amount[codes], minlength=len(totals)).astype(np.int64)
 
-    def range(self, policy: Policy) -> tuple[int, int]:
-        """Least and greatest possible entry of a cell, in steps: public, from values and records alone."""
+    def range(self, policy: Policy, absence: bool = False) -> tuple[int, int]:
+        """Least and greatest possible entry of a cell, in steps: public, from values and records alone.
+
+        With `absence`, records may be left out.
+        """
         amounts = self.amount.tolist()
-        if len(self.cells) > 1:
-            amounts = [0, *amounts]
-        if policy.absent is not None:
+        if len(self.cells) > 1 or absence or policy.absent is not None:
             amounts = [0, *amounts]
         return policy.records * min(amounts), policy.records * max(amounts)
 
