@@ -531,3 +531,16 @@ def test_intervals_hold_the_truth(tmp_path: Path) -> None:
     held = sum(row["low"] <= 55 <= row["high"] for row in rows)
     # Of 400 at 95 %, fewer than 360 come once in a hundred thousand (fixed seed).
     assert held >= 360
+
+
+def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
+    text = COUNT.replace("records = 6", "").replace(
+        'kind = "count"\nwhere = ["very low", "low"]', 'kind = "record"'
+    )
+    text = text.replace(
+        '["very low", "low", "middle", "high", "very high"]', '[0, 1, 2]\nsecrets = { metric = "line" }'
+    )
+    text = text.replace('kind = "truncated-geometric"\neps = 0.5', 'kind = "metric-channel"')
+    plan = make_plan(scenario(tmp_path, text, ["1"]))
+    assert plan.mechanism.describe() == "metric-channel"
+    assert plan.eps == pytest.approx(1, abs=1e-8) and plan.eps >= 1

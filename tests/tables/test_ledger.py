@@ -257,6 +257,26 @@ def test_a_key_notices_a_rewritten_ledger(tmp_path: Path) -> None:
             Ledger.look(tmp_path, key=key)
 
 
+def test_an_older_copy_is_noticed_by_its_anchor(tmp_path: Path) -> None:
+    release(tmp_path, "first", Fraction(1, 4))
+    path = tmp_path / "budget" / "ledger.jsonl"
+    older = path.read_bytes()
+    noted = Ledger.look(tmp_path / "budget").head[:16]
+    release(tmp_path, "second", Fraction(1, 4))
+    newer = Ledger.look(tmp_path / "budget").head[:16]
+    with Ledger.hold(tmp_path / "budget", BUDGET, anchor=noted):
+        pass
+    path.write_bytes(older)
+    with Ledger.hold(tmp_path / "budget", BUDGET, anchor=noted):
+        pass
+    for anchor, message in ((newer, "it is an older copy"), ("abc", "at least 12 digits")):
+        with (
+            pytest.raises(LedgerError, match=message),
+            Ledger.hold(tmp_path / "budget", BUDGET, anchor=anchor),
+        ):
+            pass
+
+
 def _spend(folder: Path, requests: int, results: "multiprocessing.Queue[int]") -> None:
     done = 0
     for number in range(requests):

@@ -32,6 +32,9 @@ def release(
         bool, typer.Option("--fresh", help="Give up an interrupted run of this release and begin anew.")
     ] = False,
     wait: Annotated[float, typer.Option(help="Seconds to wait for another release.")] = 60.0,
+    anchor: Annotated[
+        str | None, typer.Option(help="A hash of the ledger noted earlier; an older copy is refused.")
+    ] = None,
     insecure_seed: Annotated[
         int | None, typer.Option(help="Draw from a seed: for demonstrations, NOT private.")
     ] = None,
@@ -68,6 +71,7 @@ def release(
                 insecure_rng=insecure_seed,
                 fresh=fresh,
                 wait=wait,
+                anchor=anchor,
                 progress=progress,
             )
     except BudgetError as problem:

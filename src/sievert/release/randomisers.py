@@ -111,7 +111,9 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
     model = scenario.document.mechanism
     assert model is not None
     labels = scenario.answers.labels
-    parameter = f"eps = {model.eps:g}" if model.eps is not None else f"alpha = {model.alpha}"
+    parameter = "" if model.alpha is None else f"alpha = {model.alpha}"
+    if model.eps is not None:
+        parameter = f"eps = {model.eps:g}"
     if model.kind == "randomised-response":
         level, eps = _level(model.eps, model.alpha)
         return Randomiser(
@@ -129,9 +131,8 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
                 'one use "truncated-geometric"'
             )
         return _kernel(scenario, table, steps, parameter)
-    return _rows(
-        scenario, f"{model.kind or 'matrix ' + str(model.matrix)}{', ' + parameter if model.kind else ''}"
-    )
+    name = model.kind or f"the matrix {model.matrix}"
+    return _rows(scenario, f"{name}, {parameter}" if model.kind and parameter else name)
 
 
 def _level(eps: float | None, alpha: object) -> tuple[dict[str, Any], Fraction]:

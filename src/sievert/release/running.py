@@ -92,6 +92,7 @@ def run(
     insecure_rng: int | None = None,
     fresh: bool = False,
     wait: float = WAIT_SECONDS,
+    anchor: str | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Release what a file describes, and charge its ledger.
@@ -105,6 +106,7 @@ def run(
     insecure_rng : a seed, for tests and demonstrations only; the sidecar says so
     fresh : give up an interrupted run of the same release (what it cost stays spent) instead of finishing it
     wait : seconds to wait for another release on the same ledger
+    anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
     progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
@@ -121,7 +123,7 @@ def run(
     totals = computed(plan, rows, report) if plan.central else None
     count = check_rows(plan, rows, report) if totals is None else 0
     _make_folder(plan.output.parent)
-    with Ledger.hold(plan.ledger_folder, budget, key=key, wait=wait) as ledger:
+    with Ledger.hold(plan.ledger_folder, budget, key=key, wait=wait, anchor=anchor) as ledger:
         about = {"file": plan.digest, "fingerprint": rows.fingerprint(ledger.salt)}
         done = ledger.just_finished(**about)
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class Chain:
     records: list[Record]
     head: str
     key: bytes | None = None
+    heads: list[str] = field(default_factory=list, repr=False)  # the hash after each record
 
     @classmethod
     def read(cls, path: Path, key: bytes | None = None, repair: bool = False) -> Chain:
@@ -61,8 +62,7 @@ class Chain:
         expected, head = self._line(body)
         if line + b"\n" != expected:
             return False
-        self.records.append(body)
-        self.head = head
+        self._added(body, head)
         return True
 
     def _mend(self, tail: bytes, size: int, repair: bool) -> None:
@@ -88,7 +88,11 @@ class Chain:
         """Write one record and wait until the disk has it. A failure is final: nothing is retried."""
         line, head = self._line(body)
         self._write(line)
+        self._added(body, head)
+
+    def _added(self, body: Record, head: str) -> None:
         self.records.append(body)
+        self.heads.append(head)
         self.head = head
 
     def _line(self, body: Record) -> tuple[bytes, str]:

@@ -30,6 +30,7 @@ __all__ = ["Entry", "Ledger", "Reservation", "file_hash"]
 
 VERSION = 1
 WAIT_SECONDS = 60.0
+SHORTEST_ANCHOR = 12
 # What ε is counted for, unless a release says otherwise.
 UNIT = "pair of neighbours"
 BLOCK = 1 << 20
@@ -64,13 +65,19 @@ class Ledger:
         *,
         key: bytes | None = None,
         wait: float = WAIT_SECONDS,
+        anchor: str | None = None,
     ) -> Iterator[Ledger]:
-        """Lock the ledger, check it and recover from a crash; the first use opens it with the budget."""
+        """Lock the ledger, check it and recover from a crash; the first use opens it with the budget.
+
+        `anchor` is a hash (or its beginning) noted after an earlier release: a ledger without it is an older
+        copy, or another one, and is refused.
+        """
         target = Path(folder)
         _make_folder(target)
         with locked(target / "ledger.lock", wait):
             with _readable(target):
                 chain = Chain.read(target / "ledger.jsonl", key, repair=True)
+                _check_anchor(chain, anchor)
                 if not chain.records:
                     if budget is None:
                         raise LedgerError(f"{target}: is a new ledger; give the budget it starts with")
@@ -318,6 +325,18 @@ class Reservation:
         for index in range(len(self.targets)):
             with suppress(FileNotFoundError):
                 os.unlink(self.temporary(index))
+
+
+def _check_anchor(chain: Chain, anchor: str | None) -> None:
+    if anchor is None:
+        return
+    if len(anchor) < SHORTEST_ANCHOR:
+        raise LedgerError(f"anchor is {anchor!r}; give at least {SHORTEST_ANCHOR} digits of the noted hash")
+    if not any(head.startswith(anchor.lower()) for head in chain.heads):
+        raise LedgerError(
+            f"{chain.path}: has no record with the hash {anchor}; it is an older copy, or another ledger: "
+            "nothing is released until a person has looked at it"
+        )
 
 
 def _make_folder(folder: Path) -> None:
