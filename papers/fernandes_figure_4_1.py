@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots import CURVES, _layout
+from sievert.report.plots.style import CURVES, laid_out
 
 GEOMETRIC = {
     50: "0.0384615",
@@ -39,7 +39,7 @@ def build() -> Page:
     figure.add_scatter(
         x=list(range(101)), y=second, name="randomised response", line={"color": CURVES[1], "dash": "dash"}
     )
-    _layout(figure, "output", "probability given input 50")
+    laid_out(figure, "output", "probability given input 50")
     header = ["output", "TG, α = 25/27", "R, α = 1/2"]
     title = "Fig 4.1: two mechanisms on one input"
     return Page(title, "Fernandes (2021)", header, rows, entries, figures={"fernandes_figure_4_1": figure})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from papers.page import Entry, Page
 from sievert.orders.thresholds import threshold
-from sievert.report.pictures.thresholds import threshold_curves
+from sievert.report.plots import threshold_curves
 
 TG, RR, E = "truncated-geometric", "randomised-response", "exponential"
 COLUMNS = {

@@ -1,15 +1,15 @@
 """Pictures carry the numbers they should."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 import sievert as sv
 from sievert.errors import ChannelError, PolicyError, TooLargeError
-from sievert.report.pictures.policies import policy_graph
-from sievert.report.pictures.simplex import hypers, simplex_surface
-from sievert.report.pictures.thresholds import threshold_curves
+from sievert.report.plots import hypers, policy_graph, simplex_surface, style, threshold_curves
 
 
 def test_posteriors_stand_where_their_beliefs_are() -> None:
@@ -75,3 +75,103 @@ def test_threshold_curves_hold_the_thresholds() -> None:
     figure = threshold_curves([("truncated-geometric", "randomised-response")], 5, [1.0, 4.0])
     assert list(figure.data[1].y) == pytest.approx([0.735325664, 3.981856216])
     assert figure.data[1].name == "randomised-response for truncated-geometric"
+
+
+def test_every_picture_is_reachable_as_sv_plots() -> None:
+    for name in sv.plots.__all__:
+        assert hasattr(sv.plots, name)
+    assert sv.plots.policy_graph is policy_graph
+    assert sv.plots.hypers is hypers
+    assert sv.plots.threshold_curves is threshold_curves
+
+
+def test_a_heat_map_holds_the_channel() -> None:
+    channel = sv.Channel([["3/4", "1/4"], ["1/2", "1/2"]], inputs=["x", "y"], outputs=["p", "q"])
+    (drawn,) = sv.plots.channel_heatmap(channel).data
+    assert np.array(drawn.z).tolist() == [[0.75, 0.25], [0.5, 0.5]]
+    assert (list(drawn.x), list(drawn.y)) == (["p", "q"], ["x", "y"])
+    assert drawn.colorbar.title.text == "probability"
+
+
+def test_a_repeated_observation_curve_holds_probabilities_and_its_long_run() -> None:
+    warner = sv.mechanisms.warner()
+    rate = sv.rates(warner).utility.bits
+    curve = sv.success_curve(warner, observations=[1, 2, 3, 10])
+    figure = sv.plots.success_curve(curve, rate)
+    drawn = {trace.name: trace for trace in figure.data}
+    assert list(drawn["right guess"].x) == [1, 2, 3, 10]
+    assert drawn["right guess"].y[:3] == pytest.approx([0.75, 0.75, 27 / 32])
+    assert drawn["right guess"].line.color == sv.plots.AFTER
+    assert drawn["in the long run"].y[3] == pytest.approx(1 - 2 ** (-10 * rate))
+    (before,) = figure.layout.shapes
+    assert (before.y0, before.line.color) == (0.5, sv.plots.BEFORE)
+
+
+def test_a_breach_curve_holds_both_probabilities() -> None:
+    found = sv.breach_curve(sv.mechanisms.warner(), predicate=["yes"], level=0.9, observations=12)
+    figure = sv.plots.breach_curve(found)
+    drawn = {trace.name: trace for trace in figure.data}
+    assert np.array(drawn["breach by n"].y) == pytest.approx(np.array(found.by))
+    assert np.array(drawn["breach at n"].y) == pytest.approx(np.array(found.at))
+    assert drawn["at n, in the long run"].y[-1] == pytest.approx(found.asymptote(12))
+    rate = sv.rates(sv.mechanisms.warner()).utility.bits
+    guesses = sv.plots.success_curve(sv.success_curve(sv.mechanisms.warner(), observations=[1, 2]), rate)
+    alike = next(trace for trace in guesses.data if trace.name == "in the long run")
+    assert alike.line.color == drawn["at n, in the long run"].line.color
+
+
+def test_a_tradeoff_curve_holds_misses_and_false_alarms() -> None:
+    curve = sv.explain(eps=1.0).curve
+    blind, drawn = sv.plots.tradeoff_curve({"ε = 1": curve}).data
+    assert (list(blind.x), list(blind.y), blind.line.color) == ([0, 1], [1, 0], sv.plots.BEFORE)
+    # Both errors are 1/(1 + e^ε) where the two pieces of the curve meet.
+    corner = 1 / (1 + math.e)
+    assert any(
+        x == pytest.approx(corner) and y == pytest.approx(corner)
+        for x, y in zip(drawn.x, drawn.y, strict=True)
+    )
+
+
+def pictures() -> dict[str, go.Figure]:
+    warner = sv.mechanisms.warner()
+    curve = sv.success_curve(warner, observations=[1, 2])
+    found = sv.candidates(sv.metrics.discrete([0, 1, 2]), 1.0)
+    losses = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=3)
+    return {
+        "beliefs": sv.plots.beliefs(warner),
+        "breach_curve": sv.plots.breach_curve(
+            sv.breach_curve(warner, predicate=["yes"], level=0.9, observations=3)
+        ),
+        "candidates": sv.plots.candidates(found),
+        "channel_heatmap": sv.plots.channel_heatmap(warner),
+        "frontier": sv.plots.frontier(losses),
+        "hypers": hypers({"A": warner}),
+        "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
+        "policy_graph": policy_graph(sv.graphs.cycle(4)),
+        "simplex_surface": simplex_surface(np.ones(1), np.full((1, 3), 1 / 3), "bits"),
+        "success_curve": sv.plots.success_curve(curve, 0.2),
+        "threshold_curves": threshold_curves([("truncated-geometric", "randomised-response")], 3, [1.0]),
+        "tradeoff_curve": sv.plots.tradeoff_curve({"A": sv.explain(eps=1.0).curve}),
+    }
+
+
+def test_every_axis_that_is_seen_has_a_name() -> None:
+    drawn = pictures()
+    functions = {name for name in sv.plots.__all__ if callable(getattr(sv.plots, name))}
+    assert set(drawn) == functions - {"long_run"}
+    for name, figure in drawn.items():
+        assert figure.layout.title.text is None, name
+        for axis in (figure.layout.xaxis, figure.layout.yaxis):
+            assert axis.visible is False or axis.title.text, name
+
+
+def lightness(colour: str) -> float:
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_neighbouring_colours_differ_in_grey() -> None:
+    for first, second in pairwise(style.CURVES):
+        assert abs(lightness(first) - lightness(second)) > 0.1
+    assert len(set(style.DASHES)) == len(set(style.SYMBOLS)) == len(style.CURVES)
+    assert abs(lightness(style.BEFORE) - lightness(style.AFTER)) > 0.3

@@ -8,9 +8,7 @@ import pytest
 import sievert as sv
 from sievert.report.html import audit_html
 from sievert.report.page import Page, Picture, Table, page_html
-from sievert.report.pictures.policies import policy_graph
-from sievert.report.pictures.simplex import hypers
-from sievert.report.plots import channel_heatmap
+from sievert.report.plots import channel_heatmap, hypers, policy_graph
 
 DESKTOP, PHONE = 1100, 500  # a headless window is at least 500 wide
 

@@ -6,8 +6,7 @@ from sievert.channels.channel import Channel
 from sievert.orders.refinement import Comparison
 from sievert.report.comparison import comparison_lines, replacement_sentence
 from sievert.report.page import Page, Picture, Table, page_html
-from sievert.report.pictures.simplex import hypers
-from sievert.report.plots import channel_heatmap
+from sievert.report.plots import channel_heatmap, hypers
 
 __all__ = ["comparison_html"]
 

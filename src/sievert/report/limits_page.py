@@ -11,8 +11,7 @@ from sievert.files import Scenario
 from sievert.limits.worst import worst_leakage
 from sievert.report.limits import Limits, limits_lines
 from sievert.report.page import Page, Picture, Table, page_html
-from sievert.report.pictures.policies import policy_graph
-from sievert.report.plots import leakage_curve
+from sievert.report.plots import leakage_curve, policy_graph
 from sievert.spaces.metric import Metric
 
 __all__ = ["limits_html", "limits_pictures"]

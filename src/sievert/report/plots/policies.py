@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from sievert.errors import PolicyError, TooLargeError
-from sievert.report.plots import CURVES, LIMIT, _layout
+from sievert.report.plots.style import CURVES, EDGE, LIMIT, SYMBOLS, laid_out
 from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.graph import Graph
 from sievert.spaces.policy import Policy
@@ -50,7 +50,7 @@ def policy_graph(
     spots = _places(drawn)
     names = [_name(vertex) for vertex in graph.nodes]
     figure = go.Figure()
-    _lines(figure, spots, edges, "#c3c9d2", 1.2, None)
+    _lines(figure, spots, edges, EDGE, 1.2, None)
     if witness is not None:
         pair = np.array([[graph.index(end) for end in witness]])
         _lines(figure, spots, pair, LIMIT, 4.0, "easiest to tell apart")
@@ -66,12 +66,12 @@ def policy_graph(
             marker={
                 "size": 13,
                 "color": CURVES[number % len(CURVES)],
-                "symbol": ("circle", "diamond", "square", "triangle-up")[number % 4],
+                "symbol": SYMBOLS[number % len(SYMBOLS)],
                 "line": {"color": "white", "width": 1},
             },
             hovertemplate="%{text}<extra></extra>",
         )
-    _layout(figure, "", "")
+    laid_out(figure, "", "")
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
     return figure

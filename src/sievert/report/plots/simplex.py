@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
-from sievert.report.plots import BEFORE, CURVES, _layout
+from sievert.report.plots.style import BEFORE, CURVES, MARK, SYMBOLS, laid_out
 
 __all__ = ["hypers", "simplex_surface"]
 
@@ -21,7 +21,6 @@ FloatArray = NDArray[np.float64]
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(3) / 2]])
 # Two secrets make a line; channels are drawn above it, one above the other.
 LANE = 0.09
-SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
 
 def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
@@ -111,7 +110,7 @@ def _frame(figure: go.Figure, names: list[str]) -> None:
         x=outline[:, 0],
         y=outline[:, 1],
         mode="lines",
-        line={"color": "#5b6675", "width": 1},
+        line={"color": MARK, "width": 1},
         showlegend=False,
         hoverinfo="skip",
     )
@@ -130,7 +129,7 @@ def _frame(figure: go.Figure, names: list[str]) -> None:
 
 
 def _bare(figure: go.Figure) -> go.Figure:
-    _layout(figure, "", "")
+    laid_out(figure, "", "")
     figure.update_xaxes(visible=False, range=[-0.25, 1.25])
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1, range=[-0.15, 1.0])
     return figure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from sievert.orders.thresholds import threshold
-from sievert.report.plots import CURVES, DASHES, MARK, _layout
+from sievert.report.plots.style import MARK, curve_line, laid_out
 
 __all__ = ["threshold_curves"]
 
@@ -36,10 +36,6 @@ def threshold_curves(
             y=[threshold(first, second, value, n) for value in eps],
             mode="lines",
             name=name,
-            line={
-                "color": CURVES[position % len(CURVES)],
-                "dash": DASHES[position % len(DASHES)],
-                "width": 2.5,
-            },
+            line=curve_line(position),
         )
-    return _layout(figure, "ε of the mechanism in use (nats)", "largest safe ε of its replacement (nats)")
+    return laid_out(figure, "ε of the mechanism in use (nats)", "largest safe ε of its replacement (nats)")

@@ -1,1 +1,0 @@
-"""Pictures that take more than a few lines: one module a picture."""
