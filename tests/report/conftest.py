@@ -1,5 +1,6 @@
 """A page in a headless Chromium: what it logged, how wide it became, how many drawings it holds."""
 
+import json
 import os
 import re
 import shutil
@@ -11,26 +12,44 @@ from pathlib import Path
 
 import pytest
 
-# Runs before anything else of the page: errors and widths become attributes that the dumped page shows.
+# Runs before anything else of the page, which tells its frame what happened once it has been drawn.
 WATCH = """<script>
-const root = document.documentElement, errors = [];
-const note = text => { errors.push(String(text)); root.dataset.errors = errors.join(" | "); };
+const found = {width: window.innerWidth, errors: []};
+const note = text => found.errors.push(String(text));
 window.addEventListener("error", event => note(event.message));
 window.addEventListener("unhandledrejection", event => note(event.reason));
 for (const name of ["error", "warn"]) console[name] = (...words) => note(words.join(" "));
+const drawn = () => [...document.querySelectorAll(".plotly-graph-div .main-svg")];
 window.addEventListener("load", () => setTimeout(() => {
-  root.dataset.overflow = Math.max(0, root.scrollWidth - window.innerWidth);
-  root.dataset.drawings = document.querySelectorAll(".plotly-graph-div .main-svg").length;
+  found.overflow = Math.max(0, document.documentElement.scrollWidth - window.innerWidth);
+  found.drawings = drawn().length;
+  window.dispatchEvent(new Event("beforeprint"));
+  setTimeout(() => {
+    found.printed = Math.max(0, ...drawn().map(item => item.clientWidth));
+    window.parent.postMessage(found, "*");
+  }, 500);
 }, 1500));
 </script>"""
+
+# One start of the browser shows a page in frames of several widths; phones are narrower than its windows.
+FRAMES = """<!doctype html><html><body>{frames}<pre id="found"></pre><script>
+const all = [];
+window.addEventListener("message", event => {{
+  all.push(event.data);
+  document.getElementById("found").textContent = JSON.stringify(all);
+}});
+</script></body></html>"""
 
 
 @dataclass(frozen=True)
 class Rendered:
-    errors: str
+    """A page at one width: `printed` is the width of its widest drawing on paper."""
+
+    width: int
+    errors: list[str]
     overflow: int
     drawings: int
-    text: str
+    printed: int
 
 
 def chromium() -> str:
@@ -45,28 +64,26 @@ def chromium() -> str:
 
 
 @pytest.fixture
-def rendered(tmp_path: Path) -> Callable[[str, int], Rendered]:
-    """Show a page in a window of some width."""
-    return lambda html, width: _rendered(html, tmp_path, width)
+def rendered(tmp_path: Path) -> Callable[[str, list[int]], list[Rendered]]:
+    """Show a page in windows of some widths."""
+    return lambda html, widths: _rendered(html, tmp_path, widths)
 
 
-def _rendered(html: str, folder: Path, width: int) -> Rendered:
+def _rendered(html: str, folder: Path, widths: list[int]) -> list[Rendered]:
     program = chromium()
-    page = folder / f"page-{width}.html"
+    page, frames = folder / "page.html", folder / "frames.html"
     page.write_text(html.replace("<head>", f"<head>{WATCH}", 1), encoding="utf-8")
+    shown = "".join(f'<iframe src="page.html" width="{width}" height="1200"></iframe>' for width in widths)
+    frames.write_text(FRAMES.format(frames=shown), encoding="utf-8")
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000"]
-    options += [f"--window-size={width},1200", f"--user-data-dir={folder}/profile"]
+    options += [f"--window-size={sum(widths) + 100},1400", f"--user-data-dir={folder}/profile"]
     done = subprocess.run(
-        [program, *options, "--dump-dom", page.as_uri()],
+        [program, *options, "--dump-dom", frames.as_uri()],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    opening = re.search(r"<html[^>]*>", done.stdout)
-    assert opening is not None, done.stderr[-500:]
-    found = dict(re.findall(r'data-(\w+)="([^"]*)"', opening[0]))
-    words = re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style).*?</\1>", "", done.stdout, flags=re.DOTALL))
-    return Rendered(
-        unescape(found.get("errors", "")), int(found["overflow"]), int(found["drawings"]), unescape(words)
-    )
+    answer = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, flags=re.DOTALL)
+    assert answer is not None, done.stderr[-500:]
+    return [Rendered(**item) for item in json.loads(unescape(answer[1]))]

@@ -6,16 +6,50 @@ from typing import Any
 import pytest
 
 import sievert as sv
+from sievert.report.breach import breach_html, breach_of
+from sievert.report.compare_page import comparison_html
+from sievert.report.design import design_html, design_of
+from sievert.report.explain import explain_file
+from sievert.report.explain_html import explain_html
 from sievert.report.html import audit_html
+from sievert.report.limits import limits_of
+from sievert.report.limits_page import limits_html
 from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.plots import channel_heatmap, hypers, policy_graph
 
-DESKTOP, PHONE = 1100, 500  # a headless window is at least 500 wide
+DESKTOP, PHONE, NARROW = 1100, 500, 390
+SHEET = 718  # a sheet of A4 between margins of a centimetre
 
 
 def audit_page() -> str:
     scenario = sv.load("examples/census-count.toml")
     return audit_html(scenario, sv.audit(scenario))
+
+
+def limits_page() -> str:
+    scenario = sv.load("examples/survey-response.toml")
+    return limits_html(scenario, limits_of(scenario))
+
+
+def compare_page() -> str:
+    first = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"], ["1/3", "1/3", "1/3"]], inputs="abc")
+    second = sv.Channel([[1, 0], [0, 1], ["1/2", "1/2"]], inputs="abc")
+    return comparison_html(first, second, ("a.csv", "b.csv"), sv.compare(first, second))
+
+
+def explain_page() -> str:
+    scenario = sv.load("examples/daily-question.toml")
+    return explain_html(explain_file(scenario, None, None, None), scenario.to_toml())
+
+
+def breach_page() -> str:
+    scenario = sv.load("examples/survey-response.toml")
+    return breach_html(scenario, breach_of(scenario))
+
+
+def design_page() -> str:
+    scenario = sv.load("examples/town-places.toml")
+    return design_html(scenario, design_of(scenario))
 
 
 def gallery() -> str:
@@ -42,12 +76,36 @@ def gallery() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [DESKTOP, PHONE])
-@pytest.mark.parametrize(("build", "pictures"), [(audit_page, 3), (gallery, 3)])
+@pytest.mark.parametrize(
+    ("build", "pictures"),
+    [
+        (audit_page, 3),
+        (limits_page, 2),
+        (compare_page, 3),
+        (explain_page, 1),
+        (breach_page, 2),
+        (design_page, 2),
+        (gallery, 3),
+    ],
+)
 def test_reports_render(
-    build: Callable[[], str], pictures: int, width: int, rendered: Callable[[str, int], Any]
+    build: Callable[[], str], pictures: int, rendered: Callable[[str, list[int]], list[Any]]
 ) -> None:
-    found = rendered(build(), width)
-    assert found.errors == ""
-    assert found.overflow == 0
-    assert found.drawings >= pictures
+    found = rendered(build(), [DESKTOP, PHONE, NARROW])
+    assert sorted(item.width for item in found) == [NARROW, PHONE, DESKTOP]
+    for item in found:
+        assert item.errors == []
+        assert item.overflow == 0
+        assert item.drawings >= pictures
+        assert 0 < item.printed <= SHEET
+
+
+@pytest.mark.slow
+def test_the_browser_tells_what_is_wrong(rendered: Callable[[str, list[int]], list[Any]]) -> None:
+    """A page with an error and a line that is too wide is caught, so the test above can fail."""
+    page = "<!doctype html><html><head></head><body><div style='width:800px'>wide</div>"
+    (found,) = rendered(page + "<script>console.error('lost'); nothing();</script></body></html>", [500])
+    assert found.errors[0] == "lost"
+    assert "nothing" in found.errors[1]
+    assert found.overflow > 250
+    assert found.drawings == 0

@@ -29,18 +29,20 @@ def comparison_html(first: Channel, second: Channel, names: tuple[str, str], res
             tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
             pictures=_pictures(first.finite(), second.finite()),
             proofs=[
-                f"sievert compare {names[0]} {names[1]} --proof proof.json saves the proof of the headline: "
-                "a post-processing that turns A into B, or an adversary who gains more from B. sievert "
-                "verify proof.json checks it without a solver."
+                f"`sievert compare {names[0]} {names[1]} --proof proof.json` saves a proof of the headline: "
+                "a post-processing that turns A into B, or an adversary who gains more from B. `sievert "
+                "verify proof.json` checks it without a solver."
             ],
         )
     )
 
 
 def _pictures(first: Channel, second: Channel) -> list[Picture]:
+    darkest = max(float(channel.rounded().max()) for channel in (first, second))
+    caption = "Each row is a true value; darker is likelier, the shades being those of both pictures."
     pictures = [
-        Picture("Mechanism A", "Each row is a true value; darker is likelier.", channel_heatmap(first)),
-        Picture("Mechanism B", "Each row is a true value; darker is likelier.", channel_heatmap(second)),
+        Picture("Mechanism A", caption, channel_heatmap(first, darkest)),
+        Picture("Mechanism B", caption, channel_heatmap(second, darkest)),
     ]
     if first.shape[0] in (2, 3):
         caption = (

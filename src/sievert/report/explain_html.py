@@ -40,8 +40,8 @@ def explain_html(report: ClaimReport, text: str | None = None) -> str:
             tables=tables,
             pictures=[picture],
             proofs=[
-                "The same command with --proof proof.json saves the certificate where there is one, and "
-                "sievert verify proof.json checks it without a solver."
+                "The same command with `--proof proof.json` saves the certificate where there is one, and "
+                "`sievert verify proof.json` checks it without a solver."
             ],
             text=text or "",
         )

@@ -46,9 +46,9 @@ def audit_html(scenario: Scenario, audit: Audit) -> str:
             tables=[Table("Leakage by adversary", header, rows)] if rows else [],
             pictures=audit_figures(scenario, audit),
             proofs=[
-                f"sievert audit {source} recomputes every number of this page; sievert limits {source} "
-                "--proof proof.json saves a proof of what the policy allows, and sievert verify proof.json "
-                "checks it without a solver."
+                f"`sievert audit {source}` recomputes every number of this page; `sievert limits {source} "
+                "--proof proof.json` saves a proof of what the policy allows, and `sievert verify "
+                "proof.json` checks it without a solver."
             ],
             text=scenario.to_toml(),
         )

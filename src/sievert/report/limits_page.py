@@ -42,9 +42,9 @@ def limits_html(scenario: Scenario, limits: Limits) -> str:
             tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
             pictures=limits_pictures(scenario, limits),
             proofs=[
-                f"sievert limits {source} --proof proof.json saves the certificate: a mechanism that attains "
-                "the lower bound and a dual solution that proves the upper one. sievert verify proof.json "
-                "checks both in ball arithmetic, without a solver."
+                f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
+                "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
+                "proof.json` checks both in ball arithmetic, without a solver."
             ],
             text=scenario.to_toml(),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
@@ -67,6 +68,7 @@ def page_html(page: Page) -> str:
     source = resources.files("sievert.report").joinpath("templates", "page.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["number"] = _number
+    environment.filters["coded"] = _coded
     figures = [
         (picture.heading, picture.caption, Markup(_embedded(picture.figure, number)))
         for number, picture in enumerate(page.pictures)
@@ -75,6 +77,11 @@ def page_html(page: Page) -> str:
     return environment.from_string(source).render(
         page=page, figures=figures, version=__version__, library=library
     )
+
+
+def _coded(sentence: str) -> Markup:
+    """A sentence with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))
 
 
 def _number(value: object, digits: int = 6) -> str:

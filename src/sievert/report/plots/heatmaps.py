@@ -11,8 +11,13 @@ from sievert.report.plots.style import label_texts, laid_out, thinned
 __all__ = ["channel_heatmap"]
 
 
-def channel_heatmap(channel: Channel) -> go.Figure:
-    """Probability of each output for each input; darker is likelier."""
+def channel_heatmap(channel: Channel, darkest: float | None = None) -> go.Figure:
+    """Probability of each output for each input; darker is likelier.
+
+    Parameters
+    ----------
+    darkest : the probability with the darkest shade, for pictures to be compared (the channel's largest)
+    """
     finite = channel.finite()
     matrix = finite.rounded()
     rows = thinned(finite.shape[0])
@@ -24,7 +29,7 @@ def channel_heatmap(channel: Channel) -> go.Figure:
             y=label_texts([finite.inputs[i] for i in rows]),
             colorscale="Blues",
             zmin=0.0,
-            zmax=float(matrix.max()),
+            zmax=float(matrix.max()) if darkest is None else darkest,
             colorbar={"title": {"text": "probability", "side": "right"}, "thickness": 14},
             hovertemplate="input %{y}<br>output %{x}<br>probability %{z:.4g}<extra></extra>",
         )
