@@ -72,7 +72,7 @@ def build(target: Path) -> list[Path]:
         path = target / _html_name(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         here = next((section for section, names in sections if name in names), "")
-        body = _Safe(_linked(_anchored(markdown.render(text)), name, texts))
+        body = _Safe(_linked(_anchored(markdown.render(_visible(text))), name, texts))
         root = "../" * name.count("/")
         page = template.render(
             title=_title(text), body=body, menu=menu, here=here, root=root, path=_html_name(name)
@@ -107,6 +107,11 @@ def _sections(text: str) -> list[tuple[str, list[str]]]:
         elif line.strip():
             sections.append((line.strip(), []))
     return sections
+
+
+def _visible(text: str) -> str:
+    """Markdown without its comments."""
+    return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
 
 
 def _title(text: str) -> str:

@@ -319,7 +319,8 @@ def _exactly(
             alive[part][breach] = 0.0
             not_by[n - 1] += float(weights @ alive[part])
         by[n - 1] = happened
-    return np.minimum(at, 1.0), np.minimum(by, 1.0), not_at, not_by
+    at, by, not_at, not_by = np.minimum((at, by, not_at, not_by), 1.0)
+    return at, by, not_at, not_by
 
 
 def _one_more(
