@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from html import escape
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "exact_texts", "in_bits", "plain"]
+__all__ = ["Result", "cell_text", "exact_texts", "html_table", "in_bits", "plain"]
+
+# What a cell of a notebook's table shows at most.
+LONGEST_LIST, LONGEST_TEXT, LONGEST_FRACTION = 6, 300, 24
 
 
 def in_bits(value: float, digits: int = 4) -> str:
@@ -88,8 +92,55 @@ class Result:
         return found
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
-            for name, value in self.to_dict().items()
-        )
-        return f"<p>{escape(str(self))}</p><table>{rows}</table>"
+        """The sentence, and below it the fields that hold something."""
+        rows = {
+            field.name.replace("_", " "): cell_text(getattr(self, field.name))
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) is not None
+        }
+        return html_table(str(self), rows)
+
+
+def html_table(sentence: str, rows: Mapping[str, str]) -> str:
+    """A sentence with a table of names and texts below it; everything is escaped."""
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th>"
+        f"<td style='text-align:left'>{escape(text)}</td></tr>"
+        for name, text in rows.items()
+        if text
+    )
+    return f"<p>{escape(sentence)}</p><table>{body}</table>" if body else f"<p>{escape(sentence)}</p>"
+
+
+def cell_text(value: Any) -> str:
+    """A field in one short line: numbers in six digits, the beginning of lists, results as sentences.
+
+    >>> cell_text(Fraction(1, 3)), cell_text(0.123456789), cell_text(range(100))
+    ('1/3', '0.123457', 'range(0, 100)')
+    >>> cell_text(list(range(100))), cell_text(np.zeros((50, 50)))
+    ('0, 1, 2, 3, 4, 5, … (100 in all)', '50 × 50 numbers')
+    """
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1:
+            return f"{' × '.join(map(str, value.shape))} numbers"
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        mark = "; " if any(isinstance(item, Result | list | tuple) for item in value) else ", "
+        texts = [cell_text(item) for item in value[:LONGEST_LIST]]
+        rest = [f"… ({len(value)} in all)"] if len(value) > LONGEST_LIST else []
+        return mark.join([_cut(mark.join(texts)), *rest])
+    if isinstance(value, dict):
+        return cell_text([f"{key}: {cell_text(item)}" for key, item in value.items()])
+    if isinstance(value, Fraction) and len(str(value)) > LONGEST_FRACTION:
+        value = _nearest(value)
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, str | int | Fraction | Result):
+        return _cut(str(value))
+    # Proofs and channels are seen by themselves, not in a cell.
+    text = str(value)
+    return text if len(text) <= LONGEST_TEXT and "\n" not in text else type(value).__name__
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
 from sievert.errors import ChannelError
 from sievert.numerics.logs import log_fraction, log_of, log_sum
+from sievert.results import cell_text, html_table
 from sievert.spaces.labels import Labels, label
 
 __all__ = ["Hyper", "push"]
+
+# More cells than this are not a table to look at.
+LARGEST_TABLE = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +105,16 @@ class Hyper:
 
     def __str__(self) -> str:
         return f"{len(self)} posteriors over {len(self.inputs)} secrets"
+
+    def _repr_html_(self) -> str:
+        if self.inners.size > LARGEST_TABLE:
+            return html_table(str(self), {})
+        head = "".join(f"<th>{escape(str(name))}</th>" for name in ("probability", *self.inputs))
+        body = "".join(
+            f"<tr><th>{cell_text(outer)}</th>{''.join(f'<td>{cell_text(part)}</td>' for part in inner)}</tr>"
+            for outer, inner in zip(self.outers.tolist(), self.inners.tolist(), strict=True)
+        )
+        return f"<p>{self}</p><table><tr>{head}</tr>{body}</table>"
 
     def to_dict(self) -> dict[str, Any]:
         """Outers and inners as plain data."""

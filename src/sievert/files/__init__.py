@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,12 @@ class Scenario:
     document: Document
     folder: Path
     source: str
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.source!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.title)}</p><pre>{escape(self.to_toml())}</pre>"
 
     @property
     def title(self) -> str:

@@ -24,7 +24,7 @@ from sievert.leakage.simulation import simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
 from sievert.numerics.logs import log_of
-from sievert.results import Result, plain
+from sievert.results import Result, cell_text, html_table, plain
 from sievert.spaces.labels import align, whole_number
 
 __all__ = [
@@ -121,6 +121,11 @@ class SuccessCurve(Result):
     def methods(self) -> tuple[str, ...]:
         """The ways in which the points were found, each once."""
         return tuple(dict.fromkeys(point.method for point in self.points))
+
+    def _repr_html_(self) -> str:
+        places = np.unique(np.linspace(0, len(self) - 1, 8).round().astype(np.int64)).tolist()
+        rows = {f"n = {self[place].observations}": cell_text(float(self[place])) for place in places}
+        return html_table(str(self), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """As columns: one list for each of observations, lower, upper, method and missing_bits."""

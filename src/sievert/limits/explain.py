@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ from sievert.limits.policy_guesses import (
 )
 from sievert.limits.worst import Target
 from sievert.proofs.base import Proof
-from sievert.results import Result
+from sievert.results import Result, html_table
 from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -115,11 +114,7 @@ class Explanation(Result):
             "right minus false alarms": f"{self.distinguishing:.6g}",
             **{f"after, {name} = {value:g}": f"{after:.6g}" for name, value, after in self.table},
         }
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(text)}</td></tr>"
-            for name, text in shown.items()
-        )
-        return f"<p>{escape(str(self))}</p><table>{rows}</table>"
+        return html_table(str(self), shown)
 
     def __float__(self) -> float:
         return self.after

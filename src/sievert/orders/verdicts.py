@@ -9,7 +9,7 @@ from typing import Any
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
 from sievert.proofs.base import Proof
-from sievert.results import Result
+from sievert.results import Result, cell_text, html_table
 
 __all__ = ["Comparison", "Objection", "Verdict", "bet_in_words"]
 
@@ -158,6 +158,14 @@ class Comparison(Result):
     def strongest(self) -> str | None:
         """The strongest order in which the second channel is at least as safe."""
         return next((verdict.order for verdict in self.forward if verdict.holds), None)
+
+    def _repr_html_(self) -> str:
+        rows = {
+            f"{names}, {verdict.order} order": cell_text(verdict)
+            for names, verdicts in (("B for A", self.forward), ("A for B", self.backward))
+            for verdict in verdicts
+        }
+        return html_table(str(self), rows)
 
     def __str__(self) -> str:
         return f"{_sentence(self.forward, 'B', 'A')} {_sentence(self.backward, 'A', 'B')}"

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import PolicyError, TooLargeError
+from sievert.results import html_table
 from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.adjacency import adjacency_graph, needs_no_list, neighbour_rows
 from sievert.spaces.constraints import constraint
@@ -360,6 +361,9 @@ class Policy:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        return html_table(self.describe(), {})
 
     def to_dict(self) -> dict[str, Any]:
         """The policy as plain data."""
