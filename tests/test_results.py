@@ -120,6 +120,7 @@ def test_cells_are_short() -> None:
     assert Sample("x" * 1000)._repr_html_().count("…") == 1
     assert "3 × 4 numbers" in Sample(np.zeros((3, 4)))._repr_html_()
     assert cell_text(Fraction(10**40 + 1, 10**41)) == "0.1"
+    assert (cell_text(1.0), cell_text(1 - 1e-9)) == ("1", "almost 1")
     assert cell_text({"a": 0.5, "b": [1, 2]}) == "a: 0.5, b: 1, 2"
     assert cell_text(sv.worst_leakage(sv.Policy.local(2), 1.0).certificate) == "WorstLeakageProof"
     assert "<td" not in Sample(None)._repr_html_()

@@ -14,7 +14,7 @@ import numpy as np
 __all__ = ["Result", "cell_text", "exact_texts", "html_table", "in_bits", "plain"]
 
 # What a cell of a notebook's table shows at most.
-LONGEST_LIST, LONGEST_TEXT, LONGEST_FRACTION = 6, 300, 24
+LONGEST_LIST, LONGEST_TEXT, LONGEST_FRACTION = 6, 300, 9
 
 
 def in_bits(value: float, digits: int = 4) -> str:
@@ -134,7 +134,8 @@ def cell_text(value: Any) -> str:
     if isinstance(value, Fraction) and len(str(value)) > LONGEST_FRACTION:
         value = _nearest(value)
     if isinstance(value, float | np.floating):
-        return f"{value:.6g}"
+        text = f"{value:.6g}"
+        return "almost 1" if text == "1" and value < 1 else text
     if isinstance(value, str | int | Fraction | Result):
         return _cut(str(value))
     # Proofs and channels are seen by themselves, not in a cell.

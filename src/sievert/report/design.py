@@ -175,8 +175,9 @@ def design_html(scenario: Scenario, design: Design) -> str:
     pictures = [
         Picture(
             "Candidates on one chart",
-            "Every mechanism satisfies the same ε. Lower loses less, further left gives away less; a solid "
-            "line joins neighbours of which the upper is safer against every adversary.",
+            "Every mechanism satisfies the same ε. Lower loses less, further left gives away less. A solid "
+            "line: the left end is at least as safe against every adversary; a dotted one: some adversary "
+            "prefers either.",
             plots.candidates(design.found),
         ),
         Picture(
@@ -193,8 +194,9 @@ def design_html(scenario: Scenario, design: Design) -> str:
             sections=list(design_lines(design)),
             pictures=pictures,
             proofs=[
-                f"sievert design {source} --proof proof.json saves the mechanism with multipliers that prove "
-                "how much less any other could lose; sievert verify proof.json checks both without a solver."
+                f"`sievert design {source} --proof proof.json` saves the mechanism with multipliers that "
+                "prove how much less any other could lose; `sievert verify proof.json` checks both without a "
+                "solver."
             ],
             text=scenario.to_toml(),
         )

@@ -55,7 +55,8 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
             line={"color": BEFORE, "dash": "dot", "width": 2},
             annotation={"text": "before", "yref": "paper", "y": 1, "yanchor": "bottom"},
         )
-    figure = laid_out(figure, f"what the adversary reaches ({before.name})", f"{found.loss_name} loss")
+    adversary = "exact guess" if before.name == "identity" else before.name
+    figure = laid_out(figure, f"what the adversary reaches ({adversary})", f"{found.loss_name} loss")
     return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
 
 
