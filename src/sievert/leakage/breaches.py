@@ -121,6 +121,10 @@ def breaches(
     >>> print(found.breach)
     a breach of 0.5 bits about 0 has probability 0.3823 at n = 10 and 0.5671 by n = 10 (exact by types)
     """
+    if not isinstance(channel, Channel):
+        raise ChannelError(
+            f"channel is of type {type(channel).__name__}; give a sv.Channel, such as sv.Channel(matrix)"
+        )
     finite = channel.finite()
     counts = _counts(observations)
     members = None if predicate is None else predicate_members(finite, predicate)
