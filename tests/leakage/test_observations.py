@@ -160,6 +160,23 @@ def test_bounds_on_a_pair_contain_the_exact_error(seed: int, n: int) -> None:
         assert high - low < 0.2 or exact < -60
 
 
+@pytest.mark.parametrize("n", [201, 20001])
+def test_bounds_allow_for_rounding_of_every_observation(n: int) -> None:
+    """The majority is wrong more than half of the time: a binomial tail, in integers."""
+    term, tail = math.comb(n, n // 2 + 1) * 2 ** (n // 2 + 1) * 3 ** (n // 2), 0
+    for wrong in range(n // 2 + 1, n + 1):
+        tail += term
+        term = term * 2 * (n - wrong) // (3 * (wrong + 1))
+    # log(tail / 5^n), the first being some 10^4 digits long.
+    digits = max(tail.bit_length() - 1000, 0)
+    exact = math.log(tail >> digits) + digits * math.log(2) - n * math.log(5)
+    coin = np.log([0.6, 0.4])
+    low, high = confusion_bounds([(coin, coin[::-1], n)], math.log(0.5), math.log(0.5), 1 << 18)
+    noise = 1e-15 * n
+    assert low - noise <= exact <= high + noise
+    assert high - low >= 1e-15 * n
+
+
 def test_bounds_do_not_depend_on_how_observations_are_split() -> None:
     logs = random_channel(2, 5, 12).log_matrix
     whole = confusion_bounds([(logs[0], logs[1], 10)], -0.7, -0.7)
