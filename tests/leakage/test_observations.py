@@ -502,8 +502,20 @@ def test_observations_until_a_breach() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ChannelError, match="channel is of type ndarray"):
-        sv.breaches(np.eye(2))
+    loss = sv.losses.bayes_risk(2)
+    for asked in (
+        sv.breaches,
+        sv.rates,
+        sv.chernoff_pairs,
+        lambda matrix: sv.breach_curve(matrix, None, [0]),
+        lambda matrix: sv.expected_loss(matrix, loss),
+    ):
+        with pytest.raises(ChannelError, match=r"channel is of type ndarray; give a sv\.Channel"):
+            asked(np.eye(2))
+    with pytest.raises(ChannelError, match=r"type list; join several by first\.alongside"):
+        sv.loss_curve([COIN, COIN], loss)
+    with pytest.raises(ChannelError, match="type int"):
+        sv.observations_until(3, 0.5)
     with pytest.raises(ChannelError, match="observations is 0"):
         sv.success_probability(COIN, None, 0)
     with pytest.raises(ChannelError, match="empty"):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.errors import GainError, PriorError
 from sievert.leakage.chernoff import chernoff_pairs
-from sievert.leakage.row_classes import RowClasses, row_classes
+from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
@@ -170,7 +170,7 @@ def breach_curve(
     >>> [round(float(x), 3) for x in (found.at[9], found.by[9], found.at[29], found.by[29])]
     [0.382, 0.567, 0.715, 0.877]
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     most = whole_number("observations", observations, GainError)
     bits = _level(level)
     if direction not in ("up", "down", "either"):

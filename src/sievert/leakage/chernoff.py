@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
+from sievert.leakage.row_classes import finite_channel
 from sievert.numerics.logs import log_matmul, log_of
 from sievert.results import Result
 from sievert.spaces.labels import Labels
@@ -91,7 +92,7 @@ def chernoff_pairs(channel: Channel) -> ChernoffPairs:
     >>> chernoff_pairs(Channel([["1/2", "1/2"], ["1/2", "1/2"]])).bits.tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     logs = finite.log_matrix
     size = len(logs)
     if size < 2:

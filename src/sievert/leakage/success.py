@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
 from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, log_total
-from sievert.leakage.row_classes import RowClasses, row_classes
+from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
@@ -262,6 +262,8 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
     """The attack on one secret through one mechanism, or through several in turn."""
     if isinstance(channel, Channel):
         return Attack(row_classes(channel, prior), (0,))
+    if not isinstance(channel, Iterable):
+        finite_channel(channel)
     given = [item if isinstance(item, tuple) else (item, 1) for item in channel]
     if not given:
         raise ChannelError("channel is an empty list; give at least one mechanism")

@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
-from sievert import __version__
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.leakage.breach_levels import predicate_breach
@@ -28,13 +22,12 @@ from sievert.leakage.success import EXACT, SuccessProbability
 from sievert.leakage.until import ObservationsUntil, observations_until_each
 from sievert.report import plots
 from sievert.report.audit import describe_mechanism
-from sievert.report.html import Picture, embedded
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.tables.label_texts import KnownLabels
 
-__all__ = ["BreachReport", "breach_html", "breach_lines", "breach_of", "breach_table", "read_range"]
+__all__ = ["BreachReport", "breach_lines", "breach_of", "breach_table", "listed", "read_range"]
 
 TARGETS = (0.5, 0.9, 0.99)
 # Rows of the table: all of a few numbers, else 1, 2, 5, 10, …
@@ -165,7 +158,7 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
     for text in texts:
         item = known.find(text)
         if item is None:
-            raise FileError(f"--about is {text!r}, which is no input; inputs are {_listed(inputs)}")
+            raise FileError(f"--about is {text!r}, which is no input; inputs are {listed(inputs)}")
         named.append(item)
     return named
 
@@ -253,7 +246,7 @@ def _many(report: BreachReport) -> list[str]:
                 f"In the long run what a guess lacks falls like 2^(-{rates.utility.bits:.4g} n); the column "
                 "of that name shows this pace, not the height."
             )
-    lines += [f"Never told apart, however often one looks: {_listed(group)}." for group in rates.classes]
+    lines += [f"Never told apart, however often one looks: {listed(group)}." for group in rates.classes]
     if last.limit < 1 - 1e-12:
         lines.append(f"So no number of observations makes a guess better than {probability(last.limit)}.")
     lines.append(
@@ -288,7 +281,7 @@ def _until(report: BreachReport) -> list[str]:
 def _breach(report: BreachReport) -> list[str]:
     curve = report.found.breach
     assert curve is not None
-    named = _listed(curve.predicate)
+    named = listed(curve.predicate)
     if curve.before > 1 - 1e-12:
         return [f"Belief in {named} is certain from the start: nothing is left to learn."]
     if not curve.reachable:
@@ -346,51 +339,6 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def breach_html(scenario: Scenario, report: BreachReport) -> str:
-    """The report as one self-contained page."""
-    folder = resources.files("sievert.report").joinpath("templates")
-    template = folder.joinpath("breach.html").read_text(encoding="utf-8")
-    pictures = _pictures(report)
-    header, rows = breach_table(report)
-    return (
-        Environment(autoescape=True)
-        .from_string(template)
-        .render(
-            report=report,
-            version=__version__,
-            source=Path(scenario.source).name,
-            sections=list(breach_lines(report)),
-            header=header[:-1],
-            rows=[row[:-1] for row in rows],
-            figures=[
-                (picture.heading, picture.caption, Markup(embedded(picture.figure, i)))
-                for i, picture in enumerate(pictures)
-            ],
-            text=scenario.to_toml(),
-            plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
-        )
-    )
-
-
-def _pictures(report: BreachReport) -> list[Picture]:
-    found = report.found
-    assert found.breach is not None
-    return [
-        Picture(
-            "A right guess after n observations",
-            "The band is where the truth lies when it is not exact. The dashed line says how fast the rest "
-            "is learned in the long run; its height means nothing.",
-            plots.success_curve(found.success, found.rates.utility.bits),
-        ),
-        Picture(
-            "A breach at n and by n observations",
-            f"Belief in {_listed(found.breach.predicate)} exceeds {probability(found.breach.threshold)}, "
-            "given that it is true.",
-            plots.breach_curve(found.breach),
-        ),
-    ]
-
-
 def _chance(point: SuccessProbability) -> str:
     if point.value == 1 and point.missing_bits < math.inf:
         return "almost 100%"
@@ -416,6 +364,7 @@ def _observations(count: int) -> str:
     return "1 observation" if count == 1 else f"{count} observations"
 
 
-def _listed(items: Sequence[Hashable], most: int = 8) -> str:
+def listed(items: Sequence[Hashable], most: int = 8) -> str:
+    """Names, the first few of many."""
     named = ", ".join(map(str, items[:most]))
     return f"{named} and {len(items) - most} more" if len(items) > most else named
