@@ -147,3 +147,15 @@ def test_long_ranges_are_thinned_and_said() -> None:
     assert f"Guesses are computed for {len(counts)} of the 300 numbers." in words
     listed = breach_of(load_scenario(path), list(range(1, 500, 2))[:10])
     assert len(listed.found.success) == 10
+
+
+def test_a_breach_that_never_gets_likely(tmp_path: Path) -> None:
+    """Most of the predicate shares its row with an input outside, so belief stays where it was."""
+    (tmp_path / "shared.csv").write_text("input,u,v\nx,0.7,0.3\ny,0.4,0.6\nz,0.4,0.6\n")
+    text = (
+        'policy = { values = ["x", "y", "z"] }\nmechanism = { matrix = "shared.csv" }\n'
+        "adversary = { prior = [0.1, 0.5, 0.4] }\n"
+    )
+    words = said(scenario(tmp_path, text), observations=range(1, 6), about=["x", "y"])
+    assert "Even by 256 observations it is not likelier than not to have happened" in words
+    assert "In the long run the probability that it is not the case" not in words

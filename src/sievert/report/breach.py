@@ -122,7 +122,9 @@ def breach_of(
     assert found.breach is not None
     half = None
     if found.breach.reachable:
-        half = observations_until_breach(channel, 0.5, size, named, prior, rng=SEED)
+        # Without a rate it may never become likely, so it is not looked for as far.
+        most = 1 << 12 if found.breach.rate_bits > 0 else max(256, counts[-1])
+        half = observations_until_breach(channel, 0.5, size, named, prior, most=most, rng=SEED)
     targets = [target for target in TARGETS if found.success[-1].before < target]
     return BreachReport(
         scenario.title,
@@ -304,6 +306,12 @@ def _breach(report: BreachReport) -> list[str]:
             else f"{half.least} to {half.most} observations"
         )
         lines.append(f"By {count} it is likelier than not to have happened ({half.method}).")
+    elif half is not None:
+        certainly = "" if half.least is None else "certainly "
+        lines.append(
+            f"Even by {half.searched} observations it is not {certainly}likelier than not to have happened "
+            f"({half.method})."
+        )
     if 0 < curve.rate_bits < math.inf:
         # Thm 7 is about channels without zeros.
         pace = "at least as fast as" if math.isinf(report.found.worst.bits) else "like"
