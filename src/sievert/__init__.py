@@ -22,8 +22,10 @@ _ATTRIBUTES = {
     "ChernoffPairs": "sievert.leakage.chernoff",
     "Comparison": "sievert.orders.refinement",
     "Epsilon": "sievert.channels",
+    "Estimate": "sievert.estimation.estimate",
     "Graph": "sievert.spaces",
     "Hyper": "sievert.channels",
+    "Identifiability": "sievert.estimation.identifiability",
     "Leakage": "sievert.leakage.measures",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
@@ -33,6 +35,7 @@ _ATTRIBUTES = {
     "RecordLeakage": "sievert.leakage.records",
     "SecretGraph": "sievert.spaces",
     "SievertError": "sievert.errors",
+    "Transport": "sievert.estimation.transport",
     "Verdict": "sievert.orders.refinement",
     "Verification": "sievert.proofs.base",
     "Vulnerability": "sievert.leakage.measures",
@@ -49,11 +52,15 @@ _ATTRIBUTES = {
     "distinguishability": "sievert.channels",
     "entropy": "sievert.leakage.information",
     "epsilon": "sievert.channels",
+    "estimate": "sievert.estimation.estimate",
+    "identifiability": "sievert.estimation.identifiability",
     "is_private": "sievert.channels.privacy",
+    "kantorovich": "sievert.estimation.transport",
     "largest_epsilon": "sievert.limits.largest",
     "load": "sievert.files",
     "maximal_leakage": "sievert.leakage.information",
     "min_entropy_leakage": "sievert.leakage.information",
+    "multiplicative_kantorovich": "sievert.estimation.multiplicative_transport",
     "mutual_information": "sievert.leakage.information",
     "one_sided_divergence": "sievert.channels.privacy",
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
@@ -109,6 +116,15 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
     from sievert.errors import SievertError as SievertError
+    from sievert.estimation.estimate import Estimate as Estimate
+    from sievert.estimation.estimate import estimate as estimate
+    from sievert.estimation.identifiability import Identifiability as Identifiability
+    from sievert.estimation.identifiability import identifiability as identifiability
+    from sievert.estimation.multiplicative_transport import (
+        multiplicative_kantorovich as multiplicative_kantorovich,
+    )
+    from sievert.estimation.transport import Transport as Transport
+    from sievert.estimation.transport import kantorovich as kantorovich
     from sievert.files import load as load
     from sievert.files import save as save
     from sievert.leakage import gains as gains

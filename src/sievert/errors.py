@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "ChannelError",
+    "EstimationError",
     "FileError",
     "GainError",
     "GraphError",
@@ -65,6 +66,10 @@ class GainError(SievertError):
 
 class MechanismError(SievertError):
     """Parameters for which a mechanism does not exist."""
+
+
+class EstimationError(SievertError):
+    """Reports from which the asked estimate cannot be made."""
 
 
 class FileError(SievertError):
