@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _ATTRIBUTES = {
     "Answers": "sievert.spaces",
     "Bound": "sievert.limits.bounds",
+    "Calibration": "sievert.estimation.calibration",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
     "ChernoffPairs": "sievert.leakage.chernoff",
@@ -42,6 +43,7 @@ _ATTRIBUTES = {
     "WorstLeakage": "sievert.limits.worst",
     "arimoto_information": "sievert.leakage.information",
     "audit": "sievert.report.audit",
+    "calibration": "sievert.estimation.calibration",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
     "chernoff_pairs": "sievert.leakage.chernoff",
@@ -92,6 +94,7 @@ _MODULES = {
     "metrics": "sievert.spaces.metrics",
     "plots": "sievert.report.plots",
     "priors": "sievert.channels.priors",
+    "protocols": "sievert.estimation.protocols",
     "secrets": "sievert.spaces.secrets",
     "symmetries": "sievert.spaces.symmetries",
     "testing": "sievert.testing",
@@ -116,6 +119,9 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
     from sievert.errors import SievertError as SievertError
+    from sievert.estimation import protocols as protocols
+    from sievert.estimation.calibration import Calibration as Calibration
+    from sievert.estimation.calibration import calibration as calibration
     from sievert.estimation.estimate import Estimate as Estimate
     from sievert.estimation.estimate import estimate as estimate
     from sievert.estimation.identifiability import Identifiability as Identifiability

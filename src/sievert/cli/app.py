@@ -9,6 +9,7 @@ import typer
 from sievert import __version__
 from sievert.cli.audit import audit
 from sievert.cli.compare import compare
+from sievert.cli.estimate import estimate
 from sievert.cli.limits import limits
 from sievert.cli.verify import verify
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.command()(compare)
+app.command()(estimate)
 app.command()(limits)
 app.command()(verify)
 
