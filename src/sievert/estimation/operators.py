@@ -118,8 +118,8 @@ class GeometricOperator(Operator):
 
         if not COMPILED:
             return self.channel.kernel_sums(values)
-        found = np.empty(len(values))
-        two_sided(np.ascontiguousarray(values), self.decay, found)
+        found, room = np.empty(len(values)), np.empty(len(values))
+        two_sided(np.ascontiguousarray(values), self.decay, room, found)
         return found
 
     def rows(self, chosen: IndexArray) -> FloatArray:

@@ -27,8 +27,9 @@ LOOKS = tuple(sorted({round(2 ** (k / 2)) for k in range(2 * 15 + 1)}))
 PATIENCE = 4
 
 WHEN = (
-    "beats the maximum likelihood when the truth is smooth on the scale of the noise, and loses to it when "
-    "the truth is a few spikes"
+    "beats the maximum likelihood when the noise blurs neighbouring values and the truth is smooth on that "
+    "scale; it loses to it when the truth is a few spikes, and under noise that ignores distance (randomised "
+    "response)"
 )
 
 
