@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import EstimationError, SievertError
+from sievert.estimation import kernels
 from sievert.estimation.expectation_maximisation import certified_gap, iterate
 from sievert.estimation.interior_point import maximise
 from sievert.estimation.operators import operator_of
@@ -345,3 +346,83 @@ def test_the_regularised_estimate_is_better_for_smooth_truths_and_no_worse_for_s
         assert "smooth" in found.remarks[0]
     assert errors["smooth", "regularised"] < 0.6 * errors["smooth", "auto"]
     assert errors["spikes", "regularised"] <= 1.2 * errors["spikes", "auto"]
+
+
+@given(st.integers(0, 10**6))
+def test_the_general_solver_takes_shares_from_one_to_a_billion_and_rows_that_are_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs, outputs = (int(size) for size in rng.integers(2, 30, 2))
+    matrix = rng.dirichlet(np.full(outputs, 10.0 ** rng.uniform(-2, 1)), inputs) * (
+        rng.random((inputs, outputs)) < 0.7
+    )
+    matrix[np.arange(inputs), rng.integers(0, outputs, inputs)] += 0.1
+    matrix = (matrix / matrix.sum(axis=1, keepdims=True))[rng.integers(0, inputs, inputs)]
+    if rng.random() < 0.2:
+        matrix = 0.999999 * matrix.mean(axis=0) + 1e-6 * matrix
+    counts = np.floor(10 ** rng.uniform(0, 9, outputs)) * (matrix.max(axis=0) > 0)
+    operator, shares = operator_of(read_reports(counts, sv.Channel(matrix, normalise=True)))
+    _, gap, iterations = maximise(operator.rows(np.arange(inputs)), 0.0, shares)
+    assert gap < 1e-10
+    assert iterations < 100
+
+
+@given(st.integers(0, 10**6))
+def test_the_geometric_solver_takes_any_noise_and_any_counts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(10 ** rng.uniform(0.4, 3))
+    channel = sv.mechanisms.truncated_geometric(size, float(10 ** rng.uniform(-9, 2)))
+    counts = np.floor(10 ** rng.uniform(0, rng.choice([1, 3, 9]), size)) * (
+        rng.random(size) < 10 ** rng.uniform(-2, 0)
+    )
+    counts[0] += 1
+    found = sv.estimate(counts, channel, interval="none")
+    assert found.likelihood_gap < 1e-10
+    assert found.unique
+
+
+def test_without_numba_the_answers_are_the_same(monkeypatch) -> None:
+    channel = sv.mechanisms.truncated_geometric(60, 0.3)
+    counts = np.random.default_rng(1).integers(1, 50, 60)
+    expected = [
+        sv.estimate(counts, channel, method, interval="none").distribution for method in ("auto", "ibu")
+    ]
+    monkeypatch.setattr(kernels, "COMPILED", False)
+    found = [sv.estimate(counts, channel, method, interval="none").distribution for method in ("auto", "ibu")]
+    assert found[0] == pytest.approx(expected[0], abs=1e-7)
+    assert found[1] == pytest.approx(expected[1], abs=1e-3)
+
+
+def test_tiny_probabilities_keep_their_digits() -> None:
+    """Spec 7.6: a Fourier transform gives 1.9e-17 and negative entries where the truth is 1e-20."""
+    channel = sv.mechanisms.truncated_geometric(101, alpha="1/10")
+    point = np.zeros(101)
+    point[0] = 1
+    operator, _ = operator_of(read_reports(np.ones(101), channel))
+    assert operator.expected(point)[20] == pytest.approx(1e-20, rel=1e-12)
+
+
+def test_ibu_approaches_its_limit_in_divergence() -> None:
+    """Spec 7.1, fact 4: KL(p*‖p_k) never grows, and Σ (L* - L_k) ≤ KL(p*‖p_0)."""
+    channel = sv.mechanisms.randomised_response(4, 1.0)
+    counts = [30, 26, 24, 20]
+    best = sv.estimate(counts, channel, interval="none")
+    operator, shares = operator_of(read_reports(counts, channel))
+    start = np.array([0.1, 0.2, 0.3, 0.4])
+    divergences, missing, p = [], 0.0, start
+    for _ in range(200):
+        divergences.append(float(best.distribution @ np.log(best.distribution / p)))
+        fit = iterate(operator, shares, p, -1.0, 0)
+        missing += best.likelihood - fit.likelihood
+        p = iterate(operator, shares, p, -1.0, 1).distribution
+    assert (np.diff(divergences) <= 1e-12).all()
+    assert missing <= divergences[0] + 1e-9
+
+
+def test_a_large_convolution_needs_no_matrix() -> None:
+    rng = np.random.default_rng(0)
+    kernel = np.exp(-(np.arange(-100, 101) ** 2) / 2 / 30.0**2)
+    channel = sv.Channel.from_noise(kernel / kernel.sum(), 4000, first=-100)
+    values = channel.sample(rng.binomial(3999, 0.4, 20_000), rng=rng)
+    found = sv.estimate(np.bincount(values + 100, minlength=channel.shape[1]), channel, interval="none")
+    assert found.total_gap < 1e-4
+    assert found.distribution @ np.arange(4000) == pytest.approx(3999 * 0.4, abs=3)

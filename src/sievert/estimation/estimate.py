@@ -176,10 +176,10 @@ def estimate(
     begin = _start(start, reports.size, remarks)
     limit = GAP_OF_ALL_REPORTS / reports.total if tolerance is None else tolerance
 
-    def fitted(some: Reports) -> Fit:
-        return _fit(method, some, begin, limit, most_rounds, generator, remarks)
+    def fitted(some: Reports, notes: list[str]) -> Fit:
+        return _fit(method, some, begin, limit, most_rounds, generator, notes)
 
-    fit = fitted(reports)
+    fit = fitted(reports, remarks)
     gap: float | None = fit.gap
     if method == "inversion" and (fit.distribution < -NEGATIVE).any():
         gap = None
@@ -331,7 +331,7 @@ def _interval(
     if kind == "bootstrap":
         base = np.maximum(fit.distribution, 0.0)
         return bootstrap_intervals(
-            reports, base / base.sum(), lambda some: fitted(some).distribution, level, resamples, rng
+            reports, base / base.sum(), lambda some: fitted(some, []).distribution, level, resamples, rng
         )
     if reports.size > LARGEST_PROFILE and not isinstance(operator, ResponseOperator):
         raise EstimationError(

@@ -1,25 +1,41 @@
 """Maximum likelihood of mixture proportions by a primal–dual interior point, for any rows.
 
-maximise Σ_j q_j·ln (pG)_j over the simplex. Written around a reference r = p⁰G, with B = (G - r)/r:
-Σ_j q_j·log1p((pB)_j). The conditions are h_i - ν + λ_i = 0 and p_i·λ_i = 0 with h_i = Σ_j
-q_j·B_ij/(1+(pB)_j), and c_i - 1 = h_i - p·h. Rows that differ by 1e-9 (noise with alpha near 1) are scaled
-up to differ by 1 and lose no digits. Of several maxima the interior point approaches the one in the middle.
+maximise Σ_j q_j·ln (pG)_j over the simplex. Written around a reference r = p⁰G, with B = (G - r)/r, the
+objective is Σ_j q_j·ln m_j with m = 1 + pB. With y_j = q_j/m_j and h = B·y the conditions are h_i - ν +
+λ_i = 0, p_i·λ_i = 0 and m_j·y_j = q_j, and the factors of IBU are c_i - 1 = h_i - p·h. Keeping y as a
+variable of its own treats outputs of tiny probability as gently as inputs. Rows that differ by 1e-9 (noise
+with alpha near 1) are scaled up to differ by 1 and lose no digits. Of several maxima the interior point
+approaches one in the middle.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-__all__ = ["maximise"]
+__all__ = ["largest_step", "maximise", "step_length"]
 
 FloatArray = NDArray[np.float64]
-MOST_ITERATIONS = 120
-# Fraction of the way to the boundary; 1 - 1e-6 at the end would be quicker by a step or two at most.
+MOST_ITERATIONS = 200
+# Fraction of the way to the boundary that a step may go.
 STEP = 0.995
+# Iterations in a row without a smaller gap after which floats allow no more.
+PATIENCE = 25
+# How far below their mean a product p·λ may be.
+LAGGARD = 1e-4
+TINY = 1e-300
+LARGEST_DIRECT = 1500
+
+
+class _State(NamedTuple):
+    p: FloatArray
+    lam: FloatArray
+    y: FloatArray
+    nu: float
 
 
 def maximise(
@@ -40,120 +56,149 @@ def maximise(
     if spread == 0:
         return p, 0.0, 0
     centred /= spread
-    best, best_gap = p, math.inf
     h = centred @ shares
     nu = float(h.max()) + 1.0
-    lam = nu - h
-    iterations, stalled = 0, 0
+    state = _State(p, nu - h, shares, nu)
+    best, best_gap = p, math.inf
+    iterations = stalled = 0
     while iterations < MOST_ITERATIONS:
         iterations += 1
-        t = spread * (p @ centred)
-        slope = shares / (1 + t)
-        h = centred @ slope
-        violation = float((h - p @ h).max())
+        # Of positive terms only, where the rows are: tiny entries keep their digits.
+        m = (base + state.p @ differences) / (base + offset)
+        h = centred @ (shares / m)
+        violation = float((h - state.p @ h).max())
+        stalled = 0 if violation < 0.9 * best_gap else stalled + 1
         if violation < best_gap:
-            stalled = 0 if violation < 0.9 * best_gap else stalled + 1
-            best, best_gap = p, violation
-        else:
-            stalled += 1
-        if violation <= tolerance or stalled >= 8:
+            best, best_gap = state.p, violation
+        if violation <= tolerance or stalled >= PATIENCE:
             break
-        step = _newton(centred, spread, slope, shares, h, p, lam, nu)
+        # A step that leaves the floats is seen and ends the iteration.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            step = _newton(centred, spread, shares, m, state)
         if step is None:
             break
-        p, lam, nu = step
+        state = step
     return best, math.log1p(max(0.0, spread * best_gap)), iterations
 
 
 def _newton(
-    centred: FloatArray,
-    spread: float,
-    slope: FloatArray,
-    shares: FloatArray,
-    h: FloatArray,
-    p: FloatArray,
-    lam: FloatArray,
-    nu: float,
-) -> tuple[FloatArray, FloatArray, float] | None:
+    centred: FloatArray, spread: float, shares: FloatArray, m: FloatArray, state: _State
+) -> _State | None:
     """One predictor–corrector step; None where the equations are no longer solvable in floats."""
-    weight = spread * slope**2 / shares
+    p, lam, y, nu = state
     diagonal = lam / p
-    solver = _Normal(centred, weight, diagonal)
+    solver = _Normal(centred, spread * y / m, diagonal)
     if not solver.good:
         return None
     ones = solver(np.ones(len(p)))
-    # Rows: -H·dp - dν + dλ = -(h - ν + λ);  λ·dp + p·dλ = target - p·λ;  Σ dp = 1 - Σ p.
-    residual = h - nu + lam
+    # B·dy - dν + dλ = -residual;  λ·dp + p·dλ = first;  m·dy + y·dm = second, dm = spread·Bᵀdp;  Σ dp = 1
+    # - Σ p.
+    residual = centred @ y - nu + lam
     mass = 1 - p.sum()
 
-    def direction(target: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        pull = target / p + residual
-        free = solver(pull)
-        dnu = float((free.sum() - mass) / ones.sum())
+    def direction(first: FloatArray, second: FloatArray) -> tuple[FloatArray, ...]:
+        free = solver(residual + centred @ (second / m) + first / p)
+        dnu = (free.sum() - mass) / ones.sum()
         dp = free - dnu * ones
-        return dp, target / p - diagonal * dp, dnu
+        dm = spread * (dp @ centred)
+        return dp, dm, first / p - diagonal * dp, (second - y * dm) / m, dnu
 
     mu = float(p @ lam) / len(p)
-    dp, dlam, _ = direction(-p * lam)
-    primal, dual = _largest(p, dp), _largest(lam, dlam)
+    short = shares - m * y
+    dp, dm, dlam, dy, _ = direction(-p * lam, short)
+    primal, dual = (
+        min(largest_step(p, dp), largest_step(m, dm)),
+        min(largest_step(lam, dlam), largest_step(y, dy)),
+    )
     after = float((p + primal * dp) @ (lam + dual * dlam)) / len(p)
-    centre = (after / mu) ** 3 if mu > 0 else 0.0
-    dp, dlam, dnu = direction(centre * mu - p * lam - dp * dlam)
-    if not (np.isfinite(dp).all() and np.isfinite(dlam).all()):
-        return None
-    primal = min(1.0, STEP * _largest(p, dp))
-    dual = min(1.0, STEP * _largest(lam, dlam))
-    primal = _decreasing(centred, spread, shares, p, dp, primal)
-    if primal == 0:
-        return None
-    moved = np.maximum(p + primal * dp, 1e-300)
-    return moved / moved.sum(), np.maximum(lam + dual * dlam, 1e-300), nu + dual * dnu
+    centre = min(1.0, max(after / mu, 0.0)) ** 3 if mu > 0 else 0.0
+    length, found = 0.0, None
+    # If the corrected step is stopped early, one straight towards the central path is not.
+    for first, second in (
+        (centre * mu - p * lam - dp * dlam, short - dm * dy),
+        (mu - p * lam, short),
+    ):
+        found = direction(first, second)
+        if not all(np.isfinite(part).all() for part in found):
+            return None
+        length = step_length(shares, (p, found[0]), (m, found[1]), (lam, found[2]), (y, found[3]))
+        if length > 0.1:
+            break
+    assert found is not None
+    dp, dm, dlam, dy, dnu = found
+    moved = np.maximum(p + length * dp, TINY)
+    return _State(
+        moved / moved.sum(),
+        np.maximum(lam + length * dlam, TINY),
+        np.maximum(y + length * dy, TINY),
+        float(nu + length * float(dnu)),
+    )
 
 
-def _largest(values: FloatArray, step: FloatArray) -> float:
+def step_length(shares: FloatArray, *moves: tuple[FloatArray, FloatArray]) -> float:
+    """How far to go: everything stays positive, and no product runs ahead of the others towards 0."""
+    (p, dp), (m, dm), (lam, dlam), (y, dy) = moves
+    length = STEP * min(largest_step(values, step) for values, step in moves)
+    for _ in range(60):
+        products = (p + length * dp) * (lam + length * dlam)
+        balanced = products.min() >= LAGGARD * products.sum() / len(p)
+        if balanced and ((m + length * dm) * (y + length * dy) >= 0.1 * shares).all():
+            break
+        length *= 0.8
+    return length
+
+
+def largest_step(values: FloatArray, step: FloatArray) -> float:
     """How far a positive vector can go before an entry reaches 0; at most 1."""
     falling = step < 0
     return min(1.0, float((values[falling] / -step[falling]).min())) if falling.any() else 1.0
 
 
-def _decreasing(
-    centred: FloatArray, spread: float, shares: FloatArray, p: FloatArray, dp: FloatArray, length: float
-) -> float:
-    """A length at which every output keeps a positive probability (the logarithm's own boundary)."""
-    here, change = 1 + spread * (p @ centred), spread * (dp @ centred)
-    falling = change < 0
-    if falling.any():
-        length = min(length, 0.9 * float((here[falling] / -change[falling]).min()))
-    return length
-
-
 class _Normal:
-    """Solves (B·diag(w)·Bᵀ + diag(d))·x = y through the smaller of the two Gram matrices."""
+    """Solves (B·diag(w)·Bᵀ + diag(d))·x = y.
+
+    In the inputs, or for very many of them in the outputs (Sherman, Morrison and Woodbury), which costs
+    less but loses digits where d is tiny.
+    """
 
     def __init__(self, centred: FloatArray, weight: FloatArray, diagonal: FloatArray) -> None:
         self.centred, self.diagonal = centred, diagonal
-        self.wide = centred.shape[1] >= centred.shape[0]
-        try:
-            if self.wide:
-                gram = (centred * weight) @ centred.T
-                # Symmetric scaling: entries of the diagonal range over many powers of ten.
-                self.scale = 1 / np.sqrt(gram.diagonal() + diagonal)
-                gram *= self.scale[:, None] * self.scale[None, :]
-                gram[np.diag_indices(len(gram))] = 1.0
-            else:
-                # Sherman, Morrison and Woodbury, in the outputs.
-                gram = centred.T @ (centred / diagonal[:, None])
-                self.scale = np.sqrt(weight)
-                gram *= self.scale[:, None] * self.scale[None, :]
-                gram[np.diag_indices(len(gram))] += 1.0
-            self.factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-            self.good = bool(np.isfinite(self.factor[0].diagonal()).all())
-        except LinAlgError:
-            self.good = False
+        rows, columns = centred.shape
+        self.direct = rows <= max(columns, LARGEST_DIRECT)
+        if self.direct:
+            gram = (centred * weight) @ centred.T
+            # Symmetric scaling: entries of the diagonal range over many powers of ten.
+            self.scale = 1 / np.sqrt(gram.diagonal() + diagonal)
+            gram *= self.scale[:, None] * self.scale[None, :]
+            gram[np.diag_indices(rows)] = 1.0
+        else:
+            gram = centred.T @ (centred / diagonal[:, None])
+            self.scale = np.sqrt(weight)
+            gram *= self.scale[:, None] * self.scale[None, :]
+            gram[np.diag_indices(columns)] += 1.0
+        self.factor = _factor(gram)
+
+    @property
+    def good(self) -> bool:
+        return self.factor is not None
 
     def __call__(self, y: FloatArray) -> FloatArray:
-        if self.wide:
+        if self.direct:
             return np.asarray(self.scale * cho_solve(self.factor, self.scale * y, check_finite=False))
         first = y / self.diagonal
         inner = self.scale * cho_solve(self.factor, self.scale * (self.centred.T @ first), check_finite=False)
         return np.asarray(first - (self.centred @ inner) / self.diagonal)
+
+
+def _factor(gram: FloatArray) -> Any:
+    """Cholesky factor; equal rows make the matrix singular but for rounding, and a little more on the
+    diagonal then costs a little of the step's direction, not of the solution."""
+    if not np.isfinite(gram).all():
+        return None
+    for more in (0.0, 1e-15, 1e-13, 1e-11):
+        try:
+            shifted = gram if more == 0 else gram + more * np.eye(len(gram))
+            return cho_factor(shifted, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+    return None

@@ -146,6 +146,13 @@ class ProductInverse(Inverse):
 def inverse_of(channel: Channel) -> Inverse:
     """The right inverse of a channel; refused where reports do not determine the distribution."""
     finite = channel.finite()
+    if "right inverse" not in finite._cache:
+        finite._cache["right inverse"] = _inverse_of(finite)
+    found: Inverse = finite._cache["right inverse"]
+    return found
+
+
+def _inverse_of(finite: Channel) -> Inverse:
     if isinstance(finite, ResponseChannel) and (finite.eps > 0 or finite.shape[0] == 1):
         return ResponseInverse(finite)
     if isinstance(finite, TruncatedGeometricChannel) and finite.level.eps > 0:

@@ -48,11 +48,11 @@ def maximum_likelihood(operator: Operator, shares: FloatArray, size: int) -> Fit
 def _large(operator: Operator, shares: FloatArray, size: int) -> Fit:
     """A structured channel too large for its rows: a few inputs at a time, else IBU as far as it goes."""
     fit = grow(operator, shares, np.arange(size), TOLERANCE)
-    if fit.gap <= 1e-9:
+    if fit is not None and fit.gap <= 1e-9:
         return fit
-    start = 0.9 * fit.distribution + 0.1 / size
+    start = np.full(size, 1 / size) if fit is None else 0.9 * fit.distribution + 0.1 / size
     further = iterate(operator, shares, start, 1e-9, 20_000)
-    return further if further.gap < fit.gap else fit
+    return further if fit is None or further.gap < fit.gap else fit
 
 
 def range_of_maxima(

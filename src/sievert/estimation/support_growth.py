@@ -32,14 +32,19 @@ def grow(
     tolerance: float,
     rows: Callable[[IndexArray], FloatArray] | None = None,
     base: float = 0.0,
-) -> Fit:
-    """The maximum over all inputs to within `tolerance` per report; see `maximise` for `rows` and `base`."""
+) -> Fit | None:
+    """The maximum over all inputs to within `tolerance` per report; see `maximise` for `rows` and `base`.
+
+    None where the first candidates cannot explain every observed output: then rows are not alike.
+    """
     take = operator.rows if rows is None else rows
     size = len(operator.backward(shares))
     spaced = np.unique(
         np.linspace(0, len(candidates) - 1, min(FIRST, len(candidates))).round().astype(np.intp)
     )
     chosen = candidates[spaced]
+    if (base + take(chosen).max(axis=0) <= 0).any():
+        return None
     best: tuple[float, FloatArray] | None = None
     iterations = stalled = 0
     for _ in range(MOST_ROUNDS):

@@ -8,8 +8,8 @@ and simulation.
 
 >>> protocol = local_hashing(["a", "b", "c", "d"], eps=2.0)
 >>> reports = protocol.privatise(["a"] * 3000 + ["b"] * 1000, rng=1)
->>> protocol.estimate(reports).frequencies.round(1).tolist()
-[0.7, 0.3, 0.0, 0.0]
+>>> (protocol.estimate(reports).frequencies > 0.1).tolist()
+[True, True, False, False]
 """
 
 from sievert.estimation.protocols.base import Frequencies, Protocol
