@@ -79,6 +79,15 @@ def test_json_has_everything() -> None:
     assert data["distance"] < data["raw_distance"]
 
 
+def test_the_proof_is_verified(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    done = sievert("estimate", EXAMPLE, "--method", "auto", "--proof", proof)
+    assert done.returncode == 0, done.stderr
+    checked = sievert("verify", proof)
+    assert checked.returncode == 0
+    assert checked.stdout.startswith("verified: no distribution of these 61 values")
+
+
 def test_reports_on_the_command_line_and_saved_counts(tmp_path: Path) -> None:
     path = survey(tmp_path)
     counts = tmp_path / "counts.csv"

@@ -32,12 +32,13 @@ def estimate(
     save_counts: Annotated[
         Path | None, typer.Option(help="Write the counts as a CSV that can be counted again.")
     ] = None,
+    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Count noisy reports and estimate the distribution of the true values behind them."""
     from sievert.files import load_scenario
-    from sievert.report.estimate import estimate_html, estimate_lines, estimate_of
+    from sievert.report.estimate import estimate_html, estimate_lines, estimate_of, estimate_proof
     from sievert.tables.atomic import write_text
     from sievert.tables.counting import Counted, write_counts
 
@@ -45,6 +46,10 @@ def estimate(
     result = estimate_of(scenario, reports=reports or (), column=column, method=method, interval=interval)
     if save_counts is not None:
         write_counts(Counted(result.reported, result.rows, result.dropped, result.files), save_counts)
+    if proof is not None:
+        from sievert.proofs import save_proof
+
+        write_text(proof, save_proof(estimate_proof(scenario, result)))
     if report is not None:
         write_text(report, estimate_html(scenario, result))
     if as_json:
@@ -54,6 +59,8 @@ def estimate(
     print_sections(result.title, str(result), estimate_lines(result), good)
     typer.echo()
     _print_table(result)
+    if proof is not None:
+        typer.echo(f"\nProof written to {proof}")
     if report is not None:
         typer.echo(f"\nReport written to {report}")
 

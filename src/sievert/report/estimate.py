@@ -19,6 +19,7 @@ from plotly.offline import get_plotlyjs
 from sievert import __version__
 from sievert.channels.channel import Channel
 from sievert.errors import EstimationError, FileError, SievertError
+from sievert.estimation.certificates import prove_likelihood
 from sievert.estimation.estimate import Estimate, estimate
 from sievert.estimation.identifiability import identifiability
 from sievert.estimation.reports import counts_over
@@ -26,11 +27,19 @@ from sievert.estimation.transport import kantorovich
 from sievert.files import Scenario
 from sievert.files.schema import EstimateModel
 from sievert.mechanisms.geometric import GeometricChannel
+from sievert.proofs.estimation import LikelihoodProof
 from sievert.report import plots
 from sievert.results import Result
 from sievert.tables.counting import Counted, count_reports, expanded
 
-__all__ = ["FileEstimate", "estimate_figure", "estimate_html", "estimate_lines", "estimate_of"]
+__all__ = [
+    "FileEstimate",
+    "estimate_figure",
+    "estimate_html",
+    "estimate_lines",
+    "estimate_of",
+    "estimate_proof",
+]
 
 FloatArray = NDArray[np.float64]
 SHOWN_FILES = 3
@@ -60,6 +69,7 @@ class FileEstimate(Result):
     distance: float | None
     raw_distance: float | None
     identified: str
+    groups: tuple[Mapping[Hashable, int], ...]
 
     def __str__(self) -> str:
         found = self.estimate
@@ -127,7 +137,21 @@ def estimate_of(
         distance,
         raw,
         _identified([channel for _, channel in groups]),
+        tuple(dict(part.counts) for part in counted),
     )
+
+
+def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
+    """The proof of the estimate's likelihood gap."""
+    model = scenario.document.estimate or EstimateModel()
+    groups = model.groups if model.groups is not None and len(result.groups) == len(model.groups) else None
+    channels = [
+        scenario.channel
+        if groups is None or groups[k].eps is None
+        else scenario.with_eps(groups[k].eps or 0.0)
+        for k in range(len(result.groups))
+    ]
+    return prove_likelihood(result.estimate, list(result.groups), channels)
 
 
 def _mechanism(scenario: Scenario) -> str:
