@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.harness import Row, compare, timed
+from sievert.limits.bounds import database_bound
 from sievert.limits.programs import full_program
 from sievert.limits.rays import generate_rays
 from sievert.limits.space import space_of
@@ -31,6 +32,7 @@ def run() -> list[Row]:
     return [
         *(_against_plain("tree", n, tree(n, rng=1), 0.2) for n in (20, 40, 60)),
         *(_alone("tree, large", n, tree(n, rng=1), 0.5) for n in (200, 2_000, 20_000)),
+        *(_alone("binary tree", 2 ** (d + 1) - 1, graphs.binary_tree(d), 0.5) for d in (8, 11, 14)),
         *(_against_plain("grid (weights)", n * n, grid(n, n), 0.5) for n in (5, 6, 7)),
         *(_alone("grid (weights), large", n * n, grid(n, n), 0.5) for n in (15, 30, 60)),
         *(_against_plain("star of triangles (orbits)", 2 * n + 1, _triangles(n), 0.3) for n in (15, 30, 45)),
@@ -39,6 +41,8 @@ def run() -> list[Row]:
         *(_rays(n) for n in (60, 80, 100)),
         *(_alone("Euclidean points", n, _points(n), 1.0) for n in (750, 1_500, 3_000)),
         *(_alone("records", n, _records(n), 1.0) for n in (10, 1_000, 1_000_000)),
+        *(_closed("records (Thm 15 alone)", n) for n in (10, 1_000, 1_000_000)),
+        *(_folded_blocks(n) for n in (20, 40, 80)),
         *(_alone("equal components", n, _pairs(n), 0.5) for n in (100, 1_000, 10_000)),
         *(_alone("grid beyond exact methods", n * n, grid(n, n), 0.5) for n in (100, 300, 1_000)),
     ]
@@ -89,6 +93,19 @@ def _rays(n: int) -> Row:
         seconds,
         note=f"{found.rays} rays, gap {found.upper / found.lower - 1:.0e}",
     )
+
+
+def _closed(name: str, records: int) -> Row:
+    """The closed form of a million records: microseconds."""
+    return Row(name, records, timed(lambda: database_bound(records, 4, 1.0)))
+
+
+def _folded_blocks(n: int) -> Row:
+    """Two complete bipartite blocks on a bridge with unequal tails: few orbits inside large blocks."""
+    wide = [(a, b) for a in range(n // 2) for b in range(n // 2, n)]
+    other = [(n + a, n + b) for a in range(n // 4) for b in range(n // 4, n)]
+    tail = [(0, n), (2, 2 * n), (2 * n, 2 * n + 1), (2 * n, 2 * n + 2)]
+    return _alone("blocks with orbits", 2 * n + 3, Graph(range(2 * n + 3), [*wide, *other, *tail]), 0.3)
 
 
 def _triangles(count: int) -> Graph:

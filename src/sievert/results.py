@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "exact_texts", "plain"]
+__all__ = ["Result", "exact_texts", "in_bits", "plain"]
+
+
+def in_bits(value: float, digits: int = 4) -> str:
+    """An amount of information as text.
+
+    >>> in_bits(1.0), in_bits(0.78941)
+    ('1 bit', '0.7894 bits')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{text} bit" if text == "1" else f"{text} bits"
 
 
 def plain(value: Any) -> Any:

@@ -105,6 +105,9 @@ def unlucky(x: int) -> int:
             ChannelError,
             "the blocks hold 4 inputs together but there are 5; block sizes must sum",
         ),
+        (lambda: sv.Channel.from_blocks([2], inputs=range(2)), ChannelError, r"inputs is range\(0, 2\)"),
+        (lambda: sv.Channel.from_noise({}, 3), ChannelError, "kernel is empty"),
+        (lambda: sv.Channel.from_noise({0.5: 1}, 3), ChannelError, "the noise 0.5 is not a whole number"),
         (lambda: sv.Channel.from_blocks([2, 0]), ChannelError, "the size 0 is not a whole number ≥ 1"),
         (lambda: sv.Channel.from_blocks({2: -1}), ChannelError, "the count -1 is not a whole number"),
         (lambda: sv.Channel.from_blocks([1.5]), ChannelError, "the size 1.5 is not a whole number"),
@@ -214,3 +217,10 @@ def unlucky(x: int) -> int:
 def test_what_is_wrong_is_named(build: Any, error: type[SievertError], message: str) -> None:
     with pytest.raises(error, match=message):
         build()
+
+
+def test_noise_as_a_mapping() -> None:
+    listed = sv.Channel.from_noise(["1/4", 0, "3/4"], 4, first=-1)
+    mapped = sv.Channel.from_noise({1: "3/4", -1: "1/4"}, 4)
+    assert mapped.outputs == listed.outputs
+    assert (mapped.exact == listed.exact).all()

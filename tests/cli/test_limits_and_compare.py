@@ -27,7 +27,7 @@ def test_limits_are_proved(tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     done = sievert("limits", "examples/survey-response.toml", "--proof", proof)
     assert done.returncode == 0, done.stderr
-    assert "Exact maximum: 1 bits" in done.stdout
+    assert "Exact maximum: 1 bit " in done.stdout
     assert "100% of what the policy allows" in done.stdout
     checked = sievert("verify", proof)
     assert checked.returncode == 0
@@ -64,12 +64,51 @@ def test_an_adversary_objects(tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     done = sievert("compare", geometric, response, "--proof", proof)
     assert done.returncode == 1
-    assert done.stdout.split("\n")[1].startswith("No: an adversary who chooses between")
+    assert done.stdout.split("\n")[1].startswith("No: an adversary who may bet on")
+    assert "Still, B needs no larger ε under any metric" in " ".join(done.stdout.split())
     assert sievert("verify", proof).stdout.startswith("verified: an adversary")
     result = json.loads(sievert("compare", geometric, response, "--json").stdout)
     assert result["can_replace"] is False
     assert result["strongest"] == "privacy"
     assert result["forward"][0]["witness"]["gain"]
+
+
+def test_comparing_channels_in_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(",u,v,w,z\na,3/4,0,1/4,0\nb,3/4,1/4,0,0\nc,0,1/4,1/4,1/2\n")
+    (tmp_path / "b.csv").write_text(",u,v,w\nc,0,1/2,1/2\na,1/2,0,1/2\nb,1/2,1/2,0\n")
+    done = sievert("compare", tmp_path / "a.csv", tmp_path / "b.csv")
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "gains 20.0% more from B (0.4167 → 0.5). Still, no single output of B reveals more" in said
+    assert "matched by position" not in said
+    (tmp_path / "c.csv").write_text(",u\n1,1\n2,1\n3,1\n")
+    done = sievert("compare", tmp_path / "a.csv", tmp_path / "c.csv")
+    assert done.returncode == 2
+    assert "no element labelled 'a'" in done.stderr
+    (tmp_path / "d.csv").write_text(",u\n1,1\n2,1\n")
+    done = sievert("compare", tmp_path / "a.csv", tmp_path / "d.csv")
+    assert done.returncode == 2
+    assert "3 and 2 inputs" in done.stderr
+
+
+def test_inputs_matched_by_position_are_named(tmp_path: Path) -> None:
+    first = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
+    (tmp_path / "c.csv").write_text(",u\n" + "".join(f"{name},1\n" for name in "pqrst"))
+    done = sievert("compare", first, tmp_path / "c.csv")
+    assert done.returncode == 0, done.stderr
+    assert "'p', 'q', 'r', 's', 't') were matched by position." in done.stdout
+
+
+def test_an_undecided_pair_says_what_to_do(tmp_path: Path) -> None:
+    kinds = {"a": "truncated-geometric", "b": "randomised-response"}
+    first, second = (mechanism(tmp_path, name, kind, "1/2") for name, kind in kinds.items())
+    for path, eps in ((first, 0.6931471805599453), (second, 0.40546512)):
+        path.write_text(path.read_text().replace('alpha = "1/2"', f"eps = {eps}"))
+    done = sievert("compare", first, second)
+    assert done.returncode == 1
+    said = " ".join(done.stdout.split())
+    assert "Undecided: too near the boundary for floats; give both channels in fractions" in said
+    assert "B is within" in said
 
 
 def test_bad_proofs_are_bad_input(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sievert.errors import GainError
 from sievert.files import load_scenario
 from sievert.leakage import repeats
 from sievert.leakage.records import record_leakage
-from sievert.leakage.repeats import repeated_guess, repeated_guess_bound
+from sievert.leakage.repeats import guess_limit, releases_within, repeated_guess, repeated_guess_bound
 
 
 def by_enumeration(
@@ -146,3 +146,32 @@ def test_public_knowledge_rules_values_out(shift: int) -> None:
     answers = query.answers(never)
     with pytest.raises(sv.SievertError, match="no database is possible"):
         repeated_guess(sv.Channel.identity(answers.labels), answers, 2, [0.0, 1.0, 0.0])
+
+
+def test_how_many_releases_keep_a_limit() -> None:
+    answers = sv.Query.record().answers(sv.Policy.local(["yes", "no"]))
+    coin = sv.mechanisms.randomised_response(["yes", "no"], alpha="1/3")
+    found = releases_within(coin, answers, 0.9)
+    assert (found.releases, found.exact) == (6, True)
+    guesses = [repeated_guess(coin, answers, n).guess for n in (6, 7)]
+    assert guesses[0] <= 0.9 < guesses[1]
+    # Two releases are no better than one: a limit that is just met is kept.
+    assert releases_within(coin, answers, 0.75).releases == 2
+    assert releases_within(coin, answers, 0.7).releases == 0
+    assert releases_within(coin, answers, 0.4).releases == 0
+    assert releases_within(coin, answers, 1.0).releases is None
+    assert not releases_within(coin, answers, 0.9999, most=5).exact
+    assert "up to 6 releases" in str(found)
+
+
+def test_what_any_number_of_releases_tells() -> None:
+    scenario = load_scenario("examples/census-count.toml")
+    question = scenario.channel, scenario.answers
+    assert guess_limit(*question) == pytest.approx(0.4)
+    assert repeated_guess(*question, 400).guess <= 0.4
+    assert releases_within(*question, 0.5).releases is None
+    kept = releases_within(*question, 0.35).releases
+    assert repeated_guess(*question, kept).guess <= 0.35 < repeated_guess(*question, kept + 1).guess
+    result = sv.audit(scenario)
+    assert result.guess_limit == pytest.approx(0.4)
+    assert result.releases_within.releases is None

@@ -127,6 +127,6 @@ def test_bad_arguments_are_named(call, named: str) -> None:
 
 
 def test_a_bound_speaks() -> None:
-    assert str(Bound(math.log(2))) == "a factor of 2, 1 bits"
+    assert str(Bound(math.log(2))) == "a factor of 2, 1 bit"
     assert str(Bound(1000)) == "1442.7 bits"
     assert float(Bound(0.0)) == 1.0

@@ -1,17 +1,22 @@
 """One individual, part of the databases, few outputs, a known prior, any gain."""
 
 import math
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 
 import sievert as sv
 from sievert.errors import GainError, PolicyError
+from sievert.limits.groups import _covering
+from sievert.limits.objectives import explicit_space
 from sievert.limits.packing import packing
+from sievert.limits.programs import full_program
 from sievert.limits.restricted import individual_groups, worst_about
 from sievert.limits.space import space_of
 from sievert.limits.worst import worst_leakage
 from sievert.spaces import graphs, metrics, secrets
+from sievert.spaces.graph import Graph
 from sievert.spaces.policy import Policy
 
 
@@ -110,6 +115,14 @@ def test_mixed_integer_packing_is_only_a_bound() -> None:
     kernel = space_of(graphs.hamming(2, 2)).kernel(1)
     best = max(2 / (1 + kernel[0, j]) for j in range(1, 4))
     assert best == pytest.approx(1.761594, abs=6e-7)
+    # H(2,3): with two, three and four points; the exact values are 1.632121, 2.264241 and 2.464913.
+    kernel = space_of(graphs.hamming(2, 3)).kernel(1)
+    for outputs, value in ((2, 1.761594), (3, 2.360958), (4, 2.491200)):
+        best = max(
+            float(_covering(kernel[:, list(chosen)], kernel).sum())
+            for chosen in combinations(range(9), outputs)
+        )
+        assert best == pytest.approx(value, abs=6e-7)
 
 
 def test_many_outputs_are_no_limit_and_large_choices_have_a_reason() -> None:
@@ -156,3 +169,32 @@ def test_any_gain() -> None:
         worst_leakage(metric, 1, gain=sv.losses.absolute(5))
     with pytest.raises(GainError, match="non-negative"):
         worst_leakage(metric, 1, gain=np.array([[1, -1, 0, 0, 0]]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_worst_individual_is_the_largest_of_all_groups(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    every = list(product(range(3), repeat=3))
+    kept = [every[i] for i in np.flatnonzero(rng.random(27) < 0.6)]
+    policy = Policy.blowfish(secrets.line(3), 3, permitted=kept)
+    space = explicit_space(policy)
+    eps = float(rng.choice([0.2, 0.7, 1.5]))
+    values = [full_program(space, eps, np.eye(space.size)[:, g]).value for g in individual_groups(policy)]
+    found = worst_leakage(policy, eps, individual=True)
+    assert found.exact is not None and found.exact.factor == pytest.approx(max(values), rel=1e-7)
+    chain = [found.exact.log, found.packing.log, found.radius.log, found.diameter.log]
+    assert all(a <= b + 1e-8 for a, b in pairwise(chain))
+    assert found.certificate.verify()
+
+
+@pytest.mark.parametrize("outputs", [2, 3, 4])
+def test_few_outputs_are_the_largest_of_all_choices(outputs: int) -> None:
+    graph = Graph(range(7), [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (4, 6)])
+    space = explicit_space(graph)
+    values = [
+        full_program(space, 0.7, np.eye(7)[:, list(chosen)]).value
+        for chosen in combinations(range(7), outputs)
+    ]
+    found = worst_leakage(graph, 0.7, outputs=outputs)
+    assert found.exact is not None and found.exact.factor == pytest.approx(max(values), rel=1e-8)
+    assert found.mechanism.shape[1] == outputs and found.certificate.verify()

@@ -8,10 +8,13 @@ import pytest
 import sievert as sv
 from sievert.limits.bounds import complete_capacity, cycle_capacity, path_capacity, regular_capacity
 from sievert.limits.packing import packing, weights
+from sievert.limits.rooted import rooted
 from sievert.limits.space import space_of
+from sievert.limits.trees import solve_tree
 from sievert.limits.worst import worst_leakage
 from sievert.mechanisms import blowfish
 from sievert.spaces import graphs, secrets
+from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.graph import Graph
 from sievert.spaces.policy import Policy
 
@@ -220,10 +223,29 @@ def test_isolated_databases_add_one() -> None:
     assert worst_leakage(alone, 1).radius.factor == pytest.approx(2 + math.exp(2))
 
 
+@pytest.mark.parametrize("depth", [5, 9, 12])
+def test_a_balanced_tree_needs_two_unknowns_a_level(depth: int) -> None:
+    tree = graphs.binary_tree(depth)
+    assert rooted(space_of(tree)).orbits()[0].max() == depth
+    assert exact(tree, 0.5, 4) == pytest.approx(level_symmetric(2, depth, 0.5), abs=1e-4)
+
+
 @pytest.mark.slow
-def test_a_balanced_tree_by_level_agrees_with_the_whole() -> None:
-    assert exact(graphs.binary_tree(9), 0.5, 4) == pytest.approx(level_symmetric(2, 9, 0.5), abs=1e-4)
+def test_two_million_vertices_in_twenty_levels() -> None:
     assert level_symmetric(2, 20, 0.5) == pytest.approx(18616.37, abs=6e-3)
+    assert solve_tree(space_of(graphs.binary_tree(20)), 0.5).value == pytest.approx(18616.37, abs=6e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_orbits_of_a_tree_are_those_of_its_automorphisms_that_fix_the_root(seed: int) -> None:
+    graph = graphs.random_tree(40, rng=seed)
+    tree = rooted(space_of(graph))
+    fixed = automorphisms(graph, np.arange(40) == tree.root).orbits
+    found = tree.orbits()[0]
+    assert len(set(zip(found.tolist(), fixed.tolist(), strict=True))) == fixed.max() + 1 == found.max() + 1
+    plain = tree.below()
+    assert sorted(plain.tolist())[-1] <= 39 and (plain >= 1).all()
+    assert plain[tree.parent == tree.root].sum() == 39
 
 
 def level_symmetric(branching: int, depth: int, eps: float) -> float:

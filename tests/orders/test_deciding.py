@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.orders.average import TOLERANCE, decide_average
+from sievert.orders.average import decide_average
+from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import distance_vertex, exact_gap, rational_witness
 from sievert.orders.refinement import refines
 
@@ -57,6 +58,26 @@ def test_privacy_order_boundary_is_exact():
     assert refines(a, RR(4, alpha=F(1, 3) + tiny), "privacy").holds
     verdict = refines(a, RR(4, alpha=F(1, 3) - tiny), "privacy")
     assert verdict.holds is False and verdict.certificate.verify()
+
+
+def test_one_metric_boundary_is_exact():
+    tiny = F(1, 10**40)
+    discrete, line = sv.metrics.discrete(4), sv.metrics.line(4)
+    for metric in (discrete, line):
+        for step, answer in ((tiny, True), (F(0), True), (-tiny, False)):
+            verdict = refines(RR(4, alpha="1/3"), RR(4, alpha=F(1, 3) + step), "privacy", metric=metric)
+            assert verdict.holds is answer and verdict.exact and verdict.certificate.verify()
+    # ln 9 over distance 2 against ln 3 over distance 1: equal slopes, told by powers.
+    a = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    far = sv.Metric([[0, 2], [2, 0]])
+    b = sv.Channel([["9/10", "1/10"], ["1/10", "9/10"]])
+    near = refines(a, b, "privacy", metric=far)
+    assert near.holds is False and near.certificate.verify()
+    three = sv.Metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    steps = sv.Channel([["9/13", "3/13", "1/13"], ["3/13", "7/13", "3/13"], ["1/13", "3/13", "9/13"]])
+    again = refines(RR(3, alpha="1/3"), steps, "privacy", metric=three)
+    assert again.holds and again.certificate.verify()
+    assert refines(steps, RR(3, alpha=F(1, 3) - tiny), "privacy", metric=three).holds is False
 
 
 # ── fuzz: seven kinds of small rational pairs ────────────────────────────────────────────────────
@@ -222,3 +243,81 @@ def test_logarithmic_channels_far_below_floats():
     verdict = refines(b, a)
     assert verdict.holds is False
     assert len(verdict.witness.gain) == 2
+
+
+# ── degenerate pairs: many post-processings, or one with forced zeros ────────────────────────────
+
+
+def _rational(rng, n, m, entries):
+    """A channel with so many non-zero entries a row, over one denominator."""
+    table = np.zeros((n, m), dtype=int)
+    for row in table:
+        row[rng.choice(m, entries, replace=False)] = rng.multinomial(64 - entries, np.ones(entries) / entries)
+    table[np.arange(n), table.argmax(axis=1)] += 64 - table.sum(axis=1)
+    return sv.Channel(table.tolist(), normalise=True)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "low rank", "few a row"])
+def test_degenerate_pairs_are_decided_exactly_beyond_the_exact_program(kind):
+    rng = np.random.default_rng(21)
+    n, m = 24, 36
+    a = _rational(rng, n, m, 5 if kind == "sparse" else m)
+    if kind == "low rank":
+        a = _rational(rng, n, n // 2, n // 2).then(_rational(rng, n // 2, m, 6))
+    b = a.then(_rational(rng, m, n, 3))
+    verdict = refines(a, b)
+    assert verdict.holds and verdict.exact and verdict.certificate.verify()
+    floats = refines(sv.Channel(a.matrix), sv.Channel(b.matrix))
+    assert floats.holds and floats.certificate.verify()
+
+
+def test_sparse_pairs_that_fail_are_refused_with_a_full_witness():
+    rng = np.random.default_rng(22)
+    for _ in range(10):
+        a, b = _rational(rng, 12, 18, 4), _rational(rng, 12, 10, 8)
+        a = a.then(_rational(rng, 18, 18, 2))
+        verdict = refines(sv.Channel(a.matrix), sv.Channel(b.matrix))
+        assert verdict.holds is False and verdict.certificate.verify()
+
+
+def test_a_column_just_outside_the_range_is_seen_exactly():
+    rng = np.random.default_rng(23)
+    a = _channel(rng, 30, 4)
+    b = a @ _channel(rng, 4, 20)
+    assert refines(sv.Channel(a.tolist()), sv.Channel(b.tolist())).holds
+    tiny = F(1, 10**25)
+    b[7, 0] += tiny
+    b[7, 1] -= tiny
+    verdict = refines(sv.Channel(a.tolist()), sv.Channel(b.tolist()))
+    assert verdict.holds is False and verdict.exact and verdict.certificate.verify()
+
+
+def test_just_outside_with_many_post_processings():
+    rng = np.random.default_rng(24)
+    a = _channel(rng, 8, 12)
+    post = np.full((12, 5), F(0), dtype=object)
+    post[np.arange(12), rng.integers(0, 5, 12)] = F(1)
+    inside = a @ post
+    step = F(1, 10**15) * a[:, 3]
+    w = int(np.flatnonzero(post[3] == 1)[0])
+    outside = inside.copy()
+    outside[:, w] += step
+    outside[:, (w + 1) % 5] -= step
+    assert refines(sv.Channel(a.tolist()), sv.Channel(inside.tolist())).holds
+    verdict = refines(sv.Channel(a.tolist()), sv.Channel(outside.tolist()))
+    assert verdict.holds is False and verdict.exact and verdict.certificate.verify()
+
+
+def test_too_large_to_decide_exactly_gives_its_reason(monkeypatch):
+    monkeypatch.setattr("sievert.orders.exact.LARGEST_DECISION", 40)
+    rng = np.random.default_rng(24)
+    a = _channel(rng, 8, 12)
+    post = np.full((12, 5), F(0), dtype=object)
+    post[np.arange(12), rng.integers(0, 5, 12)] = F(1)
+    b = a @ post
+    w = int(np.flatnonzero(post[3] == 1)[0])
+    b[:, w] += F(1, 10**15) * a[:, 3]
+    b[:, (w + 1) % 5] -= F(1, 10**15) * a[:, 3]
+    verdict = refines(sv.Channel(a.tolist()), sv.Channel(b.tolist()))
+    assert verdict.holds is None and verdict.certificate is None
+    assert "52 rows where at most 40 are solved" in str(verdict)

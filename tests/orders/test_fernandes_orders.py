@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import sievert as sv
+from sievert.numerics.rationals import exact_solve
+from sievert.orders.projection import hull_distance, project
 from sievert.orders.refinement import Verdict, compare, deficiency, refines
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
@@ -51,6 +53,8 @@ def test_refinement_of_hypers():  # Ex 2.4
     assert best == [[0, F(1, 6), F(1, 4)], [0, 0, F(1, 12)], [F(1, 12), F(1, 12), 0]]
     average = [[verdicts(a, b)[0] for b in channels] for a in channels]
     assert average == [[True, False, False], [True, True, False], [False, False, True]]
+    # The Earth Move: the masses at the last two posteriors of C2 both go to the last of C1.
+    assert refines(C2, C1).post.exact.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]
     maximum = [[verdicts(a, b)[1] for b in channels] for a in channels]
     assert maximum == [[True, False, False], [True, True, True], [True, True, True]]
 
@@ -82,6 +86,33 @@ def test_projection_witness_is_weaker():  # Thm 4.12 on Ex 4.2; E16: it must be 
     shifted = difference - difference.min(axis=1)[:, None]
     before, after = (sv.posterior_vulnerability(c, None, shifted.T.tolist()).value for c in (A8, B8))
     assert after - before == F(1, 48)
+    found = project(A8, B8)
+    assert found.nearest.matrix == pytest.approx(projected.astype(float))
+    assert found.distance**2 == pytest.approx(1 / 16)
+    assert found.advantage == pytest.approx(1 / 48)
+    assert project(B8, A8).distance ** 2 == pytest.approx(1 / 6)
+
+
+def test_projection_is_an_adversary():  # Thm 4.12
+    rng = np.random.default_rng(12)
+    for n, m, k in ((3, 4, 3), (5, 3, 4), (6, 9, 6)):
+        a, b = sv.Channel(rng.dirichlet(np.ones(m), n)), sv.Channel(rng.dirichlet(np.ones(k), n))
+        found = project(a, b)
+        before, after = (float(sv.posterior_vulnerability(c, None, found.gain)) for c in (a, b))
+        assert after - before == pytest.approx(found.advantage, abs=1e-12)
+        assert found.advantage >= found.distance**2 / n * (1 - 1e-6) > 0
+        assert project(a, a.then(sv.Channel(rng.dirichlet(np.ones(k), m)))).distance < 1e-7
+
+
+def test_distance_from_the_hull():  # Ex 4.5 and Lem 4.18: Euclidean distances of the posteriors outside
+    for a, b in ((A10, B10), (B10, A10)):
+        far = max(hull_distance(a, column / column.sum()) for column in b.matrix.T)
+        assert far == pytest.approx(math.sqrt(2) / 12)
+    a, b = TG(3, alpha="1/4", outputs=[0, 1]), TG(3, alpha="1/2", outputs=[0, 1])
+    distances = [hull_distance(a, column / column.sum()) for column in b.matrix.T]
+    assert sorted(distances) == pytest.approx([0.0280552, 0.0440867], abs=5e-8)
+    with pytest.raises(sv.errors.ChannelError, match="posterior has 2 entries"):
+        hull_distance(a, [0.5, 0.5])
 
 
 A10 = sv.Channel([["4/5", "1/5"], ["2/5", "3/5"]])
@@ -128,6 +159,10 @@ def test_over_truncation_breaks_refinement():  # Lem 4.18
     assert deficiency(a, b, "uniform").exact == F(1, 45)
     worst = deficiency(a, b)
     assert worst.exact == F(1, 30)
+    assert worst.prior.tolist() == [F(1, 10), F(1, 2), F(2, 5)]
+    best = [["4/5", 1, "1/5"], [1, 0, 1]]
+    values = [sv.posterior_vulnerability(c, None, best).value for c in (a, b)]
+    assert values[1] - values[0] == F(1, 45)
     assert deficiency(b, a, "uniform").exact == F(23, 180)
     table = [["1/5", 0, "4/5"], [0, 1, 0]]
     assert [sv.posterior_vulnerability(c, None, table).value for c in (a, b)] == [F(1, 3), F(16, 45)]
@@ -300,6 +335,8 @@ def test_exponential_is_not_monotone_off_the_line():  # 4.1: counterexamples to 
     verdict = checked(refines(a, b), a, b)
     assert verdict.holds is False and verdict.exact
     assert float(deficiency(a, b, "uniform")) == pytest.approx(7.43304e-5, rel=1e-5)
+    only = exact_solve(a.exact, b.exact)
+    assert only.min() == F(-89000, 874620747)
     assert refines(a, b, "privacy").holds
     for n in (3, 4, 5, 7):
         pair = [
@@ -320,5 +357,6 @@ def test_comparison_in_words():
     assert str(result).startswith("B can replace A against every adversary.")
     result = compare(TG(4, alpha="1/2"), RR(4, alpha="1/2"))
     assert result.strongest == "privacy"
-    assert "bets" in str(result)
+    assert str(result).startswith("B is safer than A only in the privacy order: an adversary who may bet")
+    assert "more from B" in str(result)
     assert all(isinstance(verdict.to_dict(), dict) for verdict in (*result.forward, *result.backward))

@@ -168,3 +168,31 @@ def test_large_float_families():
     assert np.count_nonzero(np.abs(np.diff(np.asarray(verdict.witness.gain, dtype=float), axis=0))) <= 3
     assert refines(e, TG(400, 0.2)).holds
     assert refines(e, TG(400, 1.1)).holds is False
+
+
+@pytest.mark.parametrize("pair", [(TG, TG), (RR, RR), (TG, RR), (RR, TG)])
+def test_families_in_every_order_far_beyond_fractions(pair):
+    n = 400
+    for alpha, beta in ((F(1, 2), F(1, 2)), (F(1, 2), F(3, 4)), (F(3, 4), F(1, 2))):
+        a, b = pair[0](n, alpha=alpha), pair[1](n, alpha=beta)
+        verdicts = [refines(a, b, order) for order in ("average", "max", "privacy")]
+        assert all(verdict.exact for verdict in verdicts)
+        assert verdicts[0].holds is verdicts[1].holds  # independent columns
+        expected = beta ** (n - 1) >= alpha if pair == (RR, TG) else beta >= alpha
+        assert verdicts[2].holds is expected
+        if verdicts[1].holds is False:
+            witness = verdicts[1].witness
+            before, after = (
+                sv.posterior_vulnerability(sv.Channel(c.rounded()), None, witness.gain, case="max")
+                for c in (a, b)
+            )
+            assert float(after) > float(before)
+
+
+def test_max_order_of_rare_outputs_is_not_taken_from_the_average():
+    # The second output of B is rare and far outside A's hull: on average nobody sees it.
+    rare = 1e-12
+    a = sv.Channel([[0.5, 0.5], [0.5, 0.5], [0.4, 0.6]])
+    b = sv.Channel([[1 - rare, rare], [1.0, 0.0], [1.0, 0.0]])
+    assert refines(a, b).holds is True
+    assert refines(a, b, "max").holds is False

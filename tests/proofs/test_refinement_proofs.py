@@ -11,7 +11,6 @@ from fractions import Fraction
 import pytest
 
 import sievert as sv
-from sievert.orders import classes
 from sievert.orders.refinement import refines
 from sievert.proofs.base import proof_from_dict, save_proof
 
@@ -32,13 +31,16 @@ def verdicts():
     yield "mixture", refines(WIDE, WIDE.then(POST), "max")
     yield "privacy", refines(g, r.then(r), "privacy")
     yield "privacy fails", refines(g, r, "privacy")
+    yield "one metric", refines(r, g, "privacy", metric=LINE)
+    yield "one metric fails", refines(g, r, "privacy", metric=LINE)
+    yield "float, one metric", refines(*floats[::-1], "privacy", metric=LINE)
     yield "families", refines(TG(500, alpha="1/2"), RR(500, alpha="2/3"))
     yield "partition", refines(*(sv.Channel.from_function(lambda h, m=m: h % m, 12) for m in (6, 3)))
     yield "partition fails", refines(*(sv.Channel.from_function(lambda h, m=m: h % m, 12) for m in (3, 6)))
     yield "sizes", refines(sv.Channel.from_blocks({6: 2}), sv.Channel.from_blocks({3: 4}))
-    yield "class objects", refines(g, r.then(r), adversary=classes.within(LINE, 1))
+    yield "class objects", refines(g, r.then(r), adversary=sv.adversaries.within(LINE, 1))
     a, b = sv.Channel([[1, 0], [0, 1], [0, 1]]), sv.Channel([["1/2", "1/2"], [0, 1], ["1/4", "3/4"]])
-    yield "class", refines(a, b, adversary=classes.properties(3, [[0]]))
+    yield "class", refines(a, b, adversary=sv.adversaries.properties(3, [[0]]))
 
 
 PROOFS = {name: verdict.certificate for name, verdict in verdicts()}
@@ -98,7 +100,16 @@ def changes(data, path=()):
         yield str(value - Fraction(1, 100))
 
 
-TAMPERED = ["cascade", "float cascade", "adversary", "float adversary", "max adversary", "mixture", "class"]
+TAMPERED = [
+    "cascade",
+    "float cascade",
+    "adversary",
+    "float adversary",
+    "max adversary",
+    "mixture",
+    "class",
+    "one metric",
+]
 
 
 @pytest.mark.parametrize("name", TAMPERED)

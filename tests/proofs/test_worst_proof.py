@@ -15,6 +15,7 @@ from flint import arb, ctx, fmpq
 
 from sievert.errors import FileError
 from sievert.limits.channels import kernel_certificate
+from sievert.limits.decomposition import decompose
 from sievert.limits.packing import weights
 from sievert.limits.space import space_of
 from sievert.limits.worst import worst_leakage
@@ -43,6 +44,24 @@ def levels_proof() -> WorstLeakageProof:
     return WorstLeakageProof(space, Fraction(1, 2), cover, {"type": "levels", "source": 0})
 
 
+def block_bounds_proof() -> WorstLeakageProof:
+    """The lollipop's triangle and edges, each with a packing vector of its own."""
+    space = space_of(LOLLIPOP)
+    parts = decompose(space)
+    blocks = [
+        {"vertices": v, "edges": e, "upper": {"type": "packing", "y": [1.0] * len(v)}}
+        for v, e in zip(parts.vertices, parts.edges, strict=True)
+    ]
+    upper = {"type": "block bounds", "blocks": blocks}
+    return WorstLeakageProof(space.proof, Fraction(2, 5), upper, {"type": "levels", "source": 0})
+
+
+def transitive_proof() -> WorstLeakageProof:
+    """The ring of seven, rotated by one."""
+    turn = {"type": "transitive", "symmetries": [[(v + 1) % 7 for v in range(7)]]}
+    return WorstLeakageProof(space_of(graphs.cycle(7)).proof, Fraction(1), turn, turn)
+
+
 PROOFS: dict[str, Callable[[], WorstLeakageProof]] = {
     "packing and channel": lambda: worst_leakage(graphs.cycle(5), 1).certificate,
     "kernel": kernel_proof,
@@ -50,6 +69,8 @@ PROOFS: dict[str, Callable[[], WorstLeakageProof]] = {
     "dual": lambda: worst_leakage(K23, 0.3).certificate,
     "tree": lambda: worst_leakage(FORK, 0.5).certificate,
     "blocks": lambda: worst_leakage(LOLLIPOP, 0.4).certificate,
+    "block bounds": block_bounds_proof,
+    "transitive": transitive_proof,
     "parts": lambda: worst_leakage(graphs.theorem_five(4), 0.2).certificate,
     "records": lambda: (
         worst_leakage(Policy.blowfish(secrets.edges(5, FORK.labelled_edges()), 3), 0.5).certificate
@@ -194,6 +215,17 @@ REFUSED: list[tuple[str, str, Change]] = [
     ("blocks", "a vertex in the wrong block", put(6, "upper", "blocks", 0, "vertices", 0)),
     ("blocks", "a vertex that does not exist", put(-1, "upper", "blocks", 0, "vertices", 0)),
     ("blocks", "a chord between blocks", put(lambda e: [*e, [0, 6]], "space", "edges")),
+    ("transitive", "no permutation", put(0, "upper", "symmetries", 0, 0)),
+    ("transitive", "no symmetries", put(lambda s: [], "lower", "symmetries")),
+    ("transitive", "a reflection reaches too little", put([6, 5, 4, 3, 2, 1, 0], "upper", "symmetries", 0)),
+    ("transitive", "an edge missing", put(lambda e: e[1:], "space", "edges")),
+    ("transitive", "a chord", put(lambda e: [*e, [0, 3]], "space", "edges")),
+    ("block bounds", "a block missing", put(lambda b: b[1:], "upper", "blocks")),
+    ("block bounds", "an edge twice", put(lambda e: [*e, *e], "upper", "blocks", 0, "edges")),
+    ("block bounds", "a vertex in the wrong block", put(6, "upper", "blocks", 0, "vertices", 0)),
+    ("block bounds", "a chord between blocks", put(lambda e: [*e, [0, 6]], "space", "edges")),
+    ("block bounds", "a negative entry", put(-1.0, "upper", "blocks", 0, "upper", "y", 0)),
+    ("block bounds", "an uncovered block", put(lambda y: [0.0] * len(y), "upper", "blocks", 0, "upper", "y")),
     ("blocks", "a block's row raised", put(more, "lower", "blocks", 0, "rows", 0)),
     ("blocks", "a block's row shifted", put(shifted, "lower", "blocks", 0, "rows")),
     ("parts", "a point twice", put(4, "upper", "parts", 1, "points", 0, 1)),

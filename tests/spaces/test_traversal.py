@@ -1,6 +1,7 @@
 """Neighbour lists and breadth-first search, against networkx and against each other."""
 
 from collections.abc import Callable
+from itertools import product
 from types import ModuleType
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sievert as sv
 from sievert.errors import GraphError
 from sievert.spaces import graphs
 from sievert.spaces.graph import Graph
@@ -99,3 +101,18 @@ def test_a_million_vertices() -> None:
     assert np.array_equal(found, row + column)
     long_path = graphs.path(side**2)
     assert np.array_equal(distances_to_nearest(long_path, [0]), np.arange(side**2))
+
+
+def test_the_lists_of_a_database_graph_are_taken_as_they_are() -> None:
+    kept = [d for d in product(range(3), repeat=3) if sum(d) % 4]
+    graph = sv.Policy.blowfish(sv.secrets.line(3), 3, permitted=kept).adjacency()
+    lists = neighbours(graph)
+    assert lists.ends is graph.ends and lists.starts is graph.starts
+    plain = neighbours(Graph._of_indices(range(graph.size), graph.edges))
+    assert lists.starts.tolist() == plain.starts.tolist() and lists.ends.tolist() == plain.ends.tolist()
+
+
+def test_a_directed_graph_is_searched_both_ways() -> None:
+    policy = sv.Policy.blowfish(sv.secrets.edges(3, [(0, 1), (0, 2)]), 2, permitted=[(0, 0), (0, 1), (1, 2)])
+    directed, both = (neighbours(policy.adjacency(directed=way)) for way in (True, False))
+    assert directed.ends.tolist() == both.ends.tolist()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sievert.errors import ChannelError
+
 if TYPE_CHECKING:
     from sievert.channels.channel import Channel
 
@@ -78,15 +80,28 @@ class Constructors:
         return PartitionChannel.from_sizes(sizes, inputs)
 
     @classmethod
-    def from_noise(cls, kernel: Iterable[Any], size: int, first: int = 0, *, cyclic: bool = False) -> Channel:
+    def from_noise(
+        cls,
+        kernel: Iterable[Any] | Mapping[int, Any],
+        size: int,
+        first: int = 0,
+        *,
+        cyclic: bool = False,
+    ) -> Channel:
         """Input plus noise: P(noise = first + k) = kernel[k], on integers 0…size-1 or around a cycle.
+
+        A mapping {noise: probability} says where it begins by itself.
 
         >>> from sievert.channels import Channel
         >>> Channel.from_noise(["1/4", "1/2", "1/4"], size=3, first=-1).outputs
         (-1, 0, 1, 2, 3)
+        >>> Channel.from_noise({-1: "1/4", 1: "3/4"}, size=2).exact.tolist()[1][:2]
+        [Fraction(0, 1), Fraction(1, 4)]
         """
         from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
 
+        if isinstance(kernel, Mapping):
+            first, kernel = _spread(kernel)
         return CyclicChannel(kernel, size, first) if cyclic else ConvolutionChannel(kernel, size, first)
 
     @classmethod
@@ -132,3 +147,16 @@ class Constructors:
 
 def _labels(inputs: int | Iterable[object]) -> Sequence[object]:
     return range(int(inputs)) if isinstance(inputs, int | np.integer) else list(inputs)
+
+
+def _spread(noise: Mapping[int, Any]) -> tuple[int, list[Any]]:
+    """The smallest noise and the probabilities from it to the largest."""
+    for value in noise:
+        if not isinstance(value, int | np.integer):
+            raise ChannelError(
+                f"kernel: the noise {value!r} is not a whole number; noise is added to integers"
+            )
+    if not noise:
+        raise ChannelError("kernel is empty; give at least one noise with its probability")
+    lowest = min(noise)
+    return int(lowest), [noise.get(value, 0) for value in range(lowest, max(noise) + 1)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product as cartesian
 from typing import Any
 
@@ -42,11 +42,15 @@ class ProductChannel(StructuredChannel):
         self.drawn = tuple(channel for channel, _ in factors)
         self.factors = tuple((channel.finite(), whole_number("records", count)) for channel, count in factors)
         self.form: Form = common_form(channel for channel, _ in self.factors)
-        self._shape = (
+        self._cache: dict[str, Any] = {}
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of inputs and outputs: integers of a million digits for many records, made when asked."""
+        return (
             math.prod(channel.shape[0] ** count for channel, count in self.factors),
             math.prod(channel.shape[1] ** count for channel, count in self.factors),
         )
-        self._cache: dict[str, Any] = {}
 
     @property
     def records(self) -> int:
@@ -66,7 +70,7 @@ class ProductChannel(StructuredChannel):
     def _tuples(self, side: str) -> Labels:
         key = f"{side} tuples"
         if key not in self._cache:
-            size = self._shape[0 if side == "inputs" else 1]
+            size = self.shape[0 if side == "inputs" else 1]
             if size > LARGEST_LABELS:
                 raise TooLargeError(
                     f"the {side} of {self!r} are tuples of {self.records} entries, too many to list; "

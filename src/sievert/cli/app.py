@@ -8,8 +8,10 @@ import typer
 
 from sievert import __version__
 from sievert.cli.audit import audit
+from sievert.cli.breach import breach
 from sievert.cli.compare import compare
 from sievert.cli.estimate import estimate
+from sievert.cli.explain import explain
 from sievert.cli.limits import limits
 from sievert.cli.verify import verify
 
@@ -24,8 +26,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(audit)
+app.command()(breach)
 app.command()(compare)
 app.command()(estimate)
+app.command()(explain)
 app.command()(limits)
 app.command()(verify)
 

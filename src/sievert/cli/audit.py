@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli.printing import print_sections
+from sievert.cli.progress import progress_bar
 
 __all__ = ["audit"]
 
@@ -28,7 +29,8 @@ def audit(
     from sievert.tables.atomic import write_text
 
     scenario = load_scenario(file)
-    result = run_audit(scenario)
+    with progress_bar():
+        result = run_audit(scenario)
     if report is not None:
         from sievert.report.html import audit_html
 

@@ -26,10 +26,17 @@ def compare(
     from sievert.files import load
     from sievert.orders.refinement import compare as decide
     from sievert.proofs import save_proof
-    from sievert.report.comparison import channel_of, comparison_json, comparison_lines, replacement_sentence
+    from sievert.report.comparison import (
+        channel_of,
+        comparison_json,
+        comparison_lines,
+        matching_note,
+        replacement_sentence,
+    )
     from sievert.tables.atomic import write_text
 
-    result = decide(channel_of(load(first)), channel_of(load(second)))
+    channels = channel_of(load(first)), channel_of(load(second))
+    result = decide(*channels)
     main = result.forward[0]
     if proof is not None and main.certificate is not None:
         write_text(proof, save_proof(main.certificate))
@@ -38,6 +45,9 @@ def compare(
     else:
         title = f"A = {first.name}, B = {second.name}"
         print_sections(title, replacement_sentence(result), comparison_lines(result), main.holds is True)
+        note = matching_note(*channels)
+        if note:
+            typer.echo(f"\n{note}")
         if proof is not None:
             nothing = main.certificate is None
             typer.echo(f"\n{'There is no certificate to save' if nothing else f'Proof written to {proof}'}")

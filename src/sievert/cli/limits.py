@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli.printing import print_sections
+from sievert.cli.progress import progress_bar
 
 __all__ = ["limits"]
 
@@ -25,7 +26,8 @@ def limits(
     from sievert.report.limits import limits_lines, limits_of
     from sievert.tables.atomic import write_text
 
-    result = limits_of(load_scenario(file), eps)
+    with progress_bar():
+        result = limits_of(load_scenario(file), eps)
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
         write_text(proof, save_proof(certificate))

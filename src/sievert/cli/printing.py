@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["print_sections"]
+__all__ = ["print_sections", "print_table"]
 
 
 def print_sections(
@@ -26,3 +26,12 @@ def print_sections(
         for sentence in sentences:
             for line in textwrap.wrap(sentence, width, initial_indent="  ", subsequent_indent="    "):
                 console.print(Text(line))
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """Print columns of texts, numbers to the right and the last column to the left."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    console = Console(highlight=False, soft_wrap=True)
+    for number, cells in enumerate([header, *rows]):
+        line = "  ".join(cell.rjust(width) for cell, width in zip(cells[:-1], widths, strict=False))
+        console.print(Text(f"  {line}  {cells[-1]}".rstrip(), style="bold" if number == 0 else ""))

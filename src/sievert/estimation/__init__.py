@@ -1,1 +1,1 @@
-"""What samples and aggregates still tell: distributions from noisy reports, distances between them."""
+"""What samples and aggregates tell: distributions from noisy reports, audits of black boxes, intervals."""

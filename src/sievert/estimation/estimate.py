@@ -13,13 +13,13 @@ from scipy.stats import chi2
 
 from sievert.channels.channel import Channel
 from sievert.errors import EstimationError, SievertError
-from sievert.estimation.expectation_maximisation import Fit, certified_gap, iterate, log_likelihood
-from sievert.estimation.intervals import (
+from sievert.estimation.distribution_intervals import (
     bootstrap_intervals,
     normal_intervals,
     profile_intervals,
     standard_errors,
 )
+from sievert.estimation.expectation_maximisation import Fit, certified_gap, iterate, log_likelihood
 from sievert.estimation.inversion import invert
 from sievert.estimation.maximum_likelihood import maximum_likelihood, range_of_maxima
 from sievert.estimation.operators import Operator, ResponseOperator, operator_of

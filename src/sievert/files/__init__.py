@@ -28,6 +28,7 @@ from sievert.files.building import (
 )
 from sievert.files.schema import AcceptModel, Document, validated
 from sievert.leakage.adversary import Adversary
+from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
@@ -182,9 +183,11 @@ class Scenario:
         return dumps(self.document.model_dump(exclude_unset=True))
 
 
-def load(path: str | Path) -> Scenario | Channel:
-    """Read a scenario (.toml) or a channel (.csv, .npz, .parquet)."""
+def load(path: str | Path) -> Scenario | Channel | Proof:
+    """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json)."""
     target = existing(path)
+    if target.suffix == ".json":
+        return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
     try:
@@ -210,11 +213,19 @@ def load_scenario(path: str | Path) -> Scenario:
     return loaded
 
 
-def save(item: Scenario | Channel, path: str | Path) -> Path:
-    """Write a scenario (.toml) or a channel (.csv, .npz, .parquet), all or nothing."""
+def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
+    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing."""
     target = Path(path)
+    if isinstance(item, Proof):
+        if target.suffix != ".json":
+            raise FileError(f"{target}: a proof is written to .json")
+        return write_text(target, save_proof(item))
     if isinstance(item, Channel):
         return write_channel(item, target)
+    if not isinstance(item, Scenario):
+        raise FileError(
+            f"{target}: a {type(item).__name__} is not saved; give a scenario, a channel or a proof"
+        )
     if target.suffix != ".toml":
         raise FileError(f"{target}: a scenario is written to .toml")
     return write_text(target, item.to_toml())

@@ -12,6 +12,7 @@ from sievert.errors import FileError
 __all__ = [
     "AcceptModel",
     "AdversaryModel",
+    "ClaimModel",
     "Document",
     "EstimateModel",
     "GainModel",
@@ -231,12 +232,40 @@ class UseModel(Section):
     loss: str = "absolute"
 
 
+class ClaimModel(Section):
+    """[claim]: what is promised, where no mechanism is described or more than ε is claimed."""
+
+    eps: NonNegative | None = None
+    delta: Probability = 0.0
+    rho: NonNegative | None = None
+    sigma: NonNegative | None = None
+    sensitivity: NonNegative = 1.0
+
+    @model_validator(mode="after")
+    def _one_claim(self) -> Self:
+        given = [name for name in ("eps", "rho", "sigma") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of eps, rho and sigma (given: {given or 'none'})")
+        if self.delta and given != ["eps"]:
+            raise ValueError(f"delta goes with eps; {given[0]} implies a δ for every ε")
+        return self
+
+
 class AcceptModel(Section):
-    """[accept]: limits; an audit that exceeds one exits with 1."""
+    """[accept]: limits; an audit or an explanation that exceeds one exits with 1."""
 
     guess: Probability | None = None
     bits: NonNegative | None = None
+    odds: Annotated[float, Field(ge=1)] | None = None
+    advantage: Probability | None = None
     eps: NonNegative | None = None
+    delta: Probability | None = None
+
+    @model_validator(mode="after")
+    def _delta_of_eps(self) -> Self:
+        if self.delta is not None and self.eps is None:
+            raise ValueError("delta goes with eps: at which δ is the total ε judged?")
+        return self
 
 
 class DataModel(Section):
@@ -296,6 +325,7 @@ class Document(Section):
     mechanism: MechanismModel | None = None
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None
+    claim: ClaimModel | None = None
     accept: AcceptModel | None = None
     data: DataModel | None = None
     release: ReleaseModel | None = None

@@ -37,7 +37,7 @@ from sievert.leakage.extremes import furthest_rows, sum_of_maxima
 from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = ["Capacity", "capacity"]
 
@@ -89,10 +89,10 @@ class Capacity(Result):
 
     def __str__(self) -> str:
         if self.factor is not None:
-            return f"at most a factor {float(self.factor):.6g} ({self.bits:.6g} bits) over {self.gains}"
+            return f"at most a factor {float(self.factor):.6g} ({in_bits(self.bits, 6)}) over {self.gains}"
         if self.difference is not None:
             return f"at most {float(self.difference):.6g} more over {self.gains}"
-        return f"at most {self.bits:.6g} bits of {self.gains}"
+        return f"at most {in_bits(self.bits, 6)} of {self.gains}"
 
 
 def capacity(

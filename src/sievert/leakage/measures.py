@@ -30,7 +30,7 @@ from sievert.leakage.products import (
     tuple_prior,
 )
 from sievert.numerics.logs import log_of
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = ["Leakage", "Vulnerability", "leakage", "posterior_vulnerability", "strategy", "vulnerability"]
 
@@ -101,7 +101,7 @@ class Leakage(Result):
     def __str__(self) -> str:
         return (
             f"{self.gain} ({self.case} case): {float(self.prior):.6g} before, "
-            f"{float(self.posterior):.6g} after; factor {float(self.factor):.6g} ({self.bits:.4g} bits), "
+            f"{float(self.posterior):.6g} after; factor {float(self.factor):.6g} ({in_bits(self.bits)}), "
             f"difference {float(self.difference):.6g}"
         )
 

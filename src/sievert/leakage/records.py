@@ -24,7 +24,7 @@ from sievert.channels.products import ProductChannel
 from sievert.errors import ChannelError, PolicyError, PriorError, TooLargeError
 from sievert.leakage.columns import float_prior
 from sievert.leakage.measures import leakage
-from sievert.results import Result
+from sievert.results import Result, in_bits
 from sievert.spaces import metrics
 from sievert.spaces.labels import align
 from sievert.spaces.policy import Policy
@@ -73,7 +73,7 @@ class RecordLeakage(Result):
         most = "at most " if self.method.startswith("bound") else ""
         return (
             f"someone who knows every other record guesses the remaining one with probability "
-            f"{self.before:.4g} before and {most}{self.after:.4g} after the release ({self.bits:.4g} bits)"
+            f"{self.before:.4g} before and {most}{self.after:.4g} after the release ({in_bits(self.bits)})"
         )
 
 

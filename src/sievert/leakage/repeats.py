@@ -24,13 +24,22 @@ from sievert.results import Result
 from sievert.spaces.labels import whole_number
 from sievert.spaces.query import Answers
 
-__all__ = ["RepeatedGuess", "repeated_guess", "repeated_guess_bound"]
+__all__ = [
+    "ReleasesWithin",
+    "RepeatedGuess",
+    "guess_limit",
+    "releases_within",
+    "repeated_guess",
+    "repeated_guess_bound",
+]
 
 FloatArray = NDArray[np.float64]
 
 # Types of one situation that are listed, and entries of all situations that are looked at: some seconds.
 LARGEST_TYPES = 50_000
 LARGEST_WORK = 5_000_000
+# Nobody budgets for more releases of the same data.
+MOST_RELEASES = 1000
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,24 @@ class RepeatedGuess(Result):
             f"after {self.observations} releases the record is guessed with probability "
             f"{'exactly' if self.exact else 'at most'} {self.guess:.4g}"
         )
+
+
+@dataclass(frozen=True)
+class ReleasesWithin(Result):
+    """How many releases keep the best guess about one record within a limit.
+
+    `releases` certainly do (None: any number); where `exact`, one more does not.
+    """
+
+    limit: float
+    releases: int | None
+    exact: bool
+
+    def __str__(self) -> str:
+        kept = f"keep the best guess about one record at or below {self.limit:g}"
+        if self.releases is None:
+            return f"any number of releases {kept}"
+        return f"{'up to' if self.exact else 'at least'} {self.releases} releases {kept}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +142,43 @@ def repeated_guess_bound(
     """Upper bound on the best guess about one record after independent releases from the same data."""
     count = whole_number("observations", observations, GainError)
     return max(_bound(situation, count) for situation in _situations(channel, answers, prior))
+
+
+def guess_limit(channel: Channel, answers: Answers, prior: object = None) -> float:
+    """Best guess about one record after infinitely many releases: values that share a row stay together."""
+    return min(1.0, max(float(item.likeliest.sum()) for item in _situations(channel, answers, prior)))
+
+
+def releases_within(
+    channel: Channel, answers: Answers, guess: float, prior: object = None, most: int = MOST_RELEASES
+) -> ReleasesWithin:
+    """How many releases certainly keep the best guess about one record within a limit, up to `most`.
+
+    >>> from sievert.mechanisms import randomised_response
+    >>> from sievert.spaces import Policy, Query
+    >>> answers = Query.record().answers(Policy.local(["yes", "no"]))
+    >>> print(releases_within(randomised_response(["yes", "no"], alpha="1/3"), answers, 0.9))
+    up to 6 releases keep the best guess about one record at or below 0.9
+    """
+    # A limit is not exceeded by the last few digits.
+    limit = guess * (1 + 1e-9)
+    if guess_limit(channel, answers, prior) <= limit:
+        return ReleasesWithin(guess, None, True)
+    if max(item.before for item in _situations(channel, answers, prior)) > limit:
+        return ReleasesWithin(guess, 0, True)
+    low, high = 0, 1
+    while (found := repeated_guess(channel, answers, high, prior)).guess <= limit:
+        if high >= most:
+            return ReleasesWithin(guess, most, False)
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = repeated_guess(channel, answers, middle, prior)
+        if tried.guess <= limit:
+            low = middle
+        else:
+            high, found = middle, tried
+    return ReleasesWithin(guess, low, found.exact)
 
 
 def _situations(channel: Channel, answers: Answers, prior: object) -> list[_Situation]:

@@ -11,35 +11,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import igraph
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from sievert.limits.channels import DENOMINATOR, integers, mixed_until
+from sievert.limits.decomposition import BlockOrbits, Decomposition
 from sievert.limits.programs import growth_of, triples, uncapped
 from sievert.limits.space import Space
 from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.proofs.blocks import blocks_lower
 from sievert.proofs.lowers import channel_diagonal
 
-__all__ = ["BlockOptimum", "Decomposition", "decompose", "solve_blocks"]
+__all__ = ["BlockOptimum", "solve_blocks"]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Decomposition:
-    """The blocks of a connected space: vertices and edges of each, and how many vertices lie behind each."""
-
-    vertices: list[list[int]]
-    edges: list[list[int]]
-    behind: list[FloatArray]
-
-    def largest(self) -> int:
-        """Size of the largest block."""
-        return max(len(block) for block in self.vertices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +70,20 @@ class BlockOptimum:
             blocks.append({"vertices": vertices, "edges": edges, "denominator": DENOMINATOR, "rows": rows})
         return blocks
 
+    def remaining(self, size: int) -> FloatArray:
+        """z_v: the probability that each vertex keeps for itself."""
+        own = np.ones(size)
+        for vertices, channel in zip(self.decomposition.vertices, self.channels, strict=True):
+            own[vertices] -= 1 - np.diag(channel)
+        return own
+
     def channel(self, size: int) -> FloatArray:
         """The whole channel: from each output, spread through the blocks (only for small spaces)."""
         homes: list[list[int]] = [[] for _ in range(size)]
         for b, vertices in enumerate(self.decomposition.vertices):
             for v in vertices:
                 homes[v].append(b)
-        own = np.ones(size)
-        for vertices, channel in zip(self.decomposition.vertices, self.channels, strict=True):
-            own[vertices] -= 1 - np.diag(channel)
+        own = self.remaining(size)
         result = np.zeros((size, size))
         for j in range(size):
             result[j, j] = max(own[j], 0.0)
@@ -111,70 +103,15 @@ class BlockOptimum:
         return result
 
 
-def decompose(space: Space) -> Decomposition:
-    """Blocks of a connected space with at least one edge."""
-    graph = igraph.Graph(n=space.size, edges=space.pairs.tolist())
-    vertices = [sorted(block) for block in graph.biconnected_components()]
-    owner_of_edge = _edge_owners(space, vertices)
-    edges: list[list[int]] = [[] for _ in vertices]
-    for e, b in enumerate(owner_of_edge):
-        edges[b].append(e)
-    return Decomposition(vertices, edges, _behind(space.size, vertices))
-
-
-def _edge_owners(space: Space, blocks: list[list[int]]) -> list[int]:
-    """The block of each edge: the only one that contains both ends."""
-    homes: list[set[int]] = [set() for _ in range(space.size)]
-    for b, vertices in enumerate(blocks):
-        for v in vertices:
-            homes[v].add(b)
-    return [next(iter(homes[a] & homes[b])) for a, b in space.pairs.tolist()]
-
-
-def _behind(size: int, blocks: list[list[int]]) -> list[FloatArray]:
-    """For each block, how many vertices of the graph lie in or behind each of its vertices."""
-    homes: list[list[int]] = [[] for _ in range(size)]
-    for b, vertices in enumerate(blocks):
-        for v in vertices:
-            homes[v].append(b)
-    parent_vertex = [-1] * len(blocks)
-    parent_block = [-1] * size
-    order, seen = [], [False] * len(blocks)
-    root = 0
-    stack: list[int] = []
-    for b in homes[root]:
-        parent_vertex[b], seen[b] = root, True
-        stack.append(b)
-    while stack:
-        b = stack.pop()
-        order.append(b)
-        for v in blocks[b]:
-            if v == parent_vertex[b]:
-                continue
-            parent_block[v] = b
-            for other in homes[v]:
-                if not seen[other]:
-                    seen[other] = True
-                    parent_vertex[other] = v
-                    stack.append(other)
-    below = np.ones(size)
-    inside = np.zeros(len(blocks))
-    for b in reversed(order):
-        inside[b] = sum(below[v] for v in blocks[b] if v != parent_vertex[b])
-        below[parent_vertex[b]] += inside[b]
-    return [
-        np.array([size - inside[b] if v == parent_vertex[b] else below[v] for v in vertices])
-        for b, vertices in enumerate(blocks)
-    ]
-
-
-def solve_blocks(space: Space, eps: float, decomposition: Decomposition) -> BlockOptimum:
-    """One coupled program over all blocks: |B|² unknowns each, joined by z_v ≥ 0 at the cut vertices."""
+def solve_blocks(
+    space: Space, eps: float, decomposition: Decomposition, orbits: list[BlockOrbits]
+) -> BlockOptimum:
+    """One coupled program over all blocks: an unknown for each orbit, joined by z_v ≥ 0 at cut vertices."""
     builder = _Builder()
     size = space.size
     spans = []
-    for vertices, edges in zip(decomposition.vertices, decomposition.edges, strict=True):
-        spans.append(_add_block(builder, space, eps, vertices, edges))
+    for vertices, edges, block in zip(decomposition.vertices, decomposition.edges, orbits, strict=True):
+        spans.append(_add_block(builder, space, eps, vertices, edges, block))
     share = np.zeros(size, dtype=np.intp)
     for vertices in decomposition.vertices:
         share[vertices] += 1
@@ -183,23 +120,23 @@ def solve_blocks(space: Space, eps: float, decomposition: Decomposition) -> Bloc
         len(cut), lower=(share[cut] - 1).astype(np.float64), upper=np.full(len(cut), np.inf)
     )
     place = {int(v): coupling + k for k, v in enumerate(cut)}
-    for vertices, span in zip(decomposition.vertices, spans, strict=True):
+    for vertices, span, block in zip(decomposition.vertices, spans, orbits, strict=True):
         for i, v in enumerate(vertices):
             if v in place:
-                builder.entry(place[v], span.start + i * len(vertices) + i, 1.0)
+                builder.entry(place[v], span.start + int(block.pairs[i, i]), 1.0)
     program = builder.program()
     solution = solved(program, "choose" if builder.columns_count <= 2500 else "ipm", tolerance=1e-10)
     mu = np.zeros(size)
     mu[cut] = np.maximum(solution.dual[coupling : coupling + len(cut)], 0.0)
     channels, duals = [], []
-    for vertices, edges, span in zip(decomposition.vertices, decomposition.edges, spans, strict=True):
-        s = len(vertices)
-        channel = np.maximum(solution.primal[span.start : span.start + s * s].reshape(s, s), 0.0)
+    for edges, span, block in zip(decomposition.edges, spans, orbits, strict=True):
+        channel = np.maximum(solution.primal[span.start : span.start + block.count], 0.0)[block.pairs]
         channels.append(channel / channel.sum(axis=1, keepdims=True))
-        arcs = np.maximum(-solution.dual[span.arcs : span.arcs + 2 * len(edges) * s], 0.0)
-        multipliers = arcs.reshape(2 * len(edges), s)
+        shares = np.maximum(-solution.dual[span.arcs : span.arcs + len(span.copies)], 0.0) / span.copies
+        multipliers = shares[span.arc_of].reshape(2 * len(edges), -1)
         part = replace(space, pairs=space.pairs[edges], lengths=space.lengths[edges])
-        y = -solution.dual[span.sums : span.sums + s]
+        of_orbit = -solution.dual[span.sums : span.sums + block.points_count]
+        y = (of_orbit / np.bincount(block.points))[block.points]
         duals.append(
             {
                 "y": y.tolist(),
@@ -211,11 +148,15 @@ def solve_blocks(space: Space, eps: float, decomposition: Decomposition) -> Bloc
     return BlockOptimum(value, channels, mu, duals, decomposition)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Span:
+    """Where a block's unknowns, arc rows and sum rows start; how many arcs share a row, and which row."""
+
     start: int
     arcs: int
     sums: int
+    copies: IndexArray
+    arc_of: IndexArray
 
 
 class _Builder:
@@ -266,20 +207,28 @@ class _Builder:
         )
 
 
-def _add_block(builder: _Builder, space: Space, eps: float, vertices: list[int], edges: list[int]) -> _Span:
-    s = len(vertices)
+def _add_block(
+    builder: _Builder, space: Space, eps: float, vertices: list[int], edges: list[int], block: BlockOrbits
+) -> _Span:
+    s, count = len(vertices), block.count
     place = {v: k for k, v in enumerate(vertices)}
-    start = builder.columns(-np.eye(s).ravel())
+    cost = np.zeros(count)
+    np.add.at(cost, np.diag(block.pairs), -1.0)
+    start = builder.columns(cost)
     ends = np.array([[place[int(v)] for v in space.pairs[e]] for e in edges], dtype=np.intp)
-    rate = growth_of(space, eps)[edges]
-    tail = np.concatenate([ends[:, 0], ends[:, 1]])
-    head = np.concatenate([ends[:, 1], ends[:, 0]])
-    count = len(tail) * s
-    arcs = builder.rows(count, lower=np.full(count, -np.inf), upper=np.zeros(count))
-    row = arcs + np.arange(count)
-    output = np.tile(np.arange(s), len(tail))
-    builder.entries(row, start + np.repeat(tail, s) * s + output, 1.0)
-    builder.entries(row, start + np.repeat(head, s) * s + output, -np.repeat(np.tile(rate, 2), s))
-    sums = builder.rows(s, lower=np.ones(s), upper=np.ones(s))
-    builder.entries(sums + np.repeat(np.arange(s), s), start + np.arange(s * s), 1.0)
-    return _Span(start, arcs, sums)
+    rate = np.repeat(np.tile(growth_of(space, eps)[edges], 2), s)
+    first = block.pairs[np.concatenate([ends[:, 0], ends[:, 1]])].ravel()
+    second = block.pairs[np.concatenate([ends[:, 1], ends[:, 0]])].ravel()
+    # (arc, output) with the same two orbits are one constraint, which keeps how many it stands for.
+    _, index, arc_of, copies = np.unique(
+        first * count + second, return_index=True, return_inverse=True, return_counts=True
+    )
+    rows = len(index)
+    arcs = builder.rows(rows, lower=np.full(rows, -np.inf), upper=np.zeros(rows))
+    row = arcs + np.arange(rows)
+    builder.entries(row, start + first[index], 1.0)
+    builder.entries(row, start + second[index], -rate[index])
+    members = np.unique(block.points, return_index=True)[1]
+    sums = builder.rows(len(members), lower=np.ones(len(members)), upper=np.ones(len(members)))
+    builder.entries(sums + np.repeat(np.arange(len(members)), s), start + block.pairs[members].ravel(), 1.0)
+    return _Span(start, arcs, sums, copies, arc_of.ravel())

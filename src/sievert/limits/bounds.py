@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sievert.errors import PolicyError
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = [
     "Bound",
@@ -49,11 +49,14 @@ class Bound(Result):
 
     def __str__(self) -> str:
         size = f"a factor of {self.factor:.6g}, " if self.factor < 1e12 else ""
-        return f"{size}{self.bits:.6g} bits"
+        return f"{size}{in_bits(self.bits, 6)}"
 
     def to_dict(self) -> dict[str, float | str]:
         """Factor and bits."""
-        return {"factor": self.factor if math.isfinite(self.factor) else "inf", "bits": self.bits}
+        return {
+            "factor": self.factor if math.isfinite(self.factor) else "inf",
+            "bits": self.bits if math.isfinite(self.bits) else "inf",
+        }
 
 
 def database_bound(records: int, values: int, eps: float) -> Bound:

@@ -12,14 +12,30 @@ from numpy.typing import NDArray
 from sievert.limits.space import Space
 from sievert.numerics.balls import UNIT, exp_below, sum_error
 
-__all__ = ["DENOMINATOR", "integers", "kernel_certificate", "kernel_matrix", "mixed_until", "repaired"]
+__all__ = [
+    "DENOMINATOR",
+    "integers",
+    "kernel_certificate",
+    "kernel_matrix",
+    "merged",
+    "mixed_until",
+    "repaired",
+]
 
 FloatArray = NDArray[np.float64]
 DENOMINATOR = 2**62
 
 
 def repaired(matrix: FloatArray, space: Space, eps: Fraction) -> dict[str, Any]:
-    """A channel certificate near a float matrix: exact rows, exactly private.
+    """A channel certificate near a float matrix: exact rows, exactly private on every edge."""
+    arcs = np.concatenate([space.pairs, space.pairs[:, ::-1]])
+    return repaired_on(matrix, arcs, np.tile(space.lengths, 2), eps)
+
+
+def repaired_on(
+    matrix: FloatArray, arcs: NDArray[np.intp], lengths: FloatArray, eps: Fraction
+) -> dict[str, Any]:
+    """The same with K[a] ≤ e^(ε·length)·K[b] for each arc (a, b).
 
     Rows are rounded to integers over 2^62; then the whole is mixed with its mean row, which every point
     shares, just enough that every ratio stays below a rational proved to be below e^ε.
@@ -28,7 +44,7 @@ def repaired(matrix: FloatArray, space: Space, eps: Fraction) -> dict[str, Any]:
     clipped /= clipped.sum(axis=1, keepdims=True)
     rows = [integers(row) for row in clipped]
     mean = [sum(column) for column in zip(*rows, strict=True)]
-    mixing = _mixing(rows, mean, space, eps)
+    mixing = _mixing(rows, mean, arcs, lengths, eps)
     if mixing == 0:
         return {"type": "channel", "denominator": DENOMINATOR, "rows": rows}
     # K' = (1-t)K + t·u with t = a/b: common denominator b·n·2^62.
@@ -45,21 +61,33 @@ def integers(row: FloatArray) -> list[int]:
     return values
 
 
-def _mixing(rows: list[list[int]], mean: list[int], space: Space, eps: Fraction) -> Fraction:
+def _mixing(
+    rows: list[list[int]], mean: list[int], arcs: NDArray[np.intp], lengths: FloatArray, eps: Fraction
+) -> Fraction:
     """Least t with (1-t)K + t·mean private: t*/(1+t*), t* the worst violation against what mixing buys."""
     table, shared = np.array(rows, dtype=object), np.array(mean, dtype=object)
-    allowed = {length: exp_below(eps * Fraction(length)) for length in set(space.lengths.tolist())}
+    allowed = {length: exp_below(eps * Fraction(length)) for length in set(lengths.tolist())}
     worst = Fraction(0)
-    for (i, h), length in zip(space.pairs.tolist(), space.lengths.tolist(), strict=True):
+    for (x, y), length in zip(arcs.tolist(), lengths.tolist(), strict=True):
         g = allowed[length]
-        for x, y in ((i, h), (h, i)):
-            excess = table[x] * g.denominator - table[y] * g.numerator
-            for j in np.flatnonzero(np.asarray(excess > 0, dtype=bool)):
-                gained = (g.numerator - g.denominator) * shared[j]
-                worst = max(worst, Fraction(int(len(rows) * excess[j]), int(gained)))
+        excess = table[x] * g.denominator - table[y] * g.numerator
+        for j in np.flatnonzero(np.asarray(excess > 0, dtype=bool)):
+            gained = (g.numerator - g.denominator) * shared[j]
+            worst = max(worst, Fraction(int(len(rows) * excess[j]), int(gained)))
     share = worst / (1 + worst)
     # Rounded up to few digits, so that denominators stay small.
     return Fraction(-((-share.numerator * 2**80) // share.denominator), 2**80)
+
+
+def merged(matrix: FloatArray) -> FloatArray:
+    """Columns with their maximum in one row added up: square, as private, of the same value.
+
+    Edwards et al., Lemma 6.
+    """
+    size = len(matrix)
+    square = np.zeros((size, size))
+    np.add.at(square.T, matrix.argmax(axis=0), matrix.T)
+    return square
 
 
 def mixed_until(

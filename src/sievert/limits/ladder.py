@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.limits.blocks import decompose, solve_blocks
-from sievert.limits.channels import kernel_certificate, kernel_matrix, repaired
+from sievert.limits.blocks import BlockOptimum, solve_blocks
+from sievert.limits.channels import kernel_certificate, kernel_matrix, merged, repaired
+from sievert.limits.decomposition import BlockOrbits, Decomposition, block_orbits, decompose
 from sievert.limits.packing import packing, weights
 from sievert.limits.programs import Optimum, folded_program, full_program
 from sievert.limits.rays import dual_of, generate_rays
 from sievert.limits.space import LARGEST_DENSE, Space
 from sievert.limits.trees import solve_tree, tree_packing, tree_weights
 from sievert.numerics.linear_programs import Unsolved
+from sievert.proofs.worst import WorstLeakageProof
 from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.symmetries import pair_orbits
 
@@ -27,7 +29,11 @@ Certificate = dict[str, Any]
 
 LARGEST_BLOCK = 60  # points of a block in the coupled program
 LARGEST_COUPLED = 40_000  # unknowns of the coupled program
+MOST_BEFORE_FOLDING = 400_000  # entries of block channels among which orbits are looked for
+MOST_APART = 2000  # blocks that are bounded one by one
+FITS = 1e-9  # what rounding may take from a vertex that the blocks' own optima leave nothing to
 LARGEST_RAYS = 150  # points for ray generation
+RAY_SECONDS = 120.0  # for ray generation
 LARGEST_EXPLICIT = 60  # points whose channel is repaired to exact rationals
 LARGEST_CHANNEL = 1500  # points whose channel is written out at all
 LARGEST_TREE_CHANNEL = 500  # points of a tree or of joined blocks whose channel is written out
@@ -59,10 +65,8 @@ def climb(space: Space, eps: Fraction) -> Rung:
     if space.size == 1:
         return Rung("a single point", _packing(np.ones(1)), _constant(space), np.ones((1, 1)))
     if eps == 0:
-        first = np.eye(1, space.size)[0]
         channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
-        upper = _packing(first) if space.size <= LARGEST_DENSE else _cover(space, eps)
-        return Rung("ε = 0", upper, _constant(space), channel)
+        return Rung("ε = 0", _cover(space, eps), _constant(space), channel)
     if space.is_tree:
         return _tree(space, eps)
     if space.size > LARGEST_DENSE:
@@ -78,28 +82,45 @@ def climb(space: Space, eps: Fraction) -> Rung:
 
 def _exact(space: Space, eps: Fraction) -> Rung:
     """The exact programs: folded by symmetry, over blocks, plain, over rays."""
-    rate = float(eps)
     parts = decompose(space)
-    unknowns = sum(len(block) ** 2 for block in parts.vertices)
+    orbits = _foldable(space, parts)
+    # Symmetries of the whole may exchange blocks, those of a block leave fewer unknowns in it.
+    unknowns = parts.unknowns() if orbits is None else sum(block.count for block in orbits)
     folded = _folded(space, eps, min(unknowns // 2, LARGEST_FOLDED))
     if folded is not None:
         return folded
-    if parts.largest() <= LARGEST_BLOCK and unknowns <= LARGEST_COUPLED:
-        if len(parts.vertices) == 1:
-            return _from_program(
-                space, eps, full_program(space, rate, np.eye(space.size)), "the plain program"
-            )
-        optimum = solve_blocks(space, rate, parts)
-        channel = optimum.channel(space.size) if space.size <= LARGEST_TREE_CHANNEL else None
-        method = f"{len(parts.vertices)} blocks over cut vertices"
-        return Rung(method, optimum.upper(), optimum.lower(space, eps), channel)
+    if orbits is not None:
+        return _over_blocks(space, eps, parts, orbits)
+    if space.size <= LARGEST_BLOCK:
+        optimum = full_program(space, float(eps), np.eye(space.size))
+        return _from_program(space, eps, optimum, "the plain program")
     if space.size <= LARGEST_RAYS and space.is_graph:
         return _from_rays(space, eps)
     reason = (
         f"exact methods stop at blocks of {LARGEST_BLOCK} points, or graphs of {LARGEST_RAYS} points, "
         f"without symmetry; this space has {space.size} points and a block of {parts.largest()}"
     )
-    return _interval(space, eps, reason)
+    return _interval(space, eps, reason, parts)
+
+
+def _foldable(space: Space, parts: Decomposition) -> list[BlockOrbits] | None:
+    """Orbits inside several blocks, where they leave the coupled program few enough unknowns."""
+    wide = parts.largest() > LARGEST_BLOCK and not space.is_graph
+    if len(parts.vertices) == 1 or parts.unknowns() > MOST_BEFORE_FOLDING or wide:
+        return None
+    orbits = block_orbits(space, parts)
+    counts = [block.count for block in orbits]
+    return None if max(counts) > LARGEST_BLOCK**2 or sum(counts) > LARGEST_COUPLED else orbits
+
+
+def _over_blocks(space: Space, eps: Fraction, parts: Decomposition, orbits: list[BlockOrbits]) -> Rung:
+    """The coupled program over blocks with orbit unknowns."""
+    optimum = solve_blocks(space, float(eps), parts, orbits)
+    channel = optimum.channel(space.size) if space.size <= LARGEST_TREE_CHANNEL else None
+    unknowns = sum(block.count for block in orbits)
+    folded = f", folded to {unknowns} orbits of pairs" if unknowns < parts.unknowns() else ""
+    method = f"{len(parts.vertices)} blocks over cut vertices{folded}"
+    return Rung(method, optimum.upper(), optimum.lower(space, eps), channel)
 
 
 def _packing(y: FloatArray) -> Certificate:
@@ -122,7 +143,10 @@ def _cover(space: Space, eps: Fraction) -> Certificate:
 def covering(space: Space, eps: Fraction) -> Certificate:
     """The packing bound of a connected space, as a certificate."""
     if space.size > 1 and space.is_tree and eps > 0:
-        return _packing(tree_packing(space, float(eps)))
+        try:
+            return _packing(tree_packing(space, float(eps)))
+        except (ArithmeticError, Unsolved):
+            return _cover(space, eps)
     return _cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)
 
 
@@ -175,40 +199,89 @@ def _from_program(space: Space, eps: Fraction, optimum: Optimum, method: str) ->
 
 
 def _from_rays(space: Space, eps: Fraction) -> Rung:
-    found = generate_rays(space, float(eps))
-    if found.upper - found.lower > 1e-6 * found.upper:
-        return _interval(space, eps, "ray generation did not close in its time")
-    dual = dual_of(space, float(eps), found.y)
-    return Rung(f"{found.rays} rays", dual.certificate(), repaired(found.channel, space, eps), found.channel)
+    found = generate_rays(space, float(eps), seconds=RAY_SECONDS)
+    upper = dual_of(space, float(eps), found.y).certificate()
+    rung = Rung(f"{found.rays} rays", upper, repaired(found.channel, space, eps), found.channel)
+    if found.upper - found.lower <= 1e-6 * found.upper:
+        return rung
+    # Both ends hold at any time; the packing's own channel may still be the better one.
+    reason = f"ray generation did not close in its {RAY_SECONDS:g} seconds"
+    return _better(space, eps, _interval(space, eps, reason), rung)
 
 
-def _interval(space: Space, eps: Fraction, reason: str) -> Rung:
-    """No exact method fits: the packing bound above, the packing's own channel below."""
+def _interval(space: Space, eps: Fraction, reason: str, parts: Decomposition | None = None) -> Rung:
+    """No exact method fits: the best proved bound above, the best channel found below."""
     bound = packing(space, float(eps))
     lower = kernel_certificate(bound.z, space, eps)
     channel = kernel_matrix(bound.z, lower["t"], space, float(eps)) if space.size <= LARGEST_CHANNEL else None
-    return Rung("packing bound", _packing(bound.y), lower, channel, reason)
+    rung = Rung("packing bound", _packing(bound.y), lower, channel, reason)
+    if parts is None or len(parts.vertices) == 1:
+        return rung
+    return _better(space, eps, rung, _blocks_apart(space, eps, parts, reason))
 
 
 def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
-    """Too large for a table of distances: blocks if all are small, else what a few searches give."""
-    if reason is None:
+    """Too large for a table of distances: blocks if they are small, else what a few searches give."""
+    parts = None
+    if reason is None and space.symmetries:
+        transitive = {"type": "transitive", "symmetries": [image.tolist() for image in space.symmetries]}
+        return Rung("vertex-transitive: one search", transitive, transitive, None)
+    # A connected space has Σ|B|² ≥ 4·(n - 1) entries in its blocks.
+    if reason is None and 4 * (space.size - 1) <= MOST_BEFORE_FOLDING:
         parts = decompose(space)
-        unknowns = sum(len(block) ** 2 for block in parts.vertices)
-        if parts.largest() <= LARGEST_BLOCK and unknowns <= LARGEST_COUPLED:
-            try:
-                optimum = solve_blocks(space, float(eps), parts)
-                method = f"{len(parts.vertices)} blocks over cut vertices"
-                return Rung(method, optimum.upper(), optimum.lower(space, eps), None)
-            except (ArithmeticError, Unsolved) as problem:
-                reason = str(problem)
+        try:
+            orbits = _foldable(space, parts)
+            if orbits is not None:
+                return _over_blocks(space, eps, parts, orbits)
+        except (ArithmeticError, Unsolved) as problem:
+            reason = str(problem)
     if reason is None:
         reason = (
             f"distances are kept for at most {LARGEST_DENSE} points; this space has {space.size}, "
-            "so only the radius bound and the levels around one point are known"
+            "so only the radius bound, the blocks and the levels around one point are known"
         )
     lower: Certificate = _constant(space)
     if space.is_graph:
         away = space.proof.distances_from(np.array([space.extent[2]]))
         lower = {"type": "levels", "source": int(away.argmax())}
-    return Rung("radius bound", _cover(space, eps), lower, None, reason)
+    rung = Rung("radius bound", _cover(space, eps), lower, None, reason)
+    if parts is None or not 1 < len(parts.vertices) <= MOST_APART:
+        return rung
+    return _better(space, eps, rung, _blocks_apart(space, eps, parts, reason))
+
+
+def _blocks_apart(space: Space, eps: Fraction, parts: Decomposition, reason: str) -> Rung:
+    """Capacity ≤ 1 + Σ(Cap(B) - 1) over the blocks, with equality where their own optima fit together."""
+    third = sorted(map(len, parts.vertices))[-3:][0]
+    solved_blocks: dict[bytes, Rung] = {}
+    rungs = []
+    for points, edges in zip(parts.vertices, parts.edges, strict=True):
+        block = space.part(np.array(points), np.array(edges))
+        shape = block.pairs.tobytes() + block.lengths.tobytes()
+        if shape not in solved_blocks:
+            # Three large blocks may take their minute each; the packing bound has to do for others.
+            small = block.size <= max(LARGEST_BLOCK, min(LARGEST_RAYS, third - 1))
+            rung = climb(block, eps) if small or third <= block.size <= LARGEST_RAYS else None
+            solved_blocks[shape] = rung or Rung("", covering(block, eps), _constant(block), None)
+        rungs.append(solved_blocks[shape])
+    pieces = zip(parts.vertices, parts.edges, rungs, strict=True)
+    blocks = [{"vertices": points, "edges": edges, "upper": rung.upper} for points, edges, rung in pieces]
+    upper = {"type": "block bounds", "blocks": blocks}
+    lower, channel = _constant(space), None
+    if all(rung.channel is not None and rung.reason is None for rung in rungs):
+        own = [merged(np.asarray(rung.channel)) for rung in rungs]
+        optimum = BlockOptimum(0.0, own, np.zeros(space.size), [], parts)
+        if optimum.remaining(space.size).min() > -FITS:
+            lower = optimum.lower(space, eps)
+            channel = optimum.channel(space.size) if space.size <= LARGEST_TREE_CHANNEL else None
+    return Rung("blocks taken one by one", upper, lower, channel, reason)
+
+
+def _better(space: Space, eps: Fraction, first: Rung, second: Rung) -> Rung:
+    """The smaller upper end and the larger lower end of two answers."""
+    proofs = [
+        WorstLeakageProof(space.proof, eps, rung.upper, rung.lower).bounds() for rung in (first, second)
+    ]
+    above = second if proofs[1][1] < proofs[0][1] else first
+    below = second if (proofs[1][0] or 0) > (proofs[0][0] or 0) else first
+    return Rung(above.method, above.upper, below.lower, below.channel, first.reason, below.weights)

@@ -10,7 +10,7 @@ from sievert.errors import PolicyError
 from sievert.leakage.gains import within as within_gain
 from sievert.leakage.measures import vulnerability
 from sievert.limits.worst import Target, WorstLeakage, worst_leakage
-from sievert.results import Result
+from sievert.results import Result, in_bits
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
@@ -81,7 +81,7 @@ def largest_epsilon(
 def _limit(policy: Target, bits: float | None, guess: float | None, individual: bool) -> tuple[float, str]:
     about = "about one record" if individual else "about the whole database"
     if bits is not None:
-        return bits, f"no mechanism leaks more than {bits:g} bits {about}"
+        return bits, f"no mechanism leaks more than {in_bits(bits, 6)} {about}"
     assert guess is not None
     count = _candidates(policy, individual)
     if guess < 1 / count:
@@ -125,8 +125,8 @@ def _solve(worst: Callable[[float], WorstLeakage], limit: float, most: float, pr
     nothing = worst(0.0)
     if nothing.upper.bits > limit:
         raise PolicyError(
-            f"even ε = 0 allows {nothing.upper.bits:.6g} bits, since databases in different components need "
-            f"not be hidden from each other; no ε can promise {limit:.6g} bits"
+            f"even ε = 0 allows {in_bits(nothing.upper.bits, 6)}, since databases in different components "
+            f"need not be hidden from each other; no ε can promise {in_bits(limit, 6)}"
         )
     low, high = 0.0, 1.0
     while worst(high).upper.bits <= limit:

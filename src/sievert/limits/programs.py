@@ -16,7 +16,7 @@ from scipy.sparse import coo_array
 from sievert.limits.space import Space
 from sievert.numerics.linear_programs import LinearProgram, solved
 
-__all__ = ["Optimum", "folded_program", "full_program", "growth_of", "triples", "uncapped"]
+__all__ = ["Optimum", "arc_program", "folded_program", "full_program", "growth_of", "triples", "uncapped"]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -62,39 +62,48 @@ def triples(table: FloatArray) -> list[list[float]]:
 
 def full_program(space: Space, eps: float, objective: FloatArray) -> Optimum:
     """One variable for each input and output: size·outputs variables, 2·edges·outputs constraints."""
-    size, outputs = objective.shape
     edges = len(space.pairs)
-    growth = growth_of(space, eps)
-    arcs = 2 * edges
-    tail = np.concatenate([space.pairs[:, 0], space.pairs[:, 1]])
-    head = np.concatenate([space.pairs[:, 1], space.pairs[:, 0]])
-    rate = np.concatenate([growth, growth])
-    row = np.arange(arcs * outputs)
-    w = np.tile(np.arange(outputs), arcs)
-    arc = np.repeat(np.arange(arcs), outputs)
-    rows = [row, row, arcs * outputs + np.repeat(np.arange(size), outputs)]
-    columns = [tail[arc] * outputs + w, head[arc] * outputs + w, np.arange(size * outputs)]
-    values = [np.ones(len(row)), -rate[arc], np.ones(size * outputs)]
-    shape = (arcs * outputs + size, size * outputs)
+    arcs = np.concatenate([space.pairs, space.pairs[:, ::-1]])
+    value, channel, y, multipliers = arc_program(arcs, np.tile(growth_of(space, eps), 2), objective)
+    return Optimum(
+        value,
+        channel,
+        y,
+        uncapped(multipliers[:edges], space, eps),
+        uncapped(multipliers[edges:], space, eps),
+    )
+
+
+def arc_program(
+    arcs: IndexArray, growth: FloatArray, objective: FloatArray
+) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+    """Maximise Σ A·K with K[a,w] ≤ growth·K[b,w] for each arc (a, b).
+
+    Returns the value, the channel, the multiplier of each row sum and of each arc and output.
+    """
+    size, outputs = objective.shape
+    count = len(arcs)
+    row = np.arange(count * outputs)
+    w = np.tile(np.arange(outputs), count)
+    arc = np.repeat(np.arange(count), outputs)
+    rows = [row, row, count * outputs + np.repeat(np.arange(size), outputs)]
+    columns = [arcs[arc, 0] * outputs + w, arcs[arc, 1] * outputs + w, np.arange(size * outputs)]
+    values = [np.ones(len(row)), -growth[arc], np.ones(size * outputs)]
+    shape = (count * outputs + size, size * outputs)
     matrix = coo_array(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
     ).tocsc()
-    upper = np.concatenate([np.zeros(arcs * outputs), np.ones(size)])
-    lower = np.concatenate([np.full(arcs * outputs, -np.inf), np.ones(size)])
+    upper = np.concatenate([np.zeros(count * outputs), np.ones(size)])
+    lower = np.concatenate([np.full(count * outputs, -np.inf), np.ones(size)])
     program = LinearProgram(
         -objective.ravel(), matrix, lower, upper, np.zeros(shape[1]), np.full(shape[1], np.inf)
     )
     # The interior point without crossover is fastest; the certificate takes up what its multipliers lack.
     small = shape[1] <= SIMPLEX_VARIABLES
     solution = solved(program, "choose" if small else "ipm", tolerance=1e-10, crossover=small)
-    multipliers = np.maximum(-solution.dual[: arcs * outputs].reshape(arcs, outputs), 0.0)
-    return Optimum(
-        -solution.value,
-        np.maximum(solution.primal.reshape(size, outputs), 0.0),
-        -solution.dual[arcs * outputs :],
-        uncapped(multipliers[:edges], space, eps),
-        uncapped(multipliers[edges:], space, eps),
-    )
+    multipliers = np.maximum(-solution.dual[: count * outputs].reshape(count, outputs), 0.0)
+    channel = np.maximum(solution.primal.reshape(size, outputs), 0.0)
+    return -solution.value, channel, -solution.dual[count * outputs :], multipliers
 
 
 def folded_program(space: Space, eps: float, orbit: IndexArray, points: IndexArray) -> Optimum:

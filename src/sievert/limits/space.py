@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from sievert.spaces.extents import extents
 from sievert.spaces.graph import Graph
 from sievert.spaces.isomorphism import isomorphic_components
 from sievert.spaces.labels import Labels
-from sievert.spaces.metric import Edges, Metric, shortest_paths
+from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.secrets import CompleteGraph
 
 __all__ = ["LARGEST_DENSE", "Piece", "Space", "space_of"]
@@ -25,13 +26,15 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 LARGEST_DENSE = 4000  # points whose distances are kept as a matrix
 LARGEST_PRUNED = 300  # points of a metric whose unnecessary pairs are looked for, in n³ steps
+LARGEST_KEPT = 1000  # points of a space that is remembered: a few MB
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
     """Points 0…size-1 and edges; a private channel changes by at most e^(ε·length) along an edge.
 
-    With `matrix`, the distances are those of a metric and the edges are all its finite pairs.
+    With `matrix`, the distances are those of a metric and the edges are all its finite pairs. `symmetries`
+    are permutations of the points known to keep the edges.
     """
 
     size: int
@@ -39,6 +42,7 @@ class Space:
     lengths: FloatArray
     labels: Labels
     matrix: FloatArray | None = None
+    symmetries: tuple[IndexArray, ...] = ()
 
     @cached_property
     def is_graph(self) -> bool:
@@ -48,9 +52,7 @@ class Space:
     @cached_property
     def distances(self) -> FloatArray:
         """All shortest-path distances."""
-        if self.matrix is not None:
-            return self.matrix
-        return shortest_paths(Edges(self.pairs, self.lengths), self.size)
+        return self.proof.distances if self.matrix is None else self.matrix
 
     @cached_property
     def component_of(self) -> IndexArray:
@@ -77,16 +79,26 @@ class Space:
         """Diameter and radius of a connected space (or upper bounds on them) and a point in the middle."""
         if self.size == 1:
             return 0.0, 0.0, 0
+        if self.is_tree:
+            # A point farthest from any other is an end of a longest path, whose middle is the centre.
+            start = self._away(0).argmax()
+            there = self._away(start)
+            far = np.maximum(there, self._away(there.argmax()))
+            return float(far.max()), float(far.min()), int(far.argmin())
         if self.size > LARGEST_DENSE and self.is_graph:
             # An upper bound on either gives a valid bound; on trees and grids the search ends exactly.
             (found,) = extents(self.graph())
             return float(found.diameter_bounds[1]), float(found.radius_bounds[1]), int(found.centre)  # type: ignore[call-overload]
         if self.size > LARGEST_DENSE:
-            away = self.proof.distances_from(np.array([0]))
+            away = self._away(0)
             # One search bounds both: the way round by its source is at most twice as long.
             return 2 * float(away.max()), float(away.max()), 0
         far = self.distances.max(axis=1)
         return float(far.max()), float(far.min()), int(far.argmin())
+
+    def _away(self, source: int | np.intp) -> FloatArray:
+        """Distance of each point from one."""
+        return self.proof.distances_from(np.array([source]))
 
     def pieces(self) -> list[Piece]:
         """The connected components, those that are the same up to names together."""
@@ -106,11 +118,12 @@ class Space:
         order = np.argsort(home, kind="stable")
         starts = np.searchsorted(home[order], np.arange(len(tables) + 1))
         return [
-            Piece(table, self._part(table[0], order[starts[k] : starts[k + 1]]))
+            Piece(table, self.part(table[0], order[starts[k] : starts[k + 1]]))
             for k, table in enumerate(tables)
         ]
 
-    def _part(self, points: IndexArray, chosen: IndexArray) -> Space:
+    def part(self, points: IndexArray, chosen: IndexArray) -> Space:
+        """The space of some points, in their order, with the chosen edges."""
         place = np.full(self.size, -1, dtype=np.intp)
         place[points] = np.arange(len(points))
         labels = tuple(self.labels[int(i)] for i in points)
@@ -140,8 +153,24 @@ class Piece:
         return len(self.points)
 
 
+_KEPT: WeakKeyDictionary[Graph | Metric, Space] = WeakKeyDictionary()
+
+
 def space_of(target: Graph | Metric) -> Space:
-    """The space of a graph or a metric; points at distance 0 must be merged first."""
+    """The space of a graph or a metric; points at distance 0 must be merged first.
+
+    Small ones are kept while their graph or metric is in use, so that another ε finds distances and
+    components at hand.
+    """
+    space = _KEPT.get(target)
+    if space is None:
+        space = _space_of(target)
+        if space.size <= LARGEST_KEPT:
+            _KEPT[target] = space
+    return space
+
+
+def _space_of(target: Graph | Metric) -> Space:
     if isinstance(target, CompleteGraph) and target.size > LARGEST_PRUNED:
         # Its distances are known without a search.
         apart = 1.0 - np.eye(target.size)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags_array
 
 from sievert.limits.channels import DENOMINATOR, mixed_until
+from sievert.limits.rooted import rooted
 from sievert.limits.space import Space
 from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.proofs.blocks import tree_lower
@@ -24,6 +25,7 @@ from sievert.proofs.blocks import tree_lower
 __all__ = ["TreeOptimum", "solve_tree", "tree_packing", "tree_weights"]
 
 FloatArray = NDArray[np.float64]
+LARGEST_PROGRAM = 150_000  # vertices, up to symmetry: about a minute
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,9 @@ class TreeOptimum:
 
     def lower(self, space: Space, eps: Fraction) -> dict[str, Any]:
         """Exact probabilities: mixed with the uniform channel until every inequality holds exactly."""
-        behind = _behind(space)
+        tree = rooted(space)
+        below = tree.below().astype(np.float64)
+        behind = np.where(tree.child == space.pairs[:, 1], below, space.size - below)
         proof = space.proof
 
         def round_off(mixing: float) -> dict[str, Any]:
@@ -61,7 +65,7 @@ class TreeOptimum:
 
     def channel(self, space: Space) -> FloatArray:
         """The whole channel: what each output keeps for itself, carried inward to a root and out again."""
-        order, parent, edge = _outward(space)
+        tree = rooted(space)
         own = np.ones(space.size)
         np.subtract.at(own, space.pairs[:, 0], self.there)
         np.subtract.at(own, space.pairs[:, 1], self.back)
@@ -71,15 +75,16 @@ class TreeOptimum:
             from_second = np.where(self.there < 1, self.back / (1 - self.there), 0.0)
         result = np.diag(np.maximum(own, 0.0))
         behind = np.eye(space.size, dtype=bool)
-        for v in reversed(order[1:]):
-            e = edge[v]
+        order = np.concatenate(tree.levels).tolist()
+        for e in reversed(order):
+            v, parent = tree.child[e], tree.parent[e]
             inward = from_first[e] if space.pairs[e, 1] == v else from_second[e]
-            result[parent[v]] += inward * result[v]
-            behind[parent[v]] |= behind[v]
-        for v in order[1:]:
-            e = edge[v]
+            result[parent] += inward * result[v]
+            behind[parent] |= behind[v]
+        for e in order:
+            v, parent = tree.child[e], tree.parent[e]
             outward = from_second[e] if space.pairs[e, 1] == v else from_first[e]
-            result[v] = np.where(behind[v], result[v], outward * result[parent[v]])
+            result[v] = np.where(behind[v], result[v], outward * result[parent])
         return np.asarray(result)
 
 
@@ -92,80 +97,72 @@ def tree_weights(space: Space, eps: float) -> FloatArray | None:
 
 
 def solve_tree(space: Space, eps: float) -> TreeOptimum:
-    """The linear-size program of a tree; each edge's own optimum where these leave every vertex enough."""
-    edges, size = len(space.pairs), space.size
+    """The linear-size program of a tree, folded by symmetry; each edge's own optimum where these fit."""
+    size = space.size
     own = 1 / (1 + np.exp(np.minimum(eps * space.lengths, 700.0)))
     leaving = np.bincount(space.pairs.ravel(), weights=np.repeat(own, 2), minlength=size)
     if leaving.max() <= 1:
         return TreeOptimum(size - 2 * float(own.sum()), own, own, np.zeros(size))
-    q, growth = np.exp(-eps * space.lengths), np.exp(np.minimum(eps * space.lengths, 30.0))
-    a, b = space.pairs[:, 0], space.pairs[:, 1]
-    s = np.arange(edges)
-    t = edges + s
-    # Growth beyond e^30 constrains nothing that a float program can see; the certificate checks the true one.
-    # s + q t ≥ q, t + q s ≥ q, s + e^ε t ≤ e^ε, t + e^ε s ≤ e^ε, and Σ outgoing ≤ 1 at each vertex.
-    pairs = [(s, s), (s, t), (edges + s, t), (edges + s, s), (2 * edges + s, s), (2 * edges + s, t)]
-    pairs += [(3 * edges + s, t), (3 * edges + s, s), (4 * edges + a, s), (4 * edges + b, t)]
-    rows = np.concatenate([row for row, _ in pairs])
-    columns = np.concatenate([column for _, column in pairs])
-    ones = np.ones(edges)
-    values = np.concatenate([ones, q, ones, q, ones, growth, ones, growth, ones, ones])
-    matrix = coo_array((values, (rows, columns)), shape=(4 * edges + size, 2 * edges)).tocsc()
-    lower = np.concatenate([q, q, np.full(2 * edges + size, -np.inf)])
-    upper = np.concatenate([np.full(2 * edges, np.inf), growth, growth, np.ones(size)])
-    program = LinearProgram(np.ones(2 * edges), matrix, lower, upper, np.zeros(2 * edges), np.ones(2 * edges))
+    tree = rooted(space)
+    vertex, edge = tree.orbits()
+    orbits = int(vertex.max()) + 1
+    if orbits > LARGEST_PROGRAM:
+        raise ArithmeticError(
+            f"the tree has {orbits} vertices that symmetry does not exchange; at most {LARGEST_PROGRAM} "
+            "are solved"
+        )
+    # One vertex and one edge stand for all that the automorphisms fixing the root exchange.
+    kinds, first, copies = np.unique(edge, return_index=True, return_counts=True)
+    count, members = len(kinds), np.bincount(vertex)
+    q = np.exp(-eps * space.lengths[first])
+    above, below = vertex[tree.parent[first]], vertex[tree.child[first]]
+    s = np.arange(count)  # down the edge; up is t
+    t = count + s
+    # s + q t ≥ q, t + q s ≥ q and Σ outgoing ≤ 1 at each vertex. The other two sides of the polygon of
+    # private channels, s + e^ε t ≤ e^ε and its mirror, hold wherever neither s nor t can be lowered.
+    rows = np.concatenate([s, s, count + s, count + s, 2 * count + above, 2 * count + below])
+    columns = np.concatenate([s, t, t, s, s, t])
+    ones = np.ones(count)
+    values = np.concatenate([ones, q, ones, q, copies / members[above], ones])
+    matrix = coo_array((values, (rows, columns)), shape=(2 * count + orbits, 2 * count)).tocsc()
+    lower = np.concatenate([q, q, np.full(orbits, -np.inf)])
+    upper = np.concatenate([np.full(2 * count, np.inf), np.ones(orbits)])
+    cost = np.tile(copies.astype(np.float64), 2)
+    program = LinearProgram(cost, matrix, lower, upper, np.zeros(2 * count), np.ones(2 * count))
     solution = solved(program, tolerance=1e-10)
+    kind = np.searchsorted(kinds, edge)
     leave = np.clip(solution.primal, 0.0, 1.0)
-    mu = np.maximum(-solution.dual[4 * edges :], 0.0)
-    return TreeOptimum(size - solution.value, leave[:edges], leave[edges:], mu)
+    down, up = leave[:count][kind], leave[count:][kind]
+    forward = tree.parent == space.pairs[:, 0]
+    mu = (np.maximum(-solution.dual[2 * count :], 0.0) / members)[vertex]
+    return TreeOptimum(size - solution.value, np.where(forward, down, up), np.where(forward, up, down), mu)
 
 
 def tree_packing(space: Space, eps: float) -> FloatArray:
     """Covering vector of the packing bound on a tree: Φ⁻¹ is as sparse as the tree.
 
-    With v = Φy: min Σ (Φ⁻¹v) subject to v ≥ 1 and Φ⁻¹v ≥ 0.
+    With v = Φy: min Σ (Φ⁻¹v) subject to v ≥ 1 and Φ⁻¹v ≥ 0, v alike on vertices that symmetry exchanges.
     """
+    tree = rooted(space)
+    vertex, _ = tree.orbits()
+    orbits = int(vertex.max()) + 1
+    if orbits > LARGEST_PROGRAM:
+        raise ArithmeticError(f"the tree has {orbits} vertices that symmetry does not exchange")
     q = np.exp(-eps * space.lengths)
     off = -q / (1 - q * q)
     diagonal = np.ones(space.size)
     for side in (0, 1):
         np.add.at(diagonal, space.pairs[:, side], q * q / (1 - q * q))
+    members = np.bincount(vertex).astype(np.float64)
     ends = (
-        np.concatenate([space.pairs[:, 0], space.pairs[:, 1]]),
-        np.concatenate([space.pairs[:, 1], space.pairs[:, 0]]),
+        np.concatenate([vertex[space.pairs[:, 0]], vertex[space.pairs[:, 1]], vertex]),
+        np.concatenate([vertex[space.pairs[:, 1]], vertex[space.pairs[:, 0]], vertex]),
     )
-    inverse = (coo_array((np.tile(off, 2), ends), shape=(space.size,) * 2) + diags_array(diagonal)).tocsc()
-    cost = np.asarray(inverse.sum(axis=0), dtype=np.float64).ravel()
-    size = space.size
-    program = LinearProgram(
-        cost, inverse, np.zeros(size), np.full(size, np.inf), np.ones(size), np.full(size, np.inf)
-    )
-    return np.maximum(inverse @ solved(program, tolerance=1e-10).primal, 0.0)
-
-
-def _outward(space: Space) -> tuple[list[int], list[int], list[int]]:
-    """Vertices from a root outwards, with each one's parent and the edge to it."""
-    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(space.size)]
-    for e, (a, b) in enumerate(space.pairs.tolist()):
-        neighbours[a].append((b, e))
-        neighbours[b].append((a, e))
-    order, parent, edge = [0], [-1] * space.size, [-1] * space.size
-    for v in order:
-        for w, e in neighbours[v]:
-            if w != parent[v]:
-                parent[w], edge[w] = v, e
-                order.append(w)
-    return order, parent, edge
-
-
-def _behind(space: Space) -> FloatArray:
-    """For each edge (a, b), how many vertices lie on b's side."""
-    order, parent, edge = _outward(space)
-    below = [1] * space.size
-    for v in reversed(order[1:]):
-        below[parent[v]] += below[v]
-    second = space.pairs[:, 1].tolist()
-    result = np.zeros(len(space.pairs))
-    for v in order[1:]:
-        result[edge[v]] = below[v] if second[edge[v]] == v else space.size - below[v]
-    return result
+    # Summed over the members of both orbits; a row of Φ⁻¹ at one member is the sum divided by how many.
+    total = coo_array((np.concatenate([off, off, diagonal]), ends), shape=(orbits, orbits)).tocsc()
+    inverse = (diags_array(1 / members) @ total).tocsc()
+    cost = np.asarray(total.sum(axis=0), dtype=np.float64).ravel()
+    nothing, endless = np.zeros(orbits), np.full(orbits, np.inf)
+    program = LinearProgram(cost, inverse, nothing, endless, np.ones(orbits), endless)
+    covering: FloatArray = np.asarray(inverse @ solved(program, tolerance=1e-10).primal, dtype=np.float64)
+    return np.asarray(np.maximum(covering, 0.0)[vertex])

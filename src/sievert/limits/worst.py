@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import PolicyError
@@ -21,8 +22,11 @@ from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.limits.ladder import LARGEST_CHANNEL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.numerics.balls import log2_bounds, read_eps
+from sievert.proofs.directed import DirectedProof
+from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
-from sievert.results import Result
+from sievert.results import Result, in_bits
+from sievert.spaces.database_graph import DatabaseGraph
 from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -31,8 +35,9 @@ from sievert.spaces.secrets import CompleteGraph
 __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
 Target = Policy | Metric | Graph
+Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
-MEETS = 1e-9
+MEETS = 1e-8
 LN2 = math.log(2)
 LARGEST_EXPONENT = 600.0
 GAP = "the solver's tolerance left a gap"
@@ -62,8 +67,8 @@ class WorstLeakage(Result):
     exact: Bound | None
     method: str
     reason: str | None
-    mechanism: Channel | None = field(repr=False)
-    certificate: WorstLeakageProof | None = field(repr=False)
+    mechanism: Channel | None = field(repr=False, compare=False)
+    certificate: Certificate | None = field(repr=False, compare=False)
     eps: float = 0.0
     records: int = 1
 
@@ -78,7 +83,9 @@ class WorstLeakage(Result):
     def __str__(self) -> str:
         if self.exact is not None:
             return f"at most {self.exact}, and some mechanism leaks exactly that ({self.method})"
-        return f"between {self.lower.bits:.6g} and {self.upper.bits:.6g} bits ({self.method}); {self.reason}"
+        return (
+            f"between {self.lower.bits:.6g} and {in_bits(self.upper.bits, 6)} ({self.method}); {self.reason}"
+        )
 
 
 def worst_leakage(
@@ -94,7 +101,7 @@ def worst_leakage(
     Parameters
     ----------
     policy_or_metric_or_graph : Policy, Metric or Graph
-        What the mechanism must respect.
+        What the mechanism must respect; ``policy.adjacency(directed=True)`` for one-way pairs to the letter.
     eps : float
         ε in nats; decimals are read as written (0.1 is one tenth).
     prior : sequence, optional
@@ -128,6 +135,15 @@ the packing bound is attained)
         if special[0] or special[2]:
             raise PolicyError("eps is inf; with a prior, a gain or few outputs give a finite eps")
         return _unlimited(policy_or_metric_or_graph, individual)
+    if isinstance(policy_or_metric_or_graph, DatabaseGraph) and policy_or_metric_or_graph.directed:
+        from sievert.limits.directed import worst_directed
+
+        if any(special):
+            raise PolicyError(
+                "the directed adjacency is bounded as a whole; with prior, gain, individual or outputs pass "
+                "the policy, whose one-way pairs count in both directions"
+            )
+        return worst_directed(policy_or_metric_or_graph, exact_eps)
     if special[0]:
         from sievert.limits.objectives import worst_gain
 
@@ -146,6 +162,9 @@ the packing bound is attained)
         return worst_individual(policy_or_metric_or_graph, exact_eps)
     if isinstance(target, CompleteGraph) and target.size > LARGEST_DENSE:
         return _complete(target.size, exact_eps, 1 if individual else records)
+    if isinstance(policy_or_metric_or_graph, Policy) and target.size > LARGEST_DENSE:
+        space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric_or_graph))
+        return worst_of_space(space, exact_eps, 1 if individual else records)
     # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
     return worst_of_space(space_of(target), exact_eps, 1 if individual else records)
 
@@ -180,6 +199,16 @@ def _target(given: Target) -> tuple[Graph | Metric, int]:
     if not isinstance(given, Graph | Metric):
         raise PolicyError(f"policy_or_metric_or_graph is {given!r}; give a Policy, a Metric or a Graph")
     return given, 1
+
+
+def _record_symmetries(policy: Policy) -> tuple[NDArray[np.intp], ...]:
+    """Exchanges of records, where they lead from any possible database to every other: a known histogram."""
+    if policy.permitted is None or not policy.has_known_histogram:
+        return ()
+    listed = policy.permitted_databases
+    records = np.arange(policy.records)
+    swap = np.array([1, 0, *records[2:]])
+    return tuple(listed.positions(listed.rows[:, order]) for order in (swap, np.roll(records, 1)))
 
 
 def _unlimited(given: Target, individual: bool) -> WorstLeakage:

@@ -1,14 +1,12 @@
 """Refinement of rational channels decided over the rationals, so that boundary cases are right.
 
-Float results only propose: a witness is rounded and its gap evaluated exactly; with full column rank the
-unique R is solved exactly; an R with room to spare is repaired exactly; otherwise the linear program's vertex
-is rebuilt in fractions. Row x of A and of B is written over one denominator d_x, so that AR = B is a system
-in integers.
+Float results only propose: a witness is rounded and its gap evaluated exactly; a column of B outside A's
+range is a witness; with full column rank the unique R is solved exactly; a float R is made exact; otherwise
+the linear program's vertex is rebuilt in fractions.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -18,27 +16,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.exact_programs import ExactProgram, ExactVertex
-from sievert.orders.average import Decision
+from sievert.orders.decisions import Decision
+from sievert.orders.integers import (
+    Integers,
+    flint_matrix,
+    fraction_of,
+    part_of,
+    pivots,
+    solve_square,
+    table_of,
+)
+from sievert.orders.programs import masked_entries, masked_program
+from sievert.orders.rebuilding import rebuilt
+from sievert.orders.reflections import allowed_cells
 from sievert.orders.zoom import exact_optimum
 
 __all__ = [
     "ExactDecision",
-    "Integers",
     "cone_program",
     "decide_exactly",
     "decide_program",
     "distance_vertex",
     "exact_gap",
-    "independent_solution",
     "rational_witness",
+    "undecided_reason",
 ]
 
 ObjectArray = NDArray[np.object_]
 FloatArray = NDArray[np.float64]
 Distance = Literal["sum", "worst", "cone"]
-LARGEST_EXACT_PROGRAM = 400
-# Any 62-bit prime: independent modulo a prime means independent.
-PRIME = 4611686018427387847
+# Rows of an exact program that a decision may cost (662 took 7 seconds), and that a measurement may.
+LARGEST_DECISION, LARGEST_MEASUREMENT = 1_000, 400
+# Coefficients up to which a float vertex is looked for when the first guess cannot be made exact.
+LARGEST_FLOAT_PROGRAM = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,27 +61,11 @@ class ExactDecision:
     method: str
 
 
-class Integers:
-    """A and B with each row over its own denominator."""
-
-    def __init__(self, less_safe: ObjectArray, safer: ObjectArray) -> None:
-        self.shape = (*less_safe.shape, safer.shape[1])
-        both = [[*a, *b] for a, b in zip(less_safe.tolist(), safer.tolist(), strict=True)]
-        self.scales = [math.lcm(*(value.denominator for value in row)) for row in both]
-        rows = [
-            [value.numerator * (scale // value.denominator) for value in row]
-            for row, scale in zip(both, self.scales, strict=True)
-        ]
-        m = less_safe.shape[1]
-        self.a = flint.fmpz_mat([row[:m] for row in rows])
-        self.b = flint.fmpz_mat([row[m:] for row in rows])
-
-
 def exact_gap(witness: ObjectArray, less_safe: ObjectArray, safer: ObjectArray) -> Fraction:
     """<G,B> - Σ_y max_w (AᵀG)[y,w], exactly."""
-    scores = _flint(less_safe.T) * _flint(witness)
+    scores = flint_matrix(less_safe.T) * flint_matrix(witness)
     best = [max(scores[y, w] for w in range(scores.ncols())) for y in range(scores.nrows())]
-    total = sum((_fraction(value) for value in best), Fraction(0))
+    total = sum((fraction_of(value) for value in best), Fraction(0))
     return sum((g * b for g, b in zip(witness.ravel(), safer.ravel(), strict=True)), Fraction(0)) - total
 
 
@@ -90,18 +84,73 @@ def decide_exactly(less_safe: ObjectArray, safer: ObjectArray, guess: Decision) 
         witness = _evaluated(system, guess.witness)
         if witness is not None:
             return ExactDecision(False, None, witness, "witness evaluated exactly")
-    rows, columns = _pivots(system.a)
+    rows, columns = pivots(system.a)
+    outside = _outside_range(system, rows, columns)
+    if outside is not None:
+        return ExactDecision(False, None, outside, "an output outside the range of the less safe channel")
     if len(columns) == less_safe.shape[1]:
-        unique = _unique(system, rows)
-        if unique is not None:
-            return unique
-    elif guess.holds is not False and guess.post is not None:
-        repaired = _repaired(system, rows, columns, guess.post)
-        if repaired is None:
-            repaired = _rigid(system, guess.post)
-        if repaired is not None:
-            return ExactDecision(True, repaired, None, "post-processing made exact")
+        return _unique(system, rows)
+    if guess.holds is not False:
+        post = _rebuilt(system, less_safe, safer, guess)
+        if post is not None:
+            return ExactDecision(True, post, None, "post-processing made exact")
     return decide_program(less_safe, safer)
+
+
+def undecided_reason(less_safe: ObjectArray, safer: ObjectArray) -> str:
+    """Why `decide_exactly` declined, for the reader of a verdict."""
+    rows = safer.size + less_safe.shape[1]
+    if rows <= LARGEST_DECISION:
+        return "the exact linear program did not end at a vertex"
+    return (
+        "too near the boundary for floats, and the exact linear program has "
+        f"{rows} rows where at most {LARGEST_DECISION} are solved"
+    )
+
+
+def _rebuilt(
+    system: Integers, less_safe: ObjectArray, safer: ObjectArray, guess: Decision
+) -> ObjectArray | None:
+    """The guessed R made exact, or else the R of a vertex, whose zeros leave it no freedom."""
+    post = None if guess.post is None else rebuilt(system, guess.post)
+    if post is not None:
+        return post
+    a, b = less_safe.astype(np.float64), safer.astype(np.float64)
+    allowed = allowed_cells(a, b)
+    if not allowed.any(axis=1).all() or masked_entries(a, b, allowed) > LARGEST_FLOAT_PROGRAM:
+        return None
+    vertex = masked_program(a, b, allowed, np.arange(len(a))).post
+    return None if vertex is None else rebuilt(system, vertex)
+
+
+def _outside_range(system: Integers, rows: list[int], columns: list[int]) -> ObjectArray | None:
+    """g with Aᵀg = 0 and g·b > 0 for some column b of B: one action g, the others nothing."""
+    n, m, k = system.shape
+    others = [x for x in range(n) if x not in set(rows)]
+    if not others:
+        return None
+    square = part_of(system.a, rows, columns)
+    # Row x of A is a combination of the pivot rows; B must be the same combination.
+    combined = solve_square(square.transpose(), part_of(system.a, others, columns).transpose()).transpose()
+    same, rest = (
+        flint.fmpq_mat(part_of(table, others, range(width)))
+        - combined * flint.fmpq_mat(part_of(table, rows, range(width)))
+        for table, width in ((system.a, m), (system.b, k))
+    )
+    if any(same.entries()):
+        return None  # the rank is larger than modulo the prime
+    for i, x in enumerate(others):
+        for w in range(k):
+            value = fraction_of(rest[i, w])
+            if value == 0:
+                continue
+            sign = 1 if value > 0 else -1
+            witness = np.full((n, k), Fraction(0), dtype=object)
+            witness[x, w] = Fraction(sign * system.scales[x])
+            for j, y in enumerate(rows):
+                witness[y, w] = -sign * fraction_of(combined[i, j]) * system.scales[y]
+            return witness
+    return None
 
 
 def _evaluated(system: Integers, witness: FloatArray) -> ObjectArray | None:
@@ -127,55 +176,12 @@ def _evaluated(system: Integers, witness: FloatArray) -> ObjectArray | None:
     return result
 
 
-def _flint(table: ObjectArray) -> flint.fmpq_mat:
-    entries = [flint.fmpq(v.numerator, v.denominator) for v in table.ravel()]
-    return flint.fmpq_mat(int(table.shape[0]), int(table.shape[1]), entries)
-
-
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-def _table(matrix: flint.fmpq_mat) -> ObjectArray:
-    table = np.empty((matrix.nrows(), matrix.ncols()), dtype=object)
-    table.ravel()[:] = [_fraction(value) for value in matrix.entries()]
-    return table
-
-
-def _pivots(matrix: flint.fmpz_mat) -> tuple[list[int], list[int]]:
-    """Rows and columns of a largest minor that is invertible modulo a prime, hence invertible."""
-
-    def leading(table: flint.fmpz_mat) -> list[int]:
-        entries = [int(value) % PRIME for value in table.entries()]
-        reduced, rank = flint.nmod_mat(table.nrows(), table.ncols(), entries, PRIME).rref()
-        found: list[int] = []
-        for i in range(rank):
-            start = found[-1] + 1 if found else 0
-            found.append(next(j for j in range(start, table.ncols()) if int(reduced[i, j])))
-        return found
-
-    columns = leading(matrix)
-    rows = leading(_part(matrix, range(matrix.nrows()), columns).transpose())
-    return rows, columns
-
-
-def _part(matrix: flint.fmpz_mat, rows: Any, columns: Any) -> flint.fmpz_mat:
-    return flint.fmpz_mat([[matrix[i, j] for j in columns] for i in rows])
-
-
-def _solve(square: flint.fmpz_mat, right: flint.fmpz_mat) -> flint.fmpq_mat:
-    solved: Any = square.solve(right)
-    return flint.fmpq_mat(solved)
-
-
-def _unique(system: Integers, rows: list[int]) -> ExactDecision | None:
-    """Full column rank: the only candidate R decides. None when some column of B is outside A's range."""
+def _unique(system: Integers, rows: list[int]) -> ExactDecision:
+    """Full column rank, B in A's range: the only candidate R decides."""
     m, k = system.shape[1:]
-    square = _part(system.a, rows, range(m))
-    solved = _solve(square, _part(system.b, rows, range(k)))
-    if len(rows) < system.shape[0] and flint.fmpq_mat(system.a) * solved != flint.fmpq_mat(system.b):
-        return None
-    post = _table(solved)
+    square = part_of(system.a, rows, range(m))
+    solved = solve_square(square, part_of(system.b, rows, range(k)))
+    post = table_of(solved)
     negative = np.argwhere(np.asarray(post < 0, dtype=bool))
     if not len(negative):
         return ExactDecision(True, post, None, "unique post-processing, solved exactly")
@@ -183,75 +189,22 @@ def _unique(system: Integers, rows: list[int]) -> ExactDecision | None:
     # aᵀg = -e_y: every score under A is 0 or -1.
     unit = flint.fmpz_mat(m, 1)
     unit[y, 0] = -1
-    direction = _solve(square.transpose(), unit)
+    direction = solve_square(square.transpose(), unit)
     witness = np.full((system.shape[0], k), Fraction(0), dtype=object)
     for i, x in enumerate(rows):
-        witness[x, w] = _fraction(direction[i, 0]) * system.scales[x]
+        witness[x, w] = fraction_of(direction[i, 0]) * system.scales[x]
     return ExactDecision(False, None, witness, "unique post-processing has a negative entry")
-
-
-def _repaired(system: Integers, rows: list[int], columns: list[int], guess: FloatArray) -> ObjectArray | None:
-    """A strictly positive float R moved onto AR = B and R1 = 1 exactly; None if an entry turns negative."""
-    k = system.shape[2]
-    if not guess.min() > 0:
-        return None
-    unit = 1 << 60
-    rounded = flint.fmpz_mat([[round(value * unit) for value in row] for row in guess.tolist()])
-    missing = unit * system.b - system.a * rounded
-    moved = _solve(_part(system.a, rows, columns), _part(missing, rows, range(k)))
-    post = np.empty(guess.shape, dtype=object)
-    post.ravel()[:] = [Fraction(int(value), unit) for value in rounded.entries()]
-    post[columns] += _table(moved) / unit
-    # The row sums miss 1 by a vector of A's null space, so spreading it evenly keeps AR = B.
-    post -= ((post.sum(axis=1) - 1) / k)[:, None]
-    return post if _is_solution(system, post) else None
-
-
-def _is_solution(system: Integers, post: ObjectArray) -> bool:
-    if (post < 0).any() or any(sum(row) != 1 for row in post.tolist()):
-        return False
-    return bool(flint.fmpq_mat(system.a) * _flint(post) == flint.fmpq_mat(system.b))
-
-
-def _rigid(system: Integers, guess: FloatArray) -> ObjectArray | None:
-    """Columns of R determined by their support: solve each on it and check everything exactly."""
-    m, k = guess.shape
-    post = np.full((m, k), Fraction(0), dtype=object)
-    for w in range(k):
-        support = np.flatnonzero(guess[:, w] > 1e-7).tolist()
-        column = independent_solution(system, support, w)
-        if column is None:
-            return None
-        post[:, w] = column
-    return post if _is_solution(system, post) else None
-
-
-def independent_solution(system: Integers, support: list[int], w: int) -> ObjectArray | None:
-    """The combination of A's columns on a support that is column w of B; None if there is none or many."""
-    n, m, _ = system.shape
-    column = np.full(m, Fraction(0), dtype=object)
-    if not support:
-        return column if all(int(system.b[x, w]) == 0 for x in range(n)) else None
-    part = _part(system.a, range(n), support)
-    rows, columns = _pivots(part)
-    if len(columns) < len(support):
-        return None
-    solved = _solve(_part(part, rows, range(len(support))), _part(system.b, rows, [w]))
-    if flint.fmpq_mat(part) * solved != flint.fmpq_mat(_part(system.b, range(n), [w])):
-        return None
-    column[support] = _table(solved)[:, 0]
-    return column
 
 
 def decide_program(less_safe: ObjectArray, safer: ObjectArray) -> ExactDecision | None:
     """Half the L1 distance of B from {AR}: the vertex of the float solver rebuilt over the rationals."""
-    vertex = distance_vertex(less_safe, safer)
+    vertex = distance_vertex(less_safe, safer, largest=LARGEST_DECISION)
     return None if vertex is None else _decision(vertex, less_safe.shape, safer.shape[1])
 
 
 def cone_program(less_safe: ObjectArray, safer: ObjectArray) -> ExactDecision | None:
     """Is every column of B in the cone of A's columns? The witness has AᵀG ≤ 0 and <G,B> > 0."""
-    vertex = distance_vertex(less_safe, safer, "cone")
+    vertex = distance_vertex(less_safe, safer, "cone", LARGEST_DECISION)
     return None if vertex is None else _decision(vertex, less_safe.shape, safer.shape[1])
 
 
@@ -263,8 +216,12 @@ def _decision(vertex: ExactVertex, shape: tuple[int, ...], k: int) -> ExactDecis
     return ExactDecision(False, None, vertex.dual[: n * k].reshape(n, k), method)
 
 
-def distance_vertex(less_safe: ObjectArray, safer: ObjectArray, kind: Distance = "sum") -> ExactVertex | None:
-    """The exactly optimal vertex of a distance of B from post-processings of A; None if not rebuilt.
+def distance_vertex(
+    less_safe: ObjectArray, safer: ObjectArray, kind: Distance = "sum", largest: int = LARGEST_MEASUREMENT
+) -> ExactVertex | None:
+    """The exactly optimal vertex of a distance of B from post-processings of A.
+
+    None if it was not rebuilt, or if the program has more rows than `largest`.
 
     "sum": Σ_x TV(B_x, (AR)_x); "worst": the largest of them (Le Cam); "cone": Σ|B - AM| over any M ≥ 0.
     Variables are R (or M), then P and N with AR + P - N = B, then slacks of row distances and their bound.
@@ -275,7 +232,7 @@ def distance_vertex(less_safe: ObjectArray, safer: ObjectArray, kind: Distance =
     sums = 0 if kind == "cone" else m
     tops = n if kind == "worst" else 0
     rows = cells + sums + tops
-    if rows > LARGEST_EXACT_PROGRAM:
+    if rows > largest:
         return None
     columns = unknown + 2 * cells + tops + (tops > 0)
     zero, one = Fraction(0), Fraction(1)

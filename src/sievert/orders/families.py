@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.response import ResponseChannel
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
-from sievert.orders.average import Decision
+from sievert.orders.decisions import Decision
 from sievert.orders.exact import ExactDecision
 from sievert.orders.witnesses import residual, stochastic, two_action_gap
 from sievert.proofs.families import EXPONENTIAL, GEOMETRIC, RESPONSE, FamilyProof, kernel_sums

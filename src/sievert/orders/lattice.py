@@ -24,7 +24,7 @@ from sievert.orders.binary import Point, channel_of_curve, curve, height
 from sievert.orders.exact import cone_program
 from sievert.orders.maximum import decide_maximum
 from sievert.orders.polytopes import channel_with_posteriors, extreme_columns, intersection_rays
-from sievert.proofs.refinement import exact_rows
+from sievert.proofs.matrices import exact_rows
 from sievert.spaces.metric import Metric
 
 __all__ = ["NoBoundError", "in_both_hulls", "join", "meet", "privacy_join_metric", "privacy_meet_metric"]

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from sievert.numerics.rationals import exact_matmul
-from sievert.orders.average import TOLERANCE
-from sievert.orders.exact import Integers, cone_program, independent_solution
+from sievert.orders.average import decide_independent
+from sievert.orders.decisions import TOLERANCE
+from sievert.orders.exact import cone_program
+from sievert.orders.integers import Integers, independent_solution
 
 __all__ = ["HullDecision", "decide_maximum", "decide_maximum_exactly", "posteriors"]
 
@@ -44,9 +46,15 @@ def posteriors(matrix: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
 
 
 def decide_maximum(less_safe: FloatArray, safer: FloatArray) -> HullDecision:
-    """Hull membership of each posterior of B by non-negative least squares."""
-    inner, columns = posteriors(less_safe)
+    """Hull membership of each posterior of B: the unique weights, or else non-negative least squares."""
+    inner, _ = posteriors(less_safe)
     outer, present = posteriors(safer)
+    known = _independent(inner, outer)
+    if known is not None:
+        weights, direction, w, distance = known
+        if direction is not None:
+            return HullDecision(False, None, direction, int(present[w]), distance)
+        return _inside(less_safe, safer, weights)
     # The row of ones makes the weights sum to 1; it is implied, and keeps nearly parallel columns apart.
     stacked = np.vstack([inner, np.ones(inner.shape[1])])
     weights = np.zeros((outer.shape[1], inner.shape[1]))
@@ -64,11 +72,40 @@ def decide_maximum(less_safe: FloatArray, safer: FloatArray) -> HullDecision:
             worst = (beyond, w, rest)
     if worst[0] > TOLERANCE:
         return HullDecision(False, None, worst[2], int(present[worst[1]]), worst[0])
+    return _inside(less_safe, safer, weights)
+
+
+def _inside(less_safe: FloatArray, safer: FloatArray, weights: FloatArray) -> HullDecision:
+    """The decision of mixing weights [posterior of B, posterior of A]."""
+    inner, columns = posteriors(less_safe)
+    outer, present = posteriors(safer)
     error = float(np.abs(inner @ weights.T - outer).sum(axis=0).max() / 2)
     mixing = np.zeros((less_safe.shape[1], safer.shape[1]))
     scale = safer.sum(axis=0)[present][None, :] / less_safe.sum(axis=0)[columns][:, None]
     mixing[np.ix_(columns, present)] = weights.T * scale
     return HullDecision(True if error <= TOLERANCE else None, mixing, None, None, error)
+
+
+def _independent(
+    inner: FloatArray, outer: FloatArray
+) -> tuple[FloatArray, FloatArray | None, int, float] | None:
+    """Weights, or a separating direction with its posterior and distance; None where neither is clear."""
+    found = decide_independent(inner, outer)
+    if found is None:
+        return None
+    if found.witness is not None:
+        # Along each action, how far B's posteriors lie beyond every posterior of A, per unit of gain.
+        beyond = (found.witness * outer).sum(axis=0) - (inner.T @ found.witness).max(axis=0)
+        width = found.witness.max(axis=0) - found.witness.min(axis=0)
+        beyond = np.where(width > 0, beyond / np.where(width > 0, width, 1.0), 0.0)
+        w = int(np.argmax(beyond))
+        if beyond[w] > TOLERANCE:
+            return np.empty((0, 0)), found.witness[:, w], w, float(beyond[w])
+    if found.post is None:
+        return None
+    weights = found.post.T
+    error = np.abs(inner @ weights.T - outer).sum(axis=0).max() / 2
+    return (weights, None, -1, 0.0) if error <= TOLERANCE else None
 
 
 def decide_maximum_exactly(

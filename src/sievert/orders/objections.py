@@ -16,8 +16,11 @@ __all__ = ["entries", "objected"]
 
 AnyArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
-# Dropping actions one by one costs actions² evaluations.
-MOST_ACTIONS = 24
+# Dropping actions one by one costs actions²·outputs.
+MOST_ACTIONS = 64
+# Gains are rounded to the first of these fractions of 1 that keeps nearly all of the advantage.
+UNITS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 60, 100, 1000)
+KEPT = 0.95
 
 
 def entries(channel: Channel, exact: bool) -> AnyArray:
@@ -49,6 +52,7 @@ def objected(
     size = first.shape[0]
     uniform = np.full(size, Fraction(1, size), dtype=object)
     belief = uniform if prior is None else prior
+    gain = _simple_gains(gain, belief.astype(np.float64), first.rounded(), second.rounded(), case)
     proof = AdversaryProof(entries(first, exact), entries(second, exact), gain, belief, case, exact)
     if exact:
         before, after = (float(value) for value in proof.values())
@@ -57,7 +61,7 @@ def objected(
         weights = belief.astype(np.float64)
         before, after = (_value(gain, weights, channel.rounded(), case) for channel in (first, second))
         gap = after - before
-    objection = Objection(before, after, gain, belief)
+    objection = Objection(before, after, gain, belief, secrets=first.inputs)
     name = order or ("average" if case == "average" else "max")
     return Verdict(False, name, gap, proof, objection, method, exact)
 
@@ -80,16 +84,49 @@ def _few_actions(gain: AnyArray, less_safe: FloatArray, safer: FloatArray, case:
         return table
     floats = table.astype(np.float64)
     mine, theirs = floats @ less_safe, floats @ safer
-
-    def advantage(kept: list[int]) -> float:
-        return float(theirs[kept].max(axis=0).sum() - mine[kept].max(axis=0).sum())
-
-    kept = list(range(len(table)))
+    kept = np.arange(len(table))
     # Half of a gap that is clearly there is clearly there; smaller ones keep every action.
-    enough = advantage(kept) / 2
+    enough = float(theirs.max(axis=0).sum() - mine.max(axis=0).sum()) / 2
     while len(kept) > 2 and enough > 1e-12:
-        value, leaver = max((advantage([a for a in kept if a != b]), b) for b in kept)
-        if value <= enough:
+        advantages = _without_each(theirs[kept]) - _without_each(mine[kept])
+        leaver = int(np.argmax(advantages))
+        if advantages[leaver] <= enough:
             break
-        kept.remove(leaver)
+        kept = np.delete(kept, leaver)
     return table[kept]
+
+
+def _without_each(scores: FloatArray) -> FloatArray:
+    """Σ_y max over the other actions, for each action left out: the second best steps in."""
+    best, columns = scores.argmax(axis=0), np.arange(scores.shape[1])
+    first = scores[best, columns]
+    others = scores.copy()
+    others[best, columns] = -np.inf
+    lost = np.bincount(best, weights=first - others.max(axis=0), minlength=len(scores))
+    return np.asarray(first.sum() - lost)
+
+
+def _simple_gains(
+    gain: AnyArray, prior: FloatArray, less_safe: FloatArray, safer: FloatArray, case: str
+) -> AnyArray:
+    """The same adversary with round numbers."""
+    if len(gain) > MOST_ACTIONS:
+        return gain
+    floats = gain.astype(np.float64)
+
+    def advantage(table: FloatArray) -> float:
+        return _value(table, prior, safer, case) - _value(table, prior, less_safe, case)
+
+    enough = KEPT * advantage(floats)
+    # An advantage this small may be rounding: leave what was found alone.
+    if enough < 1e-7:
+        return gain
+    for unit in UNITS:
+        whole = np.rint(floats * unit)
+        if advantage(whole / unit) >= enough:
+            if gain.dtype != object:
+                return np.asarray(whole / unit)
+            simple = np.empty(gain.shape, dtype=object)
+            simple.ravel()[:] = [Fraction(int(value), unit) for value in whole.ravel().tolist()]
+            return simple
+    return gain

@@ -43,7 +43,7 @@ def by_partitions(first: Channel, second: Channel, order: str) -> Verdict | None
     if order == "privacy":
         objection = Objection(0.0, np.inf, pair=labels, output=second.outputs[int(theirs[i])])
     else:
-        objection = Objection(0.5, 1.0, gain, prior)
+        objection = Objection(0.5, 1.0, gain, prior, secrets=first.inputs)
     return Verdict(
         False, order, 0.5, proof, objection, "two secrets that only the second program separates", True
     )

@@ -15,27 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
-from sievert.channels.privacy import distinguishability, epsilon
 from sievert.channels.reduction import reduction
 from sievert.errors import ChannelError
-from sievert.orders.average import TOLERANCE, Decision, decide_average
+from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
+from sievert.orders.average import decide_average
 from sievert.orders.binary import decide_binary
-from sievert.orders.classes import AdversaryClass, class_of, refines_class
+from sievert.orders.decisions import TOLERANCE, Decision
 from sievert.orders.deficiency import Deficiency, deficiency
-from sievert.orders.exact import ExactDecision, decide_exactly
+from sievert.orders.exact import ExactDecision, decide_exactly, undecided_reason
 from sievert.orders.families import decide_family, decide_family_exactly, family_of, family_proof
 from sievert.orders.maximum import decide_maximum, decide_maximum_exactly
 from sievert.orders.objections import entries, objected
 from sievert.orders.partitions import by_partitions
+from sievert.orders.privacy import by_one_metric, by_privacy
 from sievert.orders.verdicts import Comparison, Objection, Verdict
 from sievert.orders.witnesses import residual, two_action_gap
-from sievert.proofs.refinement import (
-    CascadeProof,
-    MixtureProof,
-    PrivacyOrderProof,
-    PrivacyProof,
-    privacy_violation,
-)
+from sievert.proofs.refinement import CascadeProof, MixtureProof
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
 
@@ -44,6 +39,7 @@ __all__ = ["Comparison", "Deficiency", "Objection", "Verdict", "compare", "defic
 Order = Literal["average", "max", "privacy"]
 FloatArray = NDArray[np.float64]
 ORDERS: tuple[Order, ...] = ("average", "max", "privacy")
+NEAR = "too near the boundary for floats; give both channels in fractions to decide it"
 
 
 def refines(
@@ -61,8 +57,8 @@ def refines(
     less_safe, safer : channels on the same inputs
     order : "average", "max" or "privacy"
     metric : with order="privacy", compare the smallest ε for this one metric only
-    adversary : with order="average", only these adversaries: a class of `sievert.orders.classes`, a gain
-        function, or a list of gain functions (with the uniform prior)
+    adversary : with order="average", only these adversaries: a class of `sv.adversaries`, a gain function,
+        or a list of gain functions (with the uniform prior)
 
     Examples
     --------
@@ -80,12 +76,12 @@ def refines(
         first, second = _aligned(less_safe, safer)
         return refines_class(first, second, class_of(adversary, first))
     if metric is not None:
-        return _one_metric(*_aligned(less_safe, safer), metric)
+        return by_one_metric(*_aligned(less_safe, safer), metric)
     known = by_partitions(less_safe, safer, order)
     if known is not None:
         return known
     first, second = _aligned(less_safe, safer)
-    return {"average": _average, "max": _maximum, "privacy": _privacy}[order](first, second)
+    return {"average": _average, "max": _maximum, "privacy": by_privacy}[order](first, second)
 
 
 def compare(first: Channel, second: Channel) -> Comparison:
@@ -126,8 +122,8 @@ def _average(first: Channel, second: Channel) -> Verdict:
     exact_a, exact_b = merged.channel._data, second._data
     decided = decide_exactly(exact_a, exact_b, guess)
     if decided is None:
-        # Too close for the exact methods' size: a float R proves nothing about fractions.
-        return Verdict(None, "average", guess.upper, None, None, guess.method)
+        # A float R proves nothing about fractions.
+        return Verdict(None, "average", guess.upper, None, None, undecided_reason(exact_a, exact_b))
     if decided.post is not None:
         post = _expanded(decided.post, merged.groups, first.shape[1], Fraction(0))
         decided = ExactDecision(True, post, None, decided.method)
@@ -167,7 +163,7 @@ def _float_verdict(first: Channel, second: Channel, guess: Decision) -> Verdict:
         assert guess.witness is not None
         return objected(first, second, guess.witness, guess.method)
     if guess.holds is None or guess.post is None:
-        return Verdict(None, "average", guess.upper, None, None, guess.method)
+        return Verdict(None, "average", guess.upper, None, None, NEAR)
     proof = CascadeProof(first.rounded(), second.rounded(), guess.post, Fraction(TOLERANCE))
     post = Channel._trusted(guess.post, "float", first.outputs, second.outputs)
     return Verdict(True, "average", guess.upper, proof, None, guess.method, False, post)
@@ -220,9 +216,11 @@ def _binary(first: Channel, second: Channel) -> Verdict:
 
 def _maximum(first: Channel, second: Channel) -> Verdict:
     exact = _both_exact(first, second)
-    family = family_of(first)
-    if family is not None:
-        # Independent columns: average and max refinement coincide (Fernandes, Lem 2.6).
+    known = _maximum_of_family(first, second, exact)
+    if known is not None:
+        return known
+    if exact:
+        # A post-processing is a mixture of posteriors.
         verdict = _average(first, second)
         if verdict.holds:
             return replace(verdict, order="max")
@@ -230,17 +228,50 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
     if exact:
         proved = decide_maximum_exactly(first._data, second._data, found)
         if proved is None:
-            return Verdict(None, "max", found.distance, None, None, "hull membership")
+            return Verdict(
+                None, "max", found.distance, None, None, "too near a hull, and too large to decide exactly"
+            )
         found = proved
     if found.holds is False:
         assert found.direction is not None
         return _separated(first, second, found.direction, exact)
     if not found.holds:
-        return Verdict(None, "max", found.distance, None, None, "hull membership")
+        return Verdict(None, "max", found.distance, None, None, NEAR)
     assert found.mixing is not None
     tolerance = Fraction(0) if exact else Fraction(TOLERANCE)
     proof = MixtureProof(entries(first, exact), entries(second, exact), found.mixing, tolerance)
     return Verdict(True, "max", found.distance, proof, None, "hull membership", exact)
+
+
+def _maximum_of_family(first: Channel, second: Channel, exact: bool) -> Verdict | None:
+    """Families have independent columns, so that average and max refinement coincide (Fernandes, Lem 2.6)."""
+    family = family_of(first)
+    if family is None:
+        return None
+    verdict = _average(first, second)
+    if verdict.holds and exact:
+        return replace(verdict, order="max")
+    if verdict.holds:
+        assert verdict.post is not None
+        a, b, post = first.rounded(), second.rounded(), verdict.post.rounded()
+        misses, weights = np.abs(a @ post - b).sum(axis=0) / 2, b.sum(axis=0)
+        # Rare outputs count as much as others at the most revealing output.
+        if (misses > TOLERANCE * weights).any():
+            return None
+        proof = MixtureProof(a, b, post, Fraction(TOLERANCE))
+        return Verdict(True, "max", verdict.deficiency, proof, None, verdict.method)
+    if verdict.holds is None:
+        return Verdict(None, "max", verdict.deficiency, None, None, verdict.method)
+    proved = decide_family_exactly(family, second) if exact else None
+    if proved is not None:
+        assert proved.witness is not None
+        return _separated(first, second, proved.witness[:, 0], exact)
+    floats = [Channel._trusted(channel.rounded(), "float", first.inputs) for channel in (first, second)]
+    found = decide_family(family, *(channel.rounded() for channel in floats))
+    if found.witness is None:
+        return replace(verdict, order="max", witness=None)
+    shown = _separated(floats[0], floats[1], found.witness[:, 0], False)
+    return replace(verdict, order="max", witness=shown.witness) if exact else shown
 
 
 def _separated(first: Channel, second: Channel, direction: NDArray[Any], exact: bool) -> Verdict:
@@ -254,59 +285,3 @@ def _separated(first: Channel, second: Channel, direction: NDArray[Any], exact: 
         sums = matrix.sum(axis=0)
         table[:, 1] = (direction @ (matrix[:, sums > 0] / sums[sums > 0])).max()
     return objected(first, second, table, "separating direction", case="max")
-
-
-def _privacy(first: Channel, second: Channel) -> Verdict:
-    """d_A ≥ d_B for every pair; the witness metric is d_A (Fernandes, Prop 4.4; Sec 4.5.3 is an erratum)."""
-    exact = _both_exact(first, second)
-    mine, theirs = distinguishability(first), distinguishability(second)
-    with np.errstate(invalid="ignore"):
-        excess = theirs.matrix - mine.matrix
-    excess = np.where(np.isnan(excess), 0.0, excess)
-    i, j = map(int, np.unravel_index(int(np.argmax(excess)), excess.shape))
-    rounding = 1e-12 * max(1.0, float(mine.matrix[i, j]) if np.isfinite(mine.matrix[i, j]) else 1.0)
-    a, b = entries(first, exact), entries(second, exact)
-    close = abs(excess[i, j]) <= 1e-9 * max(1.0, rounding * 1e12)
-    if exact and close:
-        # Too close for logarithms: fractions decide.
-        pair = privacy_violation(a, b)
-        if pair is not None:
-            i, j = pair
-        holds = pair is None
-    else:
-        holds = bool(excess[i, j] <= rounding)
-    if holds:
-        proof = PrivacyProof(a, b, exact) if np.isfinite(first.log_matrix).all() or exact else None
-        return Verdict(True, "privacy", 0.0, proof, None, "every pair of secrets", exact)
-    logs = second.log_matrix
-    both = np.isneginf(logs[i]) & np.isneginf(logs[j])
-    with np.errstate(invalid="ignore"):
-        difference = np.where(both, 0.0, logs[i] - logs[j])
-    output = int(np.argmax(np.abs(difference)))
-    if exact and np.isfinite(difference[output]):
-        ratios = [_stretch(p, q) for p, q in zip(b[i].tolist(), b[j].tolist(), strict=True)]
-        output = max(range(len(ratios)), key=ratios.__getitem__)
-    if b[i, output] < b[j, output]:
-        i, j = j, i
-    objection = Objection(
-        float(mine.matrix[i, j]),
-        float(theirs.matrix[i, j]),
-        pair=(first.inputs[i], first.inputs[j]),
-        output=second.outputs[output],
-    )
-    certificate = PrivacyOrderProof(a, b, (i, j), output, exact)
-    return Verdict(False, "privacy", float(excess[i, j]), certificate, objection, "a pair of secrets", exact)
-
-
-def _stretch(p: Any, q: Any) -> Fraction:
-    low, high = min(p, q), max(p, q)
-    return Fraction(high / low) if low > 0 else Fraction(0)
-
-
-def _one_metric(first: Channel, second: Channel, metric: Metric) -> Verdict:
-    """Compare the smallest ε for one metric."""
-    mine, theirs = epsilon(first, metric), epsilon(second, metric)
-    holds = theirs.nats <= mine.nats * (1 + 1e-12)
-    objection = None if holds else Objection(mine.nats, theirs.nats, pair=theirs.pair, output=theirs.output)
-    gap = 0.0 if holds else theirs.nats - mine.nats
-    return Verdict(holds, "privacy for one metric", gap, None, objection, "smallest ε of both")

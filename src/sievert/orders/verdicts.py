@@ -11,7 +11,10 @@ from sievert.errors import ChannelError
 from sievert.proofs.base import Proof
 from sievert.results import Result
 
-__all__ = ["Comparison", "Objection", "Verdict"]
+__all__ = ["Comparison", "Objection", "Verdict", "bet_in_words"]
+
+# Bets that a sentence lists, and the letters each may take.
+DESCRIBED, LONGEST = 3, 60
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Objection(Result):
     """The adversary who objects: prior, gain [action, secret], and what they expect of either channel.
 
     For the privacy order: the pair of secrets, the output, and their distances under both channels.
+    `secrets` are the labels of the gain's columns.
     """
 
     before: float
@@ -27,6 +31,7 @@ class Objection(Result):
     prior: Any = field(default=None, repr=False)
     pair: tuple[Any, Any] | None = None
     output: Any = None
+    secrets: Any = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -34,23 +39,65 @@ class Objection(Result):
         return self.after - self.before
 
     def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self, channel: str = "") -> str:
+        """Who objects and what they gain, naming the channel they gain it from."""
+        source = f" from {channel}" if channel else ""
         if self.pair is not None:
             first, second = self.pair
-            ratio = "certainly" if math.isinf(self.after) else f"by odds of {_odds(self.after)}"
+            # As many digits as tell the odds apart.
+            digits = next((d for d in range(4, 15) if _odds(self.after, d) != _odds(self.before, d)), 15)
+            ratio = "certainly" if math.isinf(self.after) else f"by odds of {_odds(self.after, digits)}"
+            place = f" of {channel}" if channel else ""
             return (
                 f"somebody who wants to tell {first!r} from {second!r} succeeds {ratio} "
-                f"at output {self.output!r}, against {_odds(self.before)} before"
+                f"at output {self.output!r}{place}, against {_odds(self.before, digits)} before"
             )
         share = self.gap / self.before if self.before > 0 else math.inf
-        more = f"{share:.1%} more" if math.isfinite(share) else f"{self.gap:.3g} instead of nothing"
-        if math.isfinite(share) and share < 0.0005:
-            more = f"{share:.2g} of it more"
-        values = f"{self.before:.4g} → {self.after:.4g}"
-        return f"an adversary who chooses between {len(self.gain)} bets gains {more} ({values})"
+        values = f" ({self.before:.4g} → {self.after:.4g})"
+        more = f"{share:.1%} more{source}{values}"
+        if math.isinf(share):
+            more = f"{self.gap:.3g}{source} instead of nothing"
+        elif share < 0.0005:
+            more = f"{self.gap:.2g} more{source} than {self.before:.4g}"
+        return f"an adversary who {self._bets()} gains {more}"
+
+    def _bets(self) -> str:
+        """The choices in words where they are few and simple."""
+        described = f"chooses between {len(self.gain)} bets" if self.gain is not None else "compares outputs"
+        if self.gain is None or self.secrets is None or len(self.gain) > DESCRIBED:
+            return described
+        bets = [bet_in_words(row, self.secrets) for row in self.gain]
+        if any(len(bet) > LONGEST for bet in bets):
+            return described
+        return f"may bet {', or '.join(bets)}," if len(bets) > 1 else f"bets {bets[0]}"
 
 
-def _odds(nats: float) -> str:
-    return f"{math.exp(nats):.4g}" if nats < 700 else f"e^{nats:.4g}"
+def bet_in_words(gains: Any, secrets: Any) -> str:
+    """What a bet pays: "on 2", "on 0 or 1 (worth 0.4)", "0.3 on 1 and 0.1 on 4", "on nothing"."""
+    pays: dict[str, list[str]] = {}
+    for value, secret in zip(gains, secrets, strict=True):
+        if value > 0:
+            pays.setdefault(f"{float(value):.3g}", []).append(repr(secret))
+    pays = dict(sorted(pays.items(), key=lambda item: -float(item[0])))
+    if not pays:
+        return "on nothing"
+    if len(pays) == 1:
+        value, wins = next(iter(pays.items()))
+        worth = "" if value == "1" else f" (worth {value})"
+        if len(wins) == len(gains):
+            return f"a sure {value}"
+        return f"on {_one_of(wins)}{worth}"
+    return " and ".join(f"{value} on {_one_of(wins)}" for value, wins in pays.items())
+
+
+def _one_of(labels: list[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} or {labels[-1]}"
+
+
+def _odds(nats: float, digits: int = 4) -> str:
+    return f"{math.exp(nats):.{digits}g}" if nats < 700 else f"e^{nats:.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -88,8 +135,7 @@ class Verdict(Result):
 
     def __str__(self) -> str:
         if self.holds is None:
-            bracket = f"the deficiency is at most {self.deficiency:.3g}"
-            return f"undecided in the {self.order} order: {bracket} ({self.method})"
+            return f"undecided in the {self.order} order: {self.method} (deficiency ≤ {self.deficiency:.3g})"
         if self.holds:
             return f"yes: the second channel is at least as safe in the {self.order} order ({self.method})"
         return f"no: {self.witness or self.method} ({self.order} order)"
@@ -118,7 +164,7 @@ def _sentence(verdicts: tuple[Verdict, ...], new: str, old: str) -> str:
     # The order next above the strongest that holds says who objects.
     failing = [verdict for verdict in verdicts if not verdict.holds]
     objector = failing[-1]
-    reason = f"{objector.witness}" if objector.witness is not None else "the precision does not tell"
+    reason = objector.witness.sentence(new) if objector.witness is not None else objector.method
     if strongest is None:
         return f"{new} cannot replace {old}: {reason}."
     return f"{new} is safer than {old} only in the {strongest} order: {reason}."

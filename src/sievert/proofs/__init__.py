@@ -5,16 +5,37 @@ arithmetic, and float sums with a proved rounding error; they import no linear-p
 """
 
 from sievert.proofs.base import Proof, Verification, load_proof, proof_from_dict, save_proof, verify
+from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessProof
+from sievert.proofs.composed import ComposedGuessProof
+from sievert.proofs.directed import DirectedProof
 from sievert.proofs.estimation import LikelihoodProof, TransportProof
-from sievert.proofs.refinement import AdversaryProof, CascadeProof, PrivacyOrderProof
+from sievert.proofs.families import FamilyProof
+from sievert.proofs.groups import GroupsProof
+from sievert.proofs.metric_order import MetricOrderProof
+from sievert.proofs.partitions import BlockSizesProof, PartitionProof
+from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof
+from sievert.proofs.refinement import AdversaryProof, CascadeProof, ClassProof, MixtureProof
 from sievert.proofs.worst import WorstLeakageProof
 
 __all__ = [
     "AdversaryProof",
+    "ApproximateProof",
+    "BlockSizesProof",
     "CascadeProof",
+    "ClassProof",
+    "ComposedGuessProof",
+    "DirectedProof",
+    "FamilyProof",
+    "GroupsProof",
+    "GuessProof",
     "LikelihoodProof",
+    "MetricOrderProof",
+    "MixtureProof",
+    "PartitionProof",
     "PrivacyOrderProof",
+    "PrivacyProof",
     "Proof",
+    "RepeatedGuessProof",
     "TransportProof",
     "Verification",
     "WorstLeakageProof",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.refinement import ROUNDING, exact_rows, rows_from, texts_of
+from sievert.proofs.matrices import ROUNDING, exact_rows, rows_from, texts_of
 
 __all__ = ["LikelihoodProof", "TransportProof"]
 

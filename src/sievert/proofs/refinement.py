@@ -7,7 +7,6 @@ found and become fractions when a proof is written or checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -17,64 +16,12 @@ from numpy.typing import NDArray
 
 from sievert.numerics.rationals import exact_matmul
 from sievert.proofs.base import Proof, Verification
-from sievert.proofs.families import FamilyProof
-from sievert.proofs.partitions import BlockSizesProof, PartitionProof
+from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
 
-__all__ = [
-    "AdversaryProof",
-    "BlockSizesProof",
-    "CascadeProof",
-    "ClassProof",
-    "FamilyProof",
-    "MixtureProof",
-    "PartitionProof",
-    "PrivacyOrderProof",
-    "PrivacyProof",
-    "exact_rows",
-    "rows_from",
-    "texts_of",
-]
+__all__ = ["AdversaryProof", "CascadeProof", "ClassProof", "MixtureProof"]
 
 ObjectArray = NDArray[np.object_]
 AnyArray = NDArray[Any]  # of floats or of fractions
-# What rows of float channels may miss from 1.
-ROUNDING = Fraction(1, 10**9)
-
-
-def exact_rows(matrix: AnyArray) -> ObjectArray:
-    """A matrix of fractions: floats are taken at their exact binary value."""
-    if matrix.dtype == object:
-        return matrix
-    table = np.empty(matrix.shape, dtype=object)
-    table.ravel()[:] = [Fraction(value) for value in matrix.ravel().tolist()]
-    return table
-
-
-def rows_from(data: Any) -> ObjectArray:
-    """Fractions back from texts."""
-    rows = [[Fraction(text) for text in row] for row in data]
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise ValueError("a matrix of the proof is empty or ragged")
-    table = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, row in enumerate(rows):
-        table[i] = row
-    return table
-
-
-def texts_of(table: AnyArray) -> list[list[str]]:
-    """A matrix of fractions as texts, ready for JSON."""
-    return [[str(value) for value in row] for row in exact_rows(table).tolist()]
-
-
-def require_channels(*channels: tuple[str, ObjectArray], rounding: Fraction) -> None:
-    """Entries ≥ 0, rows that sum to 1 within `rounding`, and as many rows everywhere."""
-    for name, table in channels:
-        if any(value < 0 for value in table.ravel()):
-            raise ValueError(f"{name} has a negative entry")
-        if any(abs(sum(row) - 1) > rounding for row in table.tolist()):
-            raise ValueError(f"a row of {name} does not sum to 1")
-    if len({len(table) for _, table in channels}) > 1:
-        raise ValueError("the channels have different numbers of inputs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,117 +251,4 @@ class ClassProof(Proof):
             return Verification(False, f"an adversary of the class may expect {float(worst):.3g} more from B")
         return Verification(
             True, f"no adversary of a class with {len(weighted)} generators expects more from B than from A"
-        )
-
-
-def _ratio(first: Iterable[Any], second: Iterable[Any]) -> Fraction | None:
-    """max_y max(p/q, q/p) of two rows; None is infinite, 0/0 counts nothing."""
-    best = Fraction(1)
-    for p, q in zip(first, second, strict=True):
-        low, high = (p, q) if p < q else (q, p)
-        if high > 0:
-            if low == 0:
-                return None
-            best = max(best, high / low)
-    return best
-
-
-@dataclass(frozen=True, eq=False)
-class PrivacyProof(Proof):
-    """No pair of secrets is told apart better by B: d_A ≥ d_B. The channels are all the proof needs."""
-
-    kind: ClassVar[str] = "privacy order holds"
-    less_safe: AnyArray
-    safer: AnyArray
-    exact: bool = True
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "less_safe": texts_of(self.less_safe),
-            "safer": texts_of(self.safer),
-            "exact": self.exact,
-        }
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> PrivacyProof:
-        return cls(rows_from(data["less_safe"]), rows_from(data["safer"]), data["exact"] is True)
-
-    def verify(self) -> Verification:
-        rounding = Fraction(0) if self.exact else ROUNDING
-        try:
-            a, b = exact_rows(self.less_safe), exact_rows(self.safer)
-            require_channels(("A", a), ("B", b), rounding=rounding)
-            worse = privacy_violation(a, b, rounding)
-        except (ValueError, TypeError) as problem:
-            return Verification(False, str(problem))
-        if worse is not None:
-            return Verification(False, f"B tells secrets {worse[0]} and {worse[1]} apart better than A")
-        return Verification(True, "B tells no pair of secrets apart better than A: no metric prefers A")
-
-
-def privacy_violation(
-    less_safe: ObjectArray, safer: ObjectArray, rounding: Fraction = Fraction(0)
-) -> tuple[int, int] | None:
-    """A pair with d_B > d_A (by more than a relative `rounding`), exactly, or None."""
-    size = len(less_safe)
-    for i in range(size):
-        for j in range(i):
-            mine = _ratio(less_safe[i].tolist(), less_safe[j].tolist())
-            if mine is None:
-                continue
-            theirs = _ratio(safer[i].tolist(), safer[j].tolist())
-            if theirs is None or theirs > mine * (1 + rounding):
-                return i, j
-    return None
-
-
-@dataclass(frozen=True, eq=False)
-class PrivacyOrderProof(Proof):
-    """A pair of secrets that B tells apart better than A: B is not private for A's own metric."""
-
-    kind: ClassVar[str] = "privacy order"
-    less_safe: AnyArray
-    safer: AnyArray
-    pair: tuple[int, int]
-    output: int
-    exact: bool = True
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "less_safe": texts_of(self.less_safe),
-            "safer": texts_of(self.safer),
-            "pair": list(self.pair),
-            "output": self.output,
-            "exact": self.exact,
-        }
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> PrivacyOrderProof:
-        i, j = (int(v) for v in data["pair"])
-        a, b = rows_from(data["less_safe"]), rows_from(data["safer"])
-        return cls(a, b, (i, j), int(data["output"]), data["exact"] is True)
-
-    def verify(self) -> Verification:
-        try:
-            i, j = self.pair
-            if min(i, j, self.output) < 0:
-                raise ValueError("a position is negative")
-            # Only the two rows matter; B's ratio must exceed every ratio of A, in both directions.
-            a, b = exact_rows(self.less_safe[[i, j]]), exact_rows(self.safer[[i, j]])
-            rounding = Fraction(0) if self.exact else ROUNDING
-            require_channels(
-                ("A", exact_rows(self.less_safe)), ("B", exact_rows(self.safer)), rounding=rounding
-            )
-            top, bottom = b[0, self.output], b[1, self.output]
-            if top <= bottom:
-                raise ValueError("the output is not likelier for the first secret of the pair")
-            mine = _ratio(a[0].tolist(), a[1].tolist())
-            if mine is None or mine * bottom >= top:
-                raise ValueError("A tells the pair apart at least as well")
-        except (ValueError, IndexError) as problem:
-            return Verification(False, str(problem))
-        ratio = "infinitely" if bottom == 0 else f"{float(top / bottom):.6g} times"
-        return Verification(
-            True,
-            f"B makes secret {i} {ratio} likelier against secret {j} at output {self.output}, A never",
         )

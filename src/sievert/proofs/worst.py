@@ -17,18 +17,30 @@ from numpy.typing import NDArray
 
 from sievert.numerics.balls import decimal, log2_bounds
 from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.blocks import blocks_lower, blocks_upper, tree_lower, tree_upper
+from sievert.proofs.blocks import block_spaces, blocks_lower, blocks_upper, tree_lower, tree_upper
 from sievert.proofs.lowers import channel_diagonal, channel_value, kernel_value, levels_value
 from sievert.proofs.space import ProofSpace
+from sievert.proofs.transitive import transitive_value
 from sievert.proofs.uppers import cover_bound, dual_bound, packing_bound
+from sievert.proofs.words import eps_in_words
 
 __all__ = ["WorstLeakageProof", "lower_value", "upper_value"]
 
 FloatArray = NDArray[np.float64]
 Certificate = dict[str, Any]
 # Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
-PACKINGS = ("packing", "cover", "points")
-ONLY_CAPACITY = ("parts", "cover", "points", "tree", "blocks", "kernel", "levels")
+PACKINGS = ("packing", "cover", "points", "transitive")
+ONLY_CAPACITY = (
+    "parts",
+    "cover",
+    "points",
+    "tree",
+    "blocks",
+    "block bounds",
+    "transitive",
+    "kernel",
+    "levels",
+)
 LARGEST_PRINTED = 10**9
 
 
@@ -121,10 +133,11 @@ class WorstLeakageProof(Proof):
         reached = ""
         if lower is not None:
             reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
+        setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
         return Verification(
             True,
-            f"{where}{self.space.size} points with ε = {self.eps}, {what} of every private channel is at "
-            f"most {_shown(upper, down=False)}{each}{reached}",
+            f"{setting}, {what} of every private channel is at most "
+            f"{_shown(upper, down=False)}{each}{reached}",
         )
 
 
@@ -164,6 +177,15 @@ def upper_value(proof: WorstLeakageProof) -> Fraction:
         return tree_upper(space, eps, certificate)
     if kind == "blocks":
         return blocks_upper(space, eps, certificate)
+    if kind == "transitive":
+        return transitive_value(space, eps, certificate, down=False)
+    if kind == "block bounds":
+        # With no multipliers at the cut vertices, capacity ≤ n + Σ_B (Cap(B) - |B|).
+        bounds = (
+            upper_value(WorstLeakageProof(part, eps, block["upper"], None)) - part.size
+            for block, _, part in block_spaces(space, certificate["blocks"])
+        )
+        return sum(bounds, Fraction(space.size))
     raise ValueError(f"unknown upper certificate {kind!r}")
 
 
@@ -187,6 +209,8 @@ def lower_value(proof: WorstLeakageProof) -> Fraction:
         return tree_lower(space, eps, certificate)
     if kind == "blocks":
         return blocks_lower(space, eps, certificate, channel_diagonal)
+    if kind == "transitive":
+        return transitive_value(space, eps, certificate, down=True)
     raise ValueError(f"unknown lower certificate {kind!r}")
 
 

@@ -6,14 +6,24 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from sievert.channels.divergences import smallest_epsilon
 from sievert.channels.privacy import Epsilon, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.leakage.capacity import Capacity, capacity
 from sievert.leakage.records import RecordLeakage, record_leakage
-from sievert.leakage.repeats import RepeatedGuess, repeated_guess
-from sievert.limits.worst import worst_leakage
+from sievert.leakage.repeats import (
+    ReleasesWithin,
+    RepeatedGuess,
+    guess_limit,
+    releases_within,
+    repeated_guess,
+)
+from sievert.limits.composition import composed_epsilon
+from sievert.limits.explain import odds_growth
+from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
 from sievert.report.words import probability
 from sievert.results import Result
@@ -64,8 +74,10 @@ class Audit(Result):
     observations : how many releases of the same data
     repeated_eps : total ε of them all for one person, who may own several records
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
-    worst_bits : the most that any mechanism with this ε could leak about the database (None: ε is infinite)
+    worst : what any mechanism with this ε could leak about the database (None: ε is infinite)
     checks : the limits of [accept]
+    guess_limit : best guess about one record after infinitely many releases (None: not known)
+    releases_within : how many releases keep the guess limit of [accept] (None: no such limit, or not known)
     """
 
     title: str
@@ -86,8 +98,10 @@ class Audit(Result):
     repeated_eps: float
     repeated_guess: float
     repeated_exact: bool
-    worst_bits: float | None
+    worst: WorstLeakage | None
     checks: tuple[Check, ...]
+    guess_limit: float | None = None
+    releases_within: ReleasesWithin | None = None
 
     @property
     def passed(self) -> bool:
@@ -161,8 +175,9 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         repeated_eps=total,
         repeated_guess=repeated.guess,
         repeated_exact=repeated.exact,
-        worst_bits=worst_leakage(policy, found.nats).upper.bits if math.isfinite(found.nats) else None,
+        worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
         checks=_checks(scenario, record, repeated, total),
+        **_budget(scenario),
     )
 
 
@@ -189,6 +204,20 @@ def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> Repe
     return repeated
 
 
+def _budget(scenario: Scenario) -> dict[str, Any]:
+    """What any number of releases tells about one record, and how many keep the file's limit."""
+    accepted = None if scenario.accept is None else scenario.accept.guess
+    question = scenario.channel, scenario.answers
+    try:
+        limit = guess_limit(*question, scenario.record_prior)
+        kept = None
+        if accepted is not None:
+            kept = releases_within(*question, accepted, scenario.record_prior)
+    except TooLargeError:
+        return {}
+    return {"guess_limit": limit, "releases_within": kept}
+
+
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
     """Radius and odds factor e^(ε·radius) for a metric policy: nearest neighbours, half way, everything."""
     if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
@@ -211,9 +240,23 @@ def _checks(
     people = scenario.policy.person_records
     whose = "" if people == 1 else f" for a person with {people} records"
     checks = []
-    limits = (
+    limits: tuple[tuple[str, float | None, float, float], ...] = (
         ("best guess", accept.guess, record.after, repeated.guess),
         ("bits", accept.bits, record.bits, repeated.bits),
+    )
+    limits += (
+        (
+            "advantage",
+            accept.advantage,
+            record.after - record.before,
+            repeated.guess - repeated.before,
+        ),
+        (
+            "growth of the odds",
+            accept.odds,
+            odds_growth(record.before, record.after),
+            odds_growth(repeated.before, repeated.guess),
+        ),
     )
     for what, limit, single, value in limits:
         if limit is None:
@@ -225,8 +268,24 @@ def _checks(
             passed = _is_within(value, limit)
             checks.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
     if accept.eps is not None:
-        checks.append(Check(f"total ε{whose} {after}", accept.eps, total, _is_within(total, accept.eps)))
+        at, value = "", total
+        if accept.delta is not None:
+            at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
+        checks.append(Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps)))
     return tuple(checks)
+
+
+def _total_at(scenario: Scenario, total: float, delta: float) -> float:
+    """The smallest total ε that is known at a δ: exact for one release, by optimal composition for more."""
+    people, count = scenario.policy.person_records, scenario.observations
+    if people > 1 or math.isinf(total) or isinstance(scenario.policy.secrets, Metric):
+        return total
+    if count > 1:
+        return min(total, composed_epsilon(total / count, 0.0, count, delta))
+    try:
+        return smallest_epsilon(scenario.channel, scenario.answers, delta)
+    except TooLargeError:
+        return total
 
 
 def _is_exact(record: RecordLeakage) -> bool:

@@ -15,7 +15,7 @@ from sievert.files import Scenario
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.leakage.closed_forms import Guessing, Identity, Shannon, Tries
 from sievert.leakage.measures import leakage, posterior_vulnerability
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = ["Finding", "Unit", "bits_at", "findings"]
 
@@ -51,7 +51,7 @@ class Finding(Result):
     blind_guess: Hashable
 
     def __str__(self) -> str:
-        growth = "" if self.bits is None else f" ({self.bits:.4g} bits)"
+        growth = "" if self.bits is None else f" ({in_bits(self.bits)})"
         return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
 
 

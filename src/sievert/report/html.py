@@ -27,7 +27,7 @@ from sievert.report.audit import Audit
 from sievert.report.findings import Finding, bits_at
 from sievert.report.text import audit_lines
 
-__all__ = ["Picture", "audit_figures", "audit_html"]
+__all__ = ["Picture", "audit_figures", "audit_html", "embedded"]
 
 # Points of the curve beside ε = 0; fewer where one channel is large.
 CURVE_POINTS, FEWER_POINTS = 24, 12
@@ -50,7 +50,7 @@ def audit_html(scenario: Scenario, audit: Audit) -> str:
     environment = Environment(autoescape=True)
     environment.filters["number"] = _number
     figures = [
-        (picture.heading, picture.caption, Markup(_embedded(picture.figure, i)))
+        (picture.heading, picture.caption, Markup(embedded(picture.figure, i)))
         for i, picture in enumerate(audit_figures(scenario, audit))
     ]
     return environment.from_string(template).render(
@@ -70,7 +70,8 @@ def _number(value: object, digits: int = 6) -> str:
     return "–" if value is None else f"{float(value):.{digits}g}"  # type: ignore[arg-type]
 
 
-def _embedded(figure: go.Figure, number: int) -> str:
+def embedded(figure: go.Figure, number: int) -> str:
+    """A figure as HTML for a page that carries Plotly itself."""
     html: str = to_html(
         figure,
         full_html=False,

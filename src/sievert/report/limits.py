@@ -11,7 +11,7 @@ from sievert.files import Scenario
 from sievert.leakage.capacity import capacity
 from sievert.leakage.records import record_leakage
 from sievert.limits.worst import WorstLeakage, worst_leakage
-from sievert.results import Result
+from sievert.results import Result, in_bits
 
 __all__ = ["Limits", "limits_lines", "limits_of"]
 
@@ -42,11 +42,11 @@ class Limits(Result):
         if worst.exact is not None:
             return (
                 f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-                f"{worst.exact.bits:.4g} bits, and some mechanism leaks exactly that."
+                f"{in_bits(worst.exact.bits)}, and some mechanism leaks exactly that."
             )
         return (
             f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-            f"{worst.upper.bits:.4g} bits (some mechanism leaks {worst.lower.bits:.4g})."
+            f"{in_bits(worst.upper.bits)} (some mechanism leaks {worst.lower.bits:.4g})."
         )
 
 
@@ -65,13 +65,22 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
         scenario.title,
         scenario.policy.describe(),
         level,
-        len(scenario.policy.values),
+        _candidates(scenario, individual),
         database,
         individual,
         used,
         used_record,
         verified,
     )
+
+
+def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:
+    """How many values of one record are possible when it can be guessed about most."""
+    if scenario.policy.constrained and individual.mechanism is not None:
+        return individual.mechanism.shape[1]
+    if scenario.policy.constrained and individual.upper.log == 0:
+        return 1  # what everybody knows and the other records determine it
+    return len(scenario.policy.values)
 
 
 def _file_eps(scenario: Scenario) -> float:
@@ -98,32 +107,37 @@ def limits_lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
 
 def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
     lines = [
-        f"Diameter bound (Edwards et al., Thm 3): {worst.diameter.bits:.6g} bits.",
-        f"Radius bound: {worst.radius.bits:.6g} bits.",
-        f"Packing bound: {worst.packing.bits:.6g} bits.",
+        f"Diameter bound (Edwards et al., Thm 3): {in_bits(worst.diameter.bits, 6)}.",
+        f"Radius bound: {in_bits(worst.radius.bits, 6)}.",
+        f"Packing bound: {in_bits(worst.packing.bits, 6)}.",
     ]
     if worst.exact is not None:
-        lines.append(f"Exact maximum: {worst.exact.bits:.6g} bits ({worst.method}).")
+        lines.append(f"Exact maximum: {in_bits(worst.exact.bits, 6)} ({worst.method}).")
     else:
         lines.append(
-            f"Exact maximum: between {worst.lower.bits:.6g} and {worst.upper.bits:.6g} bits; {worst.reason}."
+            f"Exact maximum: between {worst.lower.bits:.6g} and {in_bits(worst.upper.bits, 6)}; "
+            f"{worst.reason}."
         )
     if used is not None and worst.upper.bits > 0:
         share = used / worst.upper.bits
-        lines.append(f"Your mechanism leaks at most {used:.4g} bits: {share:.0%} of what the policy allows.")
+        lines.append(f"Your mechanism leaks at most {in_bits(used)}: {share:.0%} of what the policy allows.")
     return lines
 
 
 def _individual_lines(limits: Limits) -> list[str]:
     worst = limits.individual
+    if limits.values == 1:
+        return [
+            "Nothing is left to leak: what everybody knows determines a record once all others are known."
+        ]
     low = 1 / limits.values
     after = min(1.0, low * worst.upper.factor)
     reached = "" if worst.exact is None else ", and some mechanism reaches that"
     lines = [
-        f"At most {worst.upper.bits:.6g} bits: a guess among {limits.values} equally likely values rises "
+        f"At most {in_bits(worst.upper.bits, 6)}: a guess among {limits.values} equally likely values rises "
         f"from {low:.1%} to at most {after:.1%}{reached}."
     ]
     used = limits.used_record_bits
     if used is not None and worst.upper.bits > 0:
-        lines.append(f"Your mechanism: {used:.4g} bits, {used / worst.upper.bits:.0%} of that.")
+        lines.append(f"Your mechanism: {in_bits(used)}, {used / worst.upper.bits:.0%} of that.")
     return lines

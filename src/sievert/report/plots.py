@@ -13,17 +13,24 @@ import plotly.graph_objects as go
 
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
+from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError
+from sievert.leakage.breach_times import BreachCurve
 from sievert.leakage.columns import joint_distribution
+from sievert.leakage.success import SuccessCurve, SuccessProbability
 
 __all__ = [
     "AFTER",
     "BEFORE",
     "LIMIT",
     "beliefs",
+    "breach_curve",
     "channel_heatmap",
     "estimated_distribution",
     "leakage_curve",
+    "long_run",
+    "success_curve",
+    "tradeoff_curve",
 ]
 
 BEFORE, AFTER, LIMIT = "#b4bac4", "#1f5fa8", "#b3361f"
@@ -190,3 +197,95 @@ def estimated_distribution(
     figure.update_layout(barmode="group", showlegend=True)
     figure.update_xaxes(type="category")
     return _layout(figure, "value", "share")
+
+
+def long_run(point: SuccessProbability, rate_bits: float) -> float:
+    """limit - 2^(-n·rate), at least the blind guess: the right exponent, not the right factor."""
+    # A finite rate never quite arrives.
+    rest: float = (
+        max(1e-15, 2.0 ** -min(point.observations * rate_bits, 1000.0)) if rate_bits < np.inf else 0.0
+    )
+    return max(point.before, point.limit - rest)
+
+
+def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
+    """Probability of a right guess after n observations, with its bounds and its long run beside it."""
+    counts = curve.observations
+    figure = go.Figure()
+    lower = [point.lower for point in curve.points]
+    upper = [point.upper for point in curve.points]
+    if any(a < b for a, b in zip(lower, upper, strict=True)):
+        hidden = {"width": 0}
+        figure.add_scatter(x=counts, y=lower, mode="lines", line=hidden, showlegend=False, hoverinfo="skip")
+        figure.add_scatter(
+            x=counts, y=upper, mode="lines", line=hidden, fill="tonexty", name="between bounds"
+        )
+    figure.add_scatter(
+        x=counts, y=curve.values, name="right guess", mode="lines", line={"color": AFTER, "width": 2.5}
+    )
+    figure.add_scatter(
+        x=counts,
+        y=[long_run(point, rate_bits) for point in curve.points],
+        name="in the long run",
+        mode="lines",
+        line={"color": CURVES[1], "dash": "dash", "width": 2},
+    )
+    before, limit = curve[0].before, curve[0].limit
+    figure.add_hline(y=before, line={"color": BEFORE, "dash": "dot"}, annotation_text="blind guess")
+    if limit < 1 - 1e-12:
+        figure.add_hline(y=limit, line={"color": MARK, "dash": "dot"}, annotation_text="limit")
+    figure.update_yaxes(range=[0, 1.02])
+    return _layout(figure, "observations", "probability")
+
+
+def breach_curve(curve: BreachCurve) -> go.Figure:
+    """Probability of a breach by all n observations, and by the first m for some m up to n."""
+    counts = np.arange(1, len(curve.at) + 1)
+    figure = go.Figure()
+    if curve.exact_until < len(counts):
+        for row in (0, 1):
+            hidden = {"width": 0}
+            low, high = curve.lower[row], curve.upper[row]
+            figure.add_scatter(x=counts, y=low, mode="lines", line=hidden, showlegend=False, hoverinfo="skip")
+            figure.add_scatter(
+                x=counts,
+                y=high,
+                mode="lines",
+                line=hidden,
+                fill="tonexty",
+                name=f"{('at', 'by')[row]} n: interval",
+            )
+    series = (
+        ("breach by n", curve.by),
+        ("breach at n", curve.at),
+        ("at n, in the long run", [curve.asymptote(n) for n in counts.tolist()]),
+    )
+    for position, (name, values) in enumerate(series):
+        line = {"color": CURVES[position], "dash": DASHES[position], "width": 2.5}
+        figure.add_scatter(x=counts, y=values, name=name, mode="lines", line=line)
+    figure.update_yaxes(range=[0, 1.02])
+    return _layout(figure, "observations", "probability")
+
+
+def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
+    """Misses against false alarms of whoever tells two inputs apart; the grey line is guessing blindly."""
+    figure = go.Figure()
+    blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
+    figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)
+    for position, (name, curve) in enumerate(curves.items()):
+        line = {
+            "color": CURVES[position % len(CURVES)],
+            "dash": DASHES[position % len(DASHES)],
+            "width": 2.5,
+        }
+        figure.add_scatter(
+            x=curve.false_alarm.tolist(),
+            y=curve.miss.tolist(),
+            name=name,
+            mode="lines",
+            line=line,
+            hovertemplate="false alarms %{x:.3f}<br>misses %{y:.3f}<extra></extra>",
+        )
+    figure.update_xaxes(range=[0, 1])
+    figure.update_yaxes(range=[0, 1])
+    return _layout(figure, "share of false alarms", "least share of misses")

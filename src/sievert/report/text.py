@@ -86,6 +86,22 @@ def _record(audit: Audit) -> list[str]:
             f"{'exactly' if audit.repeated_exact else 'at most'} {probability(audit.repeated_guess)} "
             f"(total ε = {audit.repeated_eps:.4g})."
         )
+    return lines + _budget(audit)
+
+
+def _budget(audit: Audit) -> list[str]:
+    """How far releases of the same data can go."""
+    limit = audit.guess_limit
+    if limit is None or limit == audit.record.before:
+        return []
+    ever = f"However often the same data is released, the guess stays at or below {probability(limit)}."
+    lines = [ever] if limit < 1 else []
+    kept = audit.releases_within
+    if kept is not None and kept.releases is not None:
+        many = "No release keeps" if kept.releases == 0 else "One release keeps"
+        if kept.releases > 1:
+            many = f"{'Up to' if kept.exact else 'At least'} {kept.releases} releases keep"
+        lines.append(f"{many} the limit of {probability(kept.limit)}.")
     return lines
 
 
@@ -141,10 +157,19 @@ def _database(audit: Audit) -> str:
 
 def _worst(audit: Audit) -> list[str]:
     """What any mechanism of the same ε could give away, and how much of that this one does."""
-    if audit.worst_bits is None or audit.worst_bits <= 0:
+    worst = audit.worst
+    if worst is None or worst.upper.bits <= 0:
         return []
-    share = audit.database.bits / audit.worst_bits
+    share = audit.database.bits / worst.upper.bits
+    reached = (
+        "some mechanism does" if worst.exact is not None else f"some gives away {bits(worst.lower.bits)}"
+    )
+    certified = "" if worst.certificate is None else ", certified"
+    each = ((worst.diameter, "diameter"), (worst.radius, "radius"), (worst.packing, "packing"))
+    bounds = ", ".join(f"{bits(bound.bits)} ({name})" for bound, name in each)
+    last = "exactly" if worst.exact is not None else "at most"
     return [
-        f"Mechanisms with the same ε could give away up to {bits(audit.worst_bits)}; this one uses "
-        f"{share:.0%} of that."
+        f"Mechanisms with the same ε could give away up to {bits(worst.upper.bits)} ({reached}); this one "
+        f"uses {share:.0%} of that.",
+        f"Bounds on all of them: {bounds}; {last} {bits(worst.upper.bits)}{certified}.",
     ]

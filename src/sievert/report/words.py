@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
+from sievert.results import in_bits
+
 __all__ = ["bits", "guess_words", "probability", "times"]
 
 
@@ -14,8 +16,7 @@ def bits(value: float) -> str:
     >>> bits(1.0), bits(0.3157)
     ('1 bit', '0.316 bits')
     """
-    text = f"{value:.3g}"
-    return f"{text} bit{'' if text == '1' else 's'}"
+    return in_bits(value, 3)
 
 
 def probability(value: float) -> str:

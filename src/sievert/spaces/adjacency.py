@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import TooLargeError
+from sievert.numerics.progress import advance
 from sievert.spaces import flat, trie
 from sievert.spaces.database_graph import DatabaseGraph, from_relation
 from sievert.spaces.databases import Databases, Rows
@@ -34,6 +35,7 @@ IndexArray = NDArray[np.intp]
 Found = Iterator[tuple[IndexArray, NDArray[np.int64], NDArray[np.int32]]]
 
 LARGEST_PAIRS = 100_000_000
+WORK = "neighbours of the permitted databases"
 SAMPLE_ROWS = 64
 # Databases · databases · records up to which the NumPy scan is over before numba has been loaded.
 SMALL_SCAN = 500_000
@@ -170,6 +172,7 @@ def _of_representatives(swaps: Swaps, permitted: Permitted, search: Search) -> l
         pairs += len(neighbours) * int(swaps.class_sizes[number])
         done += int(swaps.class_sizes[number])
         _refuse_many(pairs, done, size)
+        advance(WORK, done, size)
     return found
 
 
@@ -208,6 +211,7 @@ def _searched(search: Search) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         lists.append(ends)
         pairs += len(ends)
         _refuse_many(pairs, int(part[-1]) + 1, size)
+        advance(WORK, int(part[-1]) + 1, size)
     starts = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32)
     return starts, np.concatenate(lists)
 

@@ -29,6 +29,7 @@ from sievert.spaces.graph import Graph
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.permitted import Permitted
+from sievert.spaces.policy_words import brief, promise_of
 from sievert.spaces.products import product_edges, product_neighbours
 from sievert.spaces.secrets import SecretGraph
 
@@ -36,7 +37,6 @@ __all__ = ["ABSENT", "LARGEST_ENUMERATION", "Policy"]
 
 ABSENT = "absent"
 LARGEST_ENUMERATION = 100_000
-LONGEST_SHOWN = 20
 
 Database = tuple[Hashable, ...]
 
@@ -177,6 +177,14 @@ class Policy:
         return space
 
     @property
+    def has_known_histogram(self) -> bool:
+        """Whether the possible databases are the rearrangements of one multiset of values."""
+        if not self.constrained or self.records < 2 or self._known.kind_of is None:
+            return False
+        equations = self._known.equations
+        return equations is not None and equations.histogram is not None
+
+    @property
     def size(self) -> int:
         """Number of possible databases (an exact integer, however large)."""
         return self._known.count if self.constrained else int(len(self.values) ** self.records)
@@ -234,7 +242,7 @@ class Policy:
         """A database as a tuple of values, checked against the policy."""
         found = self._sequence(values)
         if self.constrained and not self._known.permits([self._position[value] for value in found]):
-            raise PolicyError(f"database {_brief(values)} is not permitted: {self._known.describe()}")
+            raise PolicyError(f"database {brief(values)} is not permitted: {self._known.describe()}")
         return found
 
     def _sequence(self, values: object) -> Database:
@@ -242,16 +250,16 @@ class Policy:
             key = label(values)
         except TypeError:
             raise PolicyError(
-                f"database {_brief(values)} must be a sequence of {self.records} values"
+                f"database {brief(values)} must be a sequence of {self.records} values"
             ) from None
         if self.records == 1 and key in self._position:
             return (key,)
         if not isinstance(key, tuple) or len(key) != self.records:
-            raise PolicyError(f"database {_brief(values)} must be a sequence of {self.records} values")
+            raise PolicyError(f"database {brief(values)} must be a sequence of {self.records} values")
         for place, value in enumerate(key):
             if value not in self._position:
                 raise PolicyError(
-                    f"database {_brief(values)} has the value {value!r} in record {place}; "
+                    f"database {brief(values)} has the value {value!r} in record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key
@@ -348,51 +356,7 @@ class Policy:
 
     def describe(self) -> str:
         """The promise in plain words."""
-        people = "One record with" if self.records == 1 else f"{self.records} records, each with"
-        listed = ", ".join(map(str, self.values[:5])) + (", …" if len(self.values) > 5 else "")
-        promise = (
-            self.secrets.describe()
-            if isinstance(self.secrets, SecretGraph)
-            else "values are protected in proportion to their distance (far apart may be told apart)"
-        )
-        sentences = [f"{people} one of {len(self.values)} values ({listed}): {promise}."]
-        components = int(self.secrets.component_of.max()) + 1
-        if components > 1:
-            sentences.append(
-                f"The values fall into {components} groups; which group a value is in is not protected."
-            )
-        if self.constrained:
-            sentences += self._public_knowledge()
-        elif self.records > 1:
-            sentences.append(
-                "Whoever knows all the other records must not learn the remaining one beyond the promise."
-            )
-        if self.person_records > 1:
-            sentences.append(f"Up to {self.person_records} records may belong to one person.")
-        return " ".join(sentences)
-
-    def _public_knowledge(self) -> list[str]:
-        """What is known, what that leaves, and whether adjacency is mutual where that has been found out."""
-        sentences = [f"Everybody knows that {self._known.describe()}."]
-        try:
-            count = self._known.count
-            sentences.append(f"That leaves {count} possible {'database' if count == 1 else 'databases'}.")
-        except TooLargeError:
-            sentences.append("That leaves more possible databases than can be counted.")
-        sentences.append("Possible databases with a smallest secret difference must not be told apart.")
-        graph: DatabaseGraph | None = self.__dict__.get("database_graph")
-        if graph is None:
-            return sentences
-        ways = len(graph.one_way)
-        if ways:
-            sentences.append(
-                f"{ways} of these pairs {'is' if ways == 1 else 'are'} one-way (the first differs minimally "
-                "from the second, not the second from the first); they count in both directions, unless "
-                "the directed adjacency is asked for."
-            )
-        else:
-            sentences.append("Every such pair holds in both directions.")
-        return sentences
+        return promise_of(self)
 
     def __str__(self) -> str:
         return self.describe()
@@ -406,10 +370,3 @@ class Policy:
             "secrets": self.secrets.to_dict(),
             **({"permitted": self._known.describe()} if self.constrained else {}),
         }
-
-
-def _brief(values: object) -> str:
-    """A database in a message; of a long one only the beginning."""
-    if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
-        return f"({shown(values)}) of {len(values)} values"
-    return repr(values)

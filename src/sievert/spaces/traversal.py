@@ -16,6 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from sievert.errors import GraphError
+from sievert.spaces.database_graph import DatabaseGraph
 from sievert.spaces.graph import Graph
 
 __all__ = [
@@ -76,6 +77,8 @@ def neighbours(graph: Graph | Neighbours) -> Neighbours:
     """
     if isinstance(graph, Neighbours):
         return graph
+    if isinstance(graph, DatabaseGraph) and not graph.directed:
+        return Neighbours(graph.starts, graph.ends)
     pairs = graph.edges.astype(np.int32)
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
     matrix = csr_array(coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(graph.size,) * 2))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.orders import classes
 from sievert.orders.refinement import refines
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
@@ -27,7 +26,7 @@ def test_all_generators_are_the_average_order():
     rng = np.random.default_rng(4)
     for _ in range(15):
         a, b = (sv.Channel(rng.integers(1, 6, (3, 3)).tolist(), normalise=True) for _ in range(2))
-        everything = classes.AdversaryClass("all", sv.gains.matrix(np.eye(3, dtype=int).tolist()))
+        everything = sv.adversaries.AdversaryClass("all", sv.gains.matrix(np.eye(3, dtype=int).tolist()))
         assert checked(refines(a, b, adversary=everything), a, b) == refines(a, b).holds
         b = a.then(b)
         assert checked(refines(a, b, adversary=everything), a, b) is True
@@ -37,8 +36,8 @@ def test_restricting_the_adversary_can_help():
     # Nobody who bets on "the secret is 0" or against it gains more, though somebody else does.
     a, b = sv.Channel([[1, 0], [0, 1], [0, 1]]), sv.Channel([["1/2", "1/2"], [0, 1], ["1/4", "3/4"]])
     assert refines(a, b).holds is False
-    assert checked(refines(a, b, adversary=classes.properties(3, [[0]])), a, b) is True
-    assert checked(refines(a, b, adversary=classes.properties(3, [[0], [1]])), a, b) is False
+    assert checked(refines(a, b, adversary=sv.adversaries.properties(3, [[0]])), a, b) is True
+    assert checked(refines(a, b, adversary=sv.adversaries.properties(3, [[0], [1]])), a, b) is False
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -47,25 +46,27 @@ def test_metric_classes(exact):
     a, b = TG(4, alpha="1/2"), RR(4, alpha="1/2")
     if not exact:
         a, b = sv.Channel(a.matrix), sv.Channel(b.matrix)
-    strict = checked(refines(a, b, adversary=classes.within(line, 0)), a, b)
+    strict = checked(refines(a, b, adversary=sv.adversaries.within(line, 0)), a, b)
     assert strict == refines(a, b).holds is False  # guessing exactly generates every gain
     for radius in (1, 2, 3):
-        assert checked(refines(a, b, adversary=classes.within(line, radius)), a, b) is not None
-    assert checked(refines(a, b, adversary=classes.within(line, 3)), a, b) is True  # everything is within 3
+        assert checked(refines(a, b, adversary=sv.adversaries.within(line, radius)), a, b) is not None
+    assert (
+        checked(refines(a, b, adversary=sv.adversaries.within(line, 3)), a, b) is True
+    )  # everything is within 3
     # Each class contains the balls of one radius.
-    if refines(a, b, adversary=classes.monotone(line)).holds:
-        assert refines(a, b, adversary=classes.within(line, 1)).holds
-    assert checked(refines(a, a, adversary=classes.monotone(line)), a, a) is True
+    if refines(a, b, adversary=sv.adversaries.monotone(line)).holds:
+        assert refines(a, b, adversary=sv.adversaries.within(line, 1)).holds
+    assert checked(refines(a, a, adversary=sv.adversaries.monotone(line)), a, a) is True
 
 
 def test_given_prior():
     a = sv.Channel([["1/2", "1/2"], ["1/2", "1/2"], [0, 1]])
     b = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"], ["1/2", "1/2"]])
     assert refines(a, b).holds is False
-    only = classes.prior([F(1, 2), 0, F(1, 2)])
+    only = sv.adversaries.prior([F(1, 2), 0, F(1, 2)])
     # Without secret 1 the first row against the third: a tells 0 from 2 better.
     assert checked(refines(a, b, adversary=only), a, b) is (refines(_rows(a, [0, 2]), _rows(b, [0, 2])).holds)
-    assert checked(refines(a, b, adversary=classes.prior([F(1, 2), F(1, 2), 0])), a, b) is False
+    assert checked(refines(a, b, adversary=sv.adversaries.prior([F(1, 2), F(1, 2), 0])), a, b) is False
 
 
 def _rows(channel, rows):

@@ -22,9 +22,10 @@ from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
 from sievert.numerics.rationals import exact_matmul, fractions_of
-from sievert.orders.average import TOLERANCE, deficiency_program
+from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import decide_program
 from sievert.orders.objections import entries, objected
+from sievert.orders.programs import deficiency_program
 from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
 from sievert.spaces.metric import Metric
@@ -113,7 +114,7 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
         return gains(adversary)
     raise GainError(
         f"adversary is {adversary!r}; give a gain function, a list of them, or a class such as "
-        "sievert.orders.classes.within(metric, radius)"
+        "sv.adversaries.within(metric, radius)"
     )
 
 
@@ -187,7 +188,7 @@ def _objector(
     before, after = proof.values()
     if after <= before:
         return Verdict(None, order, 0.0, None, None, method)
-    objection = Objection(float(before), float(after), gain, belief)
+    objection = Objection(float(before), float(after), gain, belief, secrets=first.inputs)
     return Verdict(False, order, float(after - before), proof, objection, method, exact)
 
 
@@ -207,7 +208,7 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
     adversary = gain_functions.as_gain(worst[3], first.inputs)
     belief = as_prior(wanted.prior, first.shape[0])
-    objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief)
+    objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief, secrets=first.inputs)
     proof = None
     if not adversary.is_loss:
         table = adversary.matrix

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 import sievert as sv
-from sievert.estimation.intervals import normal_intervals, response_profiles, standard_errors
+from sievert.estimation.distribution_intervals import normal_intervals, response_profiles, standard_errors
 from sievert.estimation.inversion import inverse_of
 from sievert.estimation.operators import lie_weight, operator_of
 from sievert.estimation.reports import read_reports

@@ -1,0 +1,351 @@
+"""How well neighbouring inputs of a finite channel are told apart: δ(ε), false alarms and misses, Rényi.
+
+For rows P and Q of neighbouring inputs, δ(ε) = Σ_y max(0, P(y) - e^ε·Q(y)). Sorted by falling likelihood
+ratio, sums of P and Q over the first outputs give the corners of the trade-off function (Neyman and
+Pearson). A policy's curve is the worst over its pairs of neighbours, both ways.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.privacy import epsilon
+from sievert.channels.tradeoff import Tradeoff
+from sievert.errors import ChannelError, MetricError, PolicyError
+from sievert.numerics.logs import log_sum
+from sievert.results import Result
+from sievert.spaces.graph import Graph
+from sievert.spaces.labels import align
+from sievert.spaces.metric import Edges, Metric
+from sievert.spaces.policy import Policy
+from sievert.spaces.query import Answers, Query
+
+__all__ = [
+    "DeltaCurve",
+    "RenyiCurve",
+    "delta_curve",
+    "neighbours_of",
+    "renyi_curve",
+    "smallest_epsilon",
+    "tradeoff_function",
+]
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+Against = Policy | Metric | Graph | Answers
+# Entries looked at together: half a megabyte.
+BLOCK_ENTRIES = 65_536
+# e^ε beyond this may overflow.
+LARGEST_EXPONENT = 700.0
+HIGHEST = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaCurve(Result):
+    """δ(ε) of a channel: the worst over neighbouring inputs, with the pair that attains each point.
+
+    `pairs` holds, for each ε, the likelier input first; None where δ is 0.
+    """
+
+    eps: FloatArray
+    delta: FloatArray
+    pairs: tuple[tuple[Hashable, Hashable] | None, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"δ({e:g}) = {d:.4g}" for e, d in zip(self.eps[:5], self.delta[:5], strict=True))
+        return shown + (", …" if len(self.eps) > 5 else "")
+
+
+@dataclass(frozen=True, eq=False)
+class RenyiCurve(Result):
+    """Rényi divergence in nats at each order: the worst over neighbouring inputs, with the pair."""
+
+    orders: FloatArray
+    nats: FloatArray
+    pairs: tuple[tuple[Hashable, Hashable] | None, ...] = field(repr=False)
+
+    def to_mapping(self) -> dict[float, float]:
+        """Order to divergence, as `sv.explain(renyi=…)` takes it; orders above 1 only."""
+        return {float(a): float(d) for a, d in zip(self.orders, self.nats, strict=True) if a > 1}
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"D_{a:g} = {d:.4g}" for a, d in zip(self.orders[:5], self.nats[:5], strict=True))
+        return f"{shown}{', …' if len(self.orders) > 5 else ''} nats"
+
+
+def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[Hashable, ...], Edges]:
+    """Labels of the channel's inputs, and the pairs that a promise is about with their distances.
+
+    For a graph or a secret graph these are its edges. For a metric they are all pairs at finite distance:
+    with δ > 0 promises do not add up along paths.
+    """
+    if isinstance(against, Policy) and query is not None:
+        against = query.answers(against)
+    if isinstance(against, Answers):
+        if against.induced is None:
+            return neighbours_of(against.policy)
+        return tuple(against.labels), against.edges
+    if isinstance(against, Policy):
+        if against.records == 1 and not against.constrained:
+            return neighbours_of(against.secrets)
+        return tuple(against.database_labels()), against.database_edges()
+    if isinstance(against, Graph):
+        return tuple(against.nodes), Edges(against.edges, np.ones(len(against.edges)))
+    if isinstance(against, Metric):
+        rows, columns = np.nonzero(np.triu(np.isfinite(against.matrix), 1))
+        return tuple(against.points), Edges(np.column_stack([rows, columns]), against.matrix[rows, columns])
+    raise PolicyError(f"policy is {against!r}; give a Policy, a Metric, a Graph or a query's answers")
+
+
+def _arcs(
+    channel: Channel, against: Against, query: Query | None
+) -> tuple[FloatArray, tuple[Hashable, ...], IndexArray, FloatArray]:
+    """Log rows in the order of the labels, the labels, and both directions of each pair with its distance."""
+    labels, edges = neighbours_of(against, query)
+    finite = channel.finite()
+    order = align(finite.inputs, labels, "the policy", MetricError)
+    logs = finite.log_matrix
+    if order is not None:
+        logs = logs[np.argsort(order)]
+    pairs = np.concatenate([edges.pairs, edges.pairs[:, ::-1]]).reshape(-1, 2)
+    return logs, labels, pairs, np.concatenate([edges.lengths, edges.lengths])
+
+
+def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query | None = None) -> DeltaCurve:
+    """Exact δ(ε) of a channel: the smallest δ for which it is (ε·distance, δ)-private on the policy.
+
+    Parameters
+    ----------
+    policy : Policy, Metric, Graph or Answers
+        Which inputs are neighbours. On a metric, every pair with ε times its distance.
+    eps : numbers ≥ 0 (nats)
+
+    Notes
+    -----
+    O(pairs · outputs · levels), a block of pairs at a time.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> curve = delta_curve(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), [0, math.log(3)])
+    >>> curve.delta.round(12)
+    array([0.5, 0. ])
+    """
+    levels = _levels(eps)
+    logs, labels, pairs, lengths = _arcs(channel, policy, query)
+    rows = np.exp(logs)
+    best = np.zeros(len(levels))
+    where = np.full(len(levels), -1, dtype=np.intp)
+    for start, block in _blocks(len(pairs), logs.shape[1]):
+        first, second = rows[pairs[block, 0]], rows[pairs[block, 1]]
+        for k, level in enumerate(levels.tolist()):
+            exponents = level * lengths[block] if level else 0 * lengths[block]
+            if exponents.max() > LARGEST_EXPONENT:
+                found = _log_deltas(logs[pairs[block, 0]], logs[pairs[block, 1]], exponents)
+            else:
+                found = _deltas(first, second, exponents)
+            top = int(found.argmax())
+            if found[top] > best[k]:
+                best[k], where[k] = found[top], start + top
+    named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
+    return DeltaCurve(levels, best, named)
+
+
+def _levels(eps: ArrayLike) -> FloatArray:
+    levels = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+    if levels.ndim != 1 or not (levels >= 0).all():
+        raise ChannelError(f"eps is {eps!r}; give numbers ≥ 0 (nats)")
+    return levels
+
+
+def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
+    """Pairs a few at a time, so that what is computed about them stays in the processor's cache."""
+    step = max(1, BLOCK_ENTRIES // outputs)
+    for start in range(0, pairs, step):
+        yield start, slice(start, start + step)
+
+
+def _deltas(first: FloatArray, second: FloatArray, exponents: FloatArray) -> FloatArray:
+    """Σ_y max(0, P - e^exponent·Q) of each pair of rows; P > 0 = Q counts whatever the exponent."""
+    excess = second * -np.exp(exponents)[:, None]
+    excess += first
+    np.maximum(excess, 0.0, out=excess)
+    return np.asarray(np.minimum(excess.sum(axis=1), 1.0))
+
+
+def _log_deltas(first: FloatArray, second: FloatArray, exponents: FloatArray) -> FloatArray:
+    """The same from logarithms: P·(1 - e^(exponent - loss)), where e^exponent would overflow."""
+    with np.errstate(invalid="ignore"):
+        loss = np.where(np.isneginf(first), -np.inf, first - second)
+    over = loss > exponents[:, None]
+    with np.errstate(invalid="ignore", over="ignore"):
+        part = -np.expm1(np.where(over, exponents[:, None] - loss, 0.0))
+    return np.asarray(np.sum(np.where(over, np.exp(first) * part, 0.0), axis=1))
+
+
+def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Query | None = None) -> float:
+    """The smallest ε for which the channel is (ε, δ)-private on the policy; inf where δ is too small.
+
+    δ(ε) is convex in e^ε with corners at the likelihood ratios; bisection narrows ε to the last digits and
+    the end on the safe side is returned.
+
+    >>> from sievert.spaces import metrics
+    >>> round(smallest_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), 0.0), 6)
+    1.098612
+    """
+    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
+        raise ChannelError(f"delta is {delta!r}; it is a probability, so give a number from 0 to 1")
+    if delta == 0 and not isinstance(policy, Graph):
+        return epsilon(channel, policy, query).nats
+    logs, _, pairs, lengths = _arcs(channel, policy, query)
+    rows = np.exp(logs)
+    # Pairs that exceed δ at the largest ε known to be too small; the others cannot matter any more.
+    active = np.arange(len(pairs))
+
+    def over(level: float) -> IndexArray:
+        found = [np.empty(0, dtype=bool)]
+        for _, block in _blocks(len(active), logs.shape[1]):
+            first, second = pairs[active[block]].T
+            exponents = level * lengths[active[block]] if level else 0 * lengths[active[block]]
+            if exponents.max() > LARGEST_EXPONENT:
+                found.append(_log_deltas(logs[first], logs[second], exponents) > delta)
+            else:
+                found.append(_deltas(rows[first], rows[second], exponents) > delta)
+        return np.asarray(active[np.concatenate(found)], dtype=np.intp)
+
+    active = over(0.0)
+    if not len(active):
+        return 0.0
+    low, high = 0.0, 1.0
+    while len(still := over(high)):
+        active, low, high = still, high, 2 * high
+        if high > HIGHEST:
+            return math.inf
+    for _ in range(100):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if len(still := over(middle)):
+            active, low = still, middle
+        else:
+            high = middle
+    return high
+
+
+def tradeoff_function(
+    channel: Channel,
+    policy: Against | None = None,
+    pair: tuple[Hashable, Hashable] | None = None,
+    query: Query | None = None,
+) -> Tradeoff:
+    """Least misses at each share of false alarms, for one pair of inputs or the worst over a policy.
+
+    For a pair (a, b): an alarm says "a", false alarms happen under b. For a policy: the largest convex
+    function below the curves of all its pairs, which with δ(ε) over the policy says the same thing.
+
+    >>> curve = tradeoff_function(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), pair=(0, 1))
+    >>> curve.false_alarm.tolist(), curve.miss.tolist()
+    ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
+    """
+    if (policy is None) == (pair is None):
+        raise ChannelError("give exactly one of policy and pair: between which inputs?")
+    if pair is not None:
+        finite = channel.finite()
+        a, b = (finite.input_index(item) for item in pair)
+        return Tradeoff(*_corners(finite.log_matrix[a], finite.log_matrix[b]), pair=(pair[0], pair[1]))
+    assert policy is not None
+    logs, _, pairs, _ = _arcs(channel, policy, query)
+    corners = [np.column_stack(_corners(logs[i], logs[h])) for i, h in pairs.tolist()]
+    points = np.concatenate([np.array([[0.0, 1.0], [1.0, 0.0]]), *corners])
+    return Tradeoff(*_lower_hull(points))
+
+
+def _corners(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Corners of the trade-off between two rows: outputs in order of falling likelihood ratio."""
+    used = ~(np.isneginf(first) & np.isneginf(second))
+    first, second = first[used], second[used]
+    with np.errstate(invalid="ignore"):
+        order = np.argsort(-(first - second), kind="stable")
+    alarms = np.concatenate([[0.0], np.cumsum(np.exp(second[order]))])
+    power = np.concatenate([[0.0], np.cumsum(np.exp(first[order]))])
+    hull = _lower_hull(np.column_stack([np.minimum(alarms, 1.0), np.maximum(1 - power, 0.0)]))
+    return hull[0], hull[1]
+
+
+def _lower_hull(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The corners of the lower convex hull, from false alarms 0 to 1."""
+    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
+    hull: list[tuple[float, float]] = []
+    for x, y in ordered.tolist():
+        if hull and x == hull[-1][0]:
+            continue
+        while len(hull) > 1 and _is_above(hull[-2], hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    table = np.array(hull)
+    return table[:, 0], table[:, 1]
+
+
+def _is_above(left: tuple[float, float], middle: tuple[float, float], right: tuple[float, float]) -> bool:
+    """Whether the middle point is on or above the line, up to what rounding does to sums of probabilities."""
+    cross = (middle[1] - left[1]) * (right[0] - left[0]) - (right[1] - left[1]) * (middle[0] - left[0])
+    return cross >= -1e-16
+
+
+def renyi_curve(
+    channel: Channel, policy: Against, orders: Iterable[float], query: Query | None = None
+) -> RenyiCurve:
+    """Rényi divergence of each order α ≥ 0 (1: Kullback and Leibler; inf: the largest log ratio), in nats.
+
+    The worst over neighbouring inputs, both ways; on a metric, over all pairs at finite distance.
+
+    >>> from sievert.spaces import metrics
+    >>> warner = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)
+    array([0.549306, 0.847298, 1.098612])
+    """
+    wanted = np.array([float(order) for order in orders])
+    if not len(wanted) or not (wanted >= 0).all():
+        raise ChannelError(f"orders is {wanted.tolist()!r}; give numbers ≥ 0")
+    logs, labels, pairs, _ = _arcs(channel, policy, query)
+    best = np.zeros(len(wanted))
+    where = np.full(len(wanted), -1, dtype=np.intp)
+    for start, block in _blocks(len(pairs), logs.shape[1]):
+        first, second = logs[pairs[block, 0]], logs[pairs[block, 1]]
+        for k, order in enumerate(wanted.tolist()):
+            found = _renyi(first, second, order)
+            top = int(found.argmax())
+            if found[top] > best[k]:
+                best[k], where[k] = found[top], start + top
+    named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
+    return RenyiCurve(wanted, best, named)
+
+
+def _renyi(first: FloatArray, second: FloatArray, order: float) -> FloatArray:
+    """D_α of each pair of log rows; 0·ln(0/q) = 0, and p > 0 = q is infinite for α ≥ 1."""
+    occurs = ~np.isneginf(first)
+    with np.errstate(invalid="ignore"):
+        loss = np.where(occurs, first - second, -np.inf)
+    if math.isinf(order):
+        return np.asarray(np.maximum(loss.max(axis=1), 0.0), dtype=np.float64)
+    if order == 1:
+        with np.errstate(invalid="ignore"):
+            terms = np.where(occurs, np.exp(first) * loss, 0.0)
+        return np.asarray(np.maximum(terms.sum(axis=1), 0.0), dtype=np.float64)
+    if order == 0:
+        return np.maximum(-log_sum(np.where(occurs, second, -np.inf), axis=1), 0.0)
+    with np.errstate(invalid="ignore"):
+        if order > 1:
+            exponents = np.where(occurs, first + (order - 1) * loss, -np.inf)
+        else:
+            exponents = np.where(occurs, order * first + (1 - order) * second, -np.inf)
+    infinite = np.asarray((exponents == np.inf).any(axis=1))
+    safe = np.where(infinite[:, None], 0.0, exponents)
+    found = np.asarray(log_sum(safe, axis=1) / (order - 1), dtype=np.float64)
+    return np.where(infinite, np.inf, np.maximum(found, 0.0))

@@ -1,0 +1,52 @@
+"""`sievert breach FILE`: what one, ten or a thousand answers give away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sievert.cli.printing import print_sections, print_table
+
+__all__ = ["breach"]
+
+
+def breach(
+    file: Annotated[Path, typer.Argument(help="The TOML file that describes policy, query and mechanism.")],
+    observations: Annotated[
+        str | None,
+        typer.Option(help="1..1000, or 10 for 1..10, or 1,10,100; by default the file's, at least 10."),
+    ] = None,
+    about: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An input that must not be learned; repeat for several. By default the most exposed."
+        ),
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(help="Bits by which belief must grow for a breach; by default half way to certainty."),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Say what repeated answers give away, and how many it takes to know."""
+    from sievert.files import load_scenario
+    from sievert.report.breach import breach_html, breach_lines, breach_of, breach_table, read_range
+    from sievert.tables.atomic import write_text
+
+    counts = None if observations is None else read_range(observations)
+    scenario = load_scenario(file)
+    result = breach_of(scenario, counts, about or (), level)
+    if report is not None:
+        write_text(report, breach_html(scenario, result))
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        return
+    print_sections(result.title, str(result), breach_lines(result))
+    typer.echo("")
+    print_table(*breach_table(result))
+    if report is not None:
+        typer.echo(f"\nReport written to {report}")

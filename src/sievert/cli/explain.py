@@ -1,0 +1,159 @@
+"""`sievert explain --eps 3 --values 5`: what does this claim mean for one person?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from sievert.cli.printing import print_sections
+
+__all__ = ["explain"]
+
+Solve = Literal["eps", "delta", "rho", "sigma", "releases"]
+
+
+def explain(
+    file: Annotated[
+        Path | None, typer.Argument(help="A TOML file with a policy, and perhaps a claim and limits.")
+    ] = None,
+    eps: Annotated[float | None, typer.Option(help="ε of each release, in nats.")] = None,
+    delta: Annotated[float, typer.Option(help="δ of each release, with --eps.")] = 0.0,
+    rho: Annotated[float | None, typer.Option(help="ρ of zero-concentrated privacy, instead of ε.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Scale of Gaussian noise, instead of ε.")] = None,
+    sensitivity: Annotated[float, typer.Option(help="How far one person moves the answer.")] = 1.0,
+    values: Annotated[int | None, typer.Option(help="How many values a person may have (2).")] = None,
+    prior: Annotated[
+        str | None, typer.Option(help="What is believed before: probabilities, as 0.6,0.3,0.1.")
+    ] = None,
+    releases: Annotated[int | None, typer.Option(help="How many releases with this claim (1).")] = None,
+    guess: Annotated[
+        float | None, typer.Option(help="Backwards: the highest acceptable probability of a right guess.")
+    ] = None,
+    solve: Annotated[
+        Solve | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
+    ] = None,
+    within: Annotated[
+        float | None, typer.Option(help="Metric privacy: the value is known to within this distance.")
+    ] = None,
+    centre: Annotated[str | None, typer.Option(help="… of this place (the worst one).")] = None,
+    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Say what a privacy claim lets anybody do to one person, whatever the mechanism.
+
+    Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded; 2: bad input.
+    """
+    from sievert.errors import MechanismError
+    from sievert.files import load_scenario
+    from sievert.limits.explain import explain as explain_claim
+    from sievert.report.explain import explain_file, report_of
+
+    claim = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
+    belief = _prior(prior)
+    if guess is not None:
+        _backwards(file, guess, solve, claim, values, belief, releases, as_json)
+        return
+    text = None
+    if file is None and eps is None and rho is None and sigma is None:
+        raise MechanismError(
+            "give a claim (--eps, --rho or --sigma), a limit (--guess), or a file; for instance: "
+            "sievert explain --eps 3 --values 5"
+        )
+    if file is None:
+        found = report_of(
+            explain_claim(
+                **claim,  # type: ignore[arg-type]
+                values=values,
+                prior=belief,
+                releases=1 if releases is None else releases,
+                within=within,
+                centre=centre,
+            )
+        )
+    else:
+        _refuse_with_file(values, belief)
+        scenario = load_scenario(file)
+        found = explain_file(scenario, releases, within, centre, **claim)
+        text = scenario.to_toml()
+    _output(found, text, proof, report, as_json)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _output(found: Any, text: str | None, proof: Path | None, report: Path | None, as_json: bool) -> None:
+    from sievert.proofs import save_proof
+    from sievert.report.explain import explanation_lines
+    from sievert.tables.atomic import write_text
+
+    certificate = found.explanation.certificate
+    if proof is not None and certificate is not None:
+        write_text(proof, save_proof(certificate))
+    if report is not None:
+        from sievert.report.explain_html import explain_html
+
+        write_text(report, explain_html(found, text))
+    if as_json:
+        typer.echo(json.dumps({**found.to_dict(), "passed": found.passed}, ensure_ascii=False, indent=2))
+        return
+    print_sections(found.title, str(found), explanation_lines(found), found.passed)
+    if proof is not None:
+        saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
+        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+    if report is not None:
+        typer.echo(f"\nReport written to {report}")
+
+
+def _backwards(
+    file: Path | None,
+    guess: float,
+    solve: Solve | None,
+    claim: dict[str, Any],
+    values: int | None,
+    prior: list[float] | None,
+    releases: int | None,
+    as_json: bool,
+) -> None:
+    from sievert.files import load_scenario
+    from sievert.limits.backwards import weakest_claim
+    from sievert.report.explain import weakest_lines
+
+    given = any(claim[name] is not None for name in ("eps", "rho", "sigma"))
+    policy = None
+    if file is not None:
+        _refuse_with_file(values, prior)
+        policy = load_scenario(file).policy
+    found = weakest_claim(
+        guess,
+        solve or ("releases" if given else "eps"),
+        **claim,
+        values=values,
+        prior=prior,
+        releases=1 if releases is None else releases,
+        policy=policy,
+    )
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
+        return
+    print_sections(f"What keeps a guess at {guess:g} or below?", f"{found}.", weakest_lines(found))
+
+
+def _prior(text: str | None) -> list[float] | None:
+    from sievert.errors import PriorError
+
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise PriorError(f"--prior is {text!r}; give probabilities between commas, as 0.6,0.3,0.1") from None
+
+
+def _refuse_with_file(values: int | None, prior: list[float] | None) -> None:
+    from sievert.errors import FileError
+
+    if values is not None or prior is not None:
+        raise FileError("--values and --prior go without a file; the file's policy and [adversary] say both")

@@ -1,0 +1,184 @@
+"""How many observations until: success solved backwards, and a budget in number of queries.
+
+Success never falls with more observations, so the numbers that are too few and those that are enough are
+separated by halving. Where success is only bounded the answer is an interval: fewer than `least` are
+certainly too few, `most` are certainly enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sievert.errors import GainError
+from sievert.leakage.success import (
+    BOUNDS,
+    EXACT,
+    LARGEST_TABLE,
+    SIMULATION,
+    Attack,
+    Mechanisms,
+    Random,
+    SuccessProbability,
+    attack_on,
+)
+from sievert.results import Result
+
+__all__ = ["ObservationsUntil", "QueryBudget", "observations_until", "query_budget"]
+
+# Rates below 1e-9 bits would need more than this.
+LARGEST_NUMBER = 1 << 40
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class ObservationsUntil(Result):
+    """How many observations until the attacker is right with a given probability.
+
+    Attributes
+    ----------
+    target : the probability
+    least, most : fewer than `least` are too few, `most` are enough; equal when exact, None for never
+    limit : success after infinitely many observations
+    method : how success was found: exactly, by certain bounds, or by simulation
+    """
+
+    target: float
+    least: int | None
+    most: int | None
+    limit: float
+    method: str
+
+    def __float__(self) -> float:
+        return float("inf") if self.most is None else float(self.most)
+
+    def __str__(self) -> str:
+        what = f"right with probability {self.target:g}"
+        if self.most is None and self.least is None:
+            return f"no number of observations makes the attacker {what}; the limit is {self.limit:.4g}"
+        if self.most is None:
+            return f"at least {self.least} observations are needed to be {what} ({self.method})"
+        if self.least == self.most:
+            times = "1 observation makes" if self.most == 1 else f"{self.most} observations make"
+            return f"{times} the attacker {what}, and no fewer ({self.method})"
+        return f"between {self.least} and {self.most} observations make the attacker {what} ({self.method})"
+
+
+@dataclass(frozen=True)
+class QueryBudget(Result):
+    """The largest number of queries after which the attacker's success is still acceptable.
+
+    `queries` are certainly acceptable (None: any number is); `too_many` certainly are not.
+    """
+
+    accepted: float
+    queries: int | None
+    too_many: int | None
+    method: str
+
+    def __float__(self) -> float:
+        return float("inf") if self.queries is None else float(self.queries)
+
+    def __str__(self) -> str:
+        held = f"the attacker's success at or below {self.accepted:g}"
+        if self.queries is None:
+            return f"any number of queries keeps {held}"
+        if self.queries == 0:
+            return f"not even one query keeps {held}"
+        return f"{self.queries} quer{'y keeps' if self.queries == 1 else 'ies keep'} {held} ({self.method})"
+
+
+def observations_until(
+    channel: Mechanisms, success: float, prior: object = None, rng: Random = None
+) -> ObservationsUntil:
+    """How many observations of the channel (or rounds of several) until success reaches a probability.
+
+    >>> from sievert.channels.channel import Channel
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> print(observations_until(coin, 0.9))
+    41 observations make the attacker right with probability 0.9, and no fewer (exact by types)
+    """
+    target = _probability("success", success)
+    attack = attack_on(channel, prior)
+    limit = attack.classes.limit
+    if target <= attack.classes.before:
+        return ObservationsUntil(target, 0, 0, limit, EXACT)
+    search = _Search(attack, attack.round, rng)
+    if target > limit * (1 - TOLERANCE) and not search.is_complete():
+        return ObservationsUntil(target, None, None, limit, EXACT)
+    aim = target * (1 - TOLERANCE)
+    most = search.first(lambda lower, upper: lower >= aim)
+    least = search.first(lambda lower, upper: upper >= aim, most)
+    return ObservationsUntil(target, least, most, limit, search.method(least, most))
+
+
+def query_budget(
+    channel: Mechanisms, success: float, prior: object = None, rng: Random = None
+) -> QueryBudget:
+    """How many queries may be answered before the attacker's success exceeds a probability.
+
+    Several mechanisms are asked in turn; each answer counts as one query.
+
+    >>> from sievert.channels.channel import Channel
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> print(query_budget(coin, 0.75))
+    10 queries keep the attacker's success at or below 0.75 (exact by types)
+    """
+    target = _probability("success", success)
+    attack = attack_on(channel, prior)
+    search = _Search(attack, 1, rng)
+    aim = target * (1 + TOLERANCE)
+    if attack.classes.limit <= aim:
+        return QueryBudget(target, None, None, EXACT)
+    if attack.classes.before > aim:
+        return QueryBudget(target, 0, 0, EXACT)
+    most = search.first(lambda lower, upper: lower > aim)
+    least = search.first(lambda lower, upper: upper > aim, most)
+    assert least is not None
+    return QueryBudget(target, least - 1, most, search.method(least, most))
+
+
+class _Search:
+    """Halving over the number of observations; every one looked at is remembered."""
+
+    def __init__(self, attack: Attack, step: int, rng: Random) -> None:
+        self._attack = attack
+        self._step = step
+        self._rng = np.random.default_rng(rng)
+        self._known: dict[int, SuccessProbability] = {}
+
+    def bounds(self, count: int) -> tuple[float, float]:
+        if count not in self._known:
+            self._known[count] = self._attack.after(count * self._step, self._rng, LARGEST_TABLE // 3)
+        return self._known[count].lower, self._known[count].upper
+
+    def method(self, least: int | None, most: int | None) -> str:
+        """The weakest way in which the deciding numbers were looked at: those found and those before."""
+        ends = [count for end in (least, most) if end is not None for count in (end - 1, end)]
+        used = {self._known[count].method for count in ends if count in self._known}
+        return max(used, key=[EXACT, BOUNDS, SIMULATION].index, default=BOUNDS)
+
+    def is_complete(self) -> bool:
+        """Whether one observation already tells everything that can be told."""
+        lower, _ = self.bounds(1)
+        return lower >= self._attack.classes.limit
+
+    def first(self, holds: Callable[[float, float], bool], known: int | None = None) -> int | None:
+        """The least count for which the bounds satisfy a condition that stays true; None beyond reach."""
+        low, high = 0, known if known is not None else 1
+        while known is None and not holds(*self.bounds(high)):
+            low, high = high, 2 * high
+            if high > LARGEST_NUMBER:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(*self.bounds(middle)) else (middle, high)
+        return high
+
+
+def _probability(name: str, value: float) -> float:
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 < value <= 1:
+        raise GainError(f"{name} is {value!r}; give a probability above 0 and at most 1")
+    return float(value)

@@ -1,0 +1,344 @@
+"""Claims of privacy as plain data: what is promised about two neighbouring inputs, in one common form.
+
+Every claim knows its curve δ(ε) after all releases, the levels ε at which that curve is worth looking at, the
+trade-off between false alarms and misses, and the best guess between two values where that is known exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from sievert.channels.tradeoff import Tradeoff
+from sievert.errors import MechanismError
+from sievert.limits.composition import (
+    composed_delta,
+    composed_epsilon,
+    composed_points,
+    gaussian_delta,
+    gaussian_epsilon,
+    log_conversion,
+    repeated_response,
+    revealed,
+    smallest_level,
+    zcdp_delta,
+)
+from sievert.limits.tradeoff import from_profile, gaussian_tradeoff, response_tradeoff
+
+__all__ = [
+    "ApproximateClaim",
+    "Claim",
+    "GaussianClaim",
+    "ProfileClaim",
+    "RenyiClaim",
+    "ZeroConcentratedClaim",
+    "checked_delta",
+    "checked_eps",
+    "checked_releases",
+    "claim_of",
+]
+
+FloatArray = NDArray[np.float64]
+LARGEST_RELEASES = 10_000_000
+GRID_POINTS = 240
+# ε above which nobody could tell a promise from none.
+HIGHEST = 1e6
+
+
+def checked_eps(eps: object, name: str = "eps") -> float:
+    """A number ≥ 0, perhaps infinite."""
+    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
+        raise MechanismError(f"{name} is {eps!r}; it must be a number ≥ 0")
+    return float(eps)
+
+
+def checked_delta(delta: object, name: str = "delta") -> float:
+    """A probability."""
+    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
+        raise MechanismError(f"{name} is {delta!r}; it is a probability, so give a number from 0 to 1")
+    return float(delta)
+
+
+def checked_releases(releases: object) -> int:
+    """A whole number ≥ 1."""
+    if isinstance(releases, bool) or not isinstance(releases, int | np.integer) or releases < 1:
+        raise MechanismError(f"releases is {releases!r}; it must be a whole number ≥ 1")
+    if releases > LARGEST_RELEASES:
+        raise MechanismError(f"releases is {releases}; at most {LARGEST_RELEASES} are counted")
+    return int(releases)
+
+
+class Claim(ABC):
+    """What is promised about any two neighbouring inputs, after all releases."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The claim as people write it."""
+
+    @abstractmethod
+    def delta(self, eps: FloatArray) -> FloatArray:
+        """δ(ε) after all releases."""
+
+    @abstractmethod
+    def levels(self) -> FloatArray:
+        """Levels ε ≥ 0 between which the best one is looked for."""
+
+    @abstractmethod
+    def tradeoff(self) -> Tradeoff:
+        """Misses against false alarms of whoever must tell two neighbours apart."""
+
+    def between_two(self, first: float) -> float | None:
+        """Exact best guess between two values, the first of which has this prior; None where not known."""
+        return None
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε that the claim implies at a δ; inf where there is none."""
+        if float(self.delta(np.zeros(1))[0]) <= delta:
+            return 0.0
+        top = 1.0
+        while float(self.delta(np.array([top]))[0]) > delta:
+            top *= 2
+            if top > HIGHEST:
+                return math.inf
+        return smallest_level(lambda level: float(self.delta(np.array([level]))[0]), delta, top)
+
+    @property
+    def tight(self) -> bool:
+        """Whether δ(ε) is attained by some mechanism with the claim, for every ε at once."""
+        return False
+
+
+@dataclass(frozen=True)
+class ApproximateClaim(Claim):
+    """k adaptive releases, each (ε, δ)-private (δ = 0: pure differential privacy)."""
+
+    eps: float
+    lost: float = 0.0
+    releases: int = 1
+
+    @property
+    def words(self) -> str:
+        each = "" if self.releases == 1 else f" in each of {self.releases} releases"
+        return f"ε = {self.eps:g}{f', δ = {self.lost:g}' if self.lost else ''}{each}"
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        return composed_delta(self.eps, self.lost, self.releases, eps)
+
+    def epsilon(self, delta: float) -> float:
+        return composed_epsilon(self.eps, self.lost, self.releases, delta)
+
+    def levels(self) -> FloatArray:
+        return composed_points(self.eps, self.lost, self.releases)[0]
+
+    def tradeoff(self) -> Tradeoff:
+        return response_tradeoff(self.eps, self.lost, self.releases)
+
+    def between_two(self, first: float) -> float:
+        mass, _ = repeated_response(self.eps, self.releases)
+        second = np.zeros(1) if math.isinf(self.eps) else mass[::-1]
+        guessed = float(np.maximum(first * mass, (1 - first) * second).sum())
+        if math.isinf(self.eps):
+            guessed = 1.0
+        given_away = revealed(self.lost, self.releases)
+        return min(1.0, given_away + (1 - given_away) * guessed)
+
+    @property
+    def tight(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class GaussianClaim(Claim):
+    """Gaussian noise of scale σ on an answer of sensitivity Δ, k times: means μ = Δ√k/σ deviations apart."""
+
+    sigma: float
+    sensitivity: float = 1.0
+    releases: int = 1
+
+    @property
+    def mu(self) -> float:
+        """How many deviations two neighbours are apart."""
+        if self.sensitivity == 0:
+            return 0.0
+        return math.inf if self.sigma == 0 else self.sensitivity * math.sqrt(self.releases) / self.sigma
+
+    @property
+    def words(self) -> str:
+        each = "" if self.releases == 1 else f", {self.releases} times"
+        return f"Gaussian noise with σ = {self.sigma:g} at sensitivity {self.sensitivity:g}{each}"
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        return gaussian_delta(self.mu, eps)
+
+    def epsilon(self, delta: float) -> float:
+        return gaussian_epsilon(self.mu, delta)
+
+    def levels(self) -> FloatArray:
+        mu = min(self.mu, 1e6)
+        return np.linspace(0, mu**2 / 2 + 9 * mu, GRID_POINTS)
+
+    def tradeoff(self) -> Tradeoff:
+        return gaussian_tradeoff(self.mu)
+
+    def between_two(self, first: float) -> float:
+        mu = self.mu
+        if mu == 0 or first in (0.0, 1.0):
+            return max(first, 1 - first)
+        if math.isinf(mu):
+            return 1.0
+        shift = math.log(first / (1 - first)) / mu
+        return float(first * ndtr(mu / 2 + shift) + (1 - first) * ndtr(mu / 2 - shift))
+
+    @property
+    def tight(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class ZeroConcentratedClaim(Claim):
+    """k releases, each ρ-zCDP (Bun and Steinke): ρ adds up. What follows from it is an upper bound."""
+
+    rho: float
+    releases: int = 1
+
+    @property
+    def words(self) -> str:
+        return (
+            f"ρ = {self.rho:g} (zCDP){'' if self.releases == 1 else f' in each of {self.releases} releases'}"
+        )
+
+    @property
+    def total(self) -> float:
+        """ρ of all releases."""
+        return self.rho * self.releases
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        return zcdp_delta(self.total, eps)
+
+    def levels(self) -> FloatArray:
+        total = min(self.total, 1e9)
+        return np.linspace(0, total + 13 * math.sqrt(total), GRID_POINTS)
+
+    def tradeoff(self) -> Tradeoff:
+        levels = self.levels()
+        return from_profile(levels, self.delta(levels))
+
+
+@dataclass(frozen=True)
+class RenyiClaim(Claim):
+    """k releases whose Rényi divergence of some orders α > 1 is bounded (in nats); divergences add up."""
+
+    orders: tuple[float, ...]
+    divergences: tuple[float, ...]
+    releases: int = 1
+
+    @property
+    def words(self) -> str:
+        each = "" if self.releases == 1 else f", {self.releases} releases"
+        return f"a Rényi curve at {len(self.orders)} orders{each}"
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        best = np.ones(np.shape(eps))
+        for order, divergence in zip(self.orders, self.divergences, strict=True):
+            if math.isinf(divergence):
+                continue
+            total = self.releases * divergence
+            if math.isinf(order):
+                # D_∞ = ε: pure differential privacy at that level.
+                best = np.minimum(best, composed_delta(total, 0.0, 1, eps))
+                continue
+            logs = log_conversion(np.array(order), np.array(total), np.asarray(eps, dtype=np.float64))
+            # Divergences rise with the order, so this one bounds Kullback and Leibler's, and that the
+            # total variation (Pinsker; Bretagnolle and Huber), which bounds δ at every ε.
+            flat = min(math.sqrt(total / 2), math.sqrt(-math.expm1(-total)))
+            best = np.minimum(best, np.minimum(np.exp(np.minimum(logs, 0.0)), flat))
+        return best
+
+    def levels(self) -> FloatArray:
+        finite = [d * self.releases for d in self.divergences if math.isfinite(d)]
+        top = max(finite, default=0.0) + 40.0
+        return np.concatenate([[0.0], np.geomspace(1e-4, top, GRID_POINTS)])
+
+    def tradeoff(self) -> Tradeoff:
+        levels = self.levels()
+        return from_profile(levels, self.delta(levels))
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileClaim(Claim):
+    """A curve δ(ε) that somebody else computed, an upper bound on the true one."""
+
+    profile: Callable[[float], float] = field(repr=False)
+    source: str
+    top: float = 60.0
+    known: dict[float, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def words(self) -> str:
+        return self.source
+
+    def delta(self, eps: FloatArray) -> FloatArray:
+        return np.array([self._at(float(level)) for level in np.ravel(eps)])
+
+    def _at(self, level: float) -> float:
+        if level not in self.known:
+            self.known[level] = min(1.0, max(0.0, float(self.profile(level))))
+        return self.known[level]
+
+    def levels(self) -> FloatArray:
+        return np.concatenate([[0.0], np.geomspace(1e-3, self.top, 80)])
+
+    def tradeoff(self) -> Tradeoff:
+        levels = self.levels()
+        return from_profile(levels, self.delta(levels))
+
+
+def claim_of(
+    eps: object = None,
+    delta: object = 0.0,
+    rho: object = None,
+    sigma: object = None,
+    sensitivity: object = 1.0,
+    renyi: Mapping[float, float] | None = None,
+    releases: object = 1,
+) -> Claim:
+    """The claim that the arguments state; exactly one of eps, rho, sigma and renyi."""
+    given = {"eps": eps, "rho": rho, "sigma": sigma, "renyi": renyi}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise MechanismError(
+            f"give exactly one of eps, rho, sigma and renyi (given: {', '.join(named) or 'none'})"
+        )
+    count, lost = checked_releases(releases), checked_delta(delta)
+    if named != ["eps"] and lost:
+        raise MechanismError(
+            f"delta is {lost:g}; it goes with eps, while {named[0]} already implies a δ for every ε"
+        )
+    if eps is not None:
+        return ApproximateClaim(checked_eps(eps), lost, count)
+    if rho is not None:
+        return ZeroConcentratedClaim(checked_eps(rho, "rho"), count)
+    if sigma is not None:
+        reach = checked_eps(sensitivity, "sensitivity")
+        return GaussianClaim(checked_eps(sigma, "sigma"), reach, count)
+    assert renyi is not None
+    return _renyi(renyi, count)
+
+
+def _renyi(curve: Mapping[float, float], releases: int) -> RenyiClaim:
+    if not isinstance(curve, Mapping) or not curve:
+        raise MechanismError(f"renyi is {curve!r}; give a mapping from order α > 1 to divergence in nats")
+    pairs: list[tuple[Any, Any]] = sorted(curve.items())
+    for order, divergence in pairs:
+        if not checked_eps(order, "order of renyi") > 1:
+            raise MechanismError(f"renyi: order {order!r} must be above 1")
+        checked_eps(divergence, f"renyi at order {order!r}")
+    return RenyiClaim(tuple(float(a) for a, _ in pairs), tuple(float(d) for _, d in pairs), releases)

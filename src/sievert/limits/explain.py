@@ -1,0 +1,367 @@
+"""What a claim of privacy means for one person: the best guess before and after, over every mechanism that
+keeps the claim.
+
+No mechanism is needed. The attacker knows everything except one person's value; the mechanism is the worst
+that the claim allows. `after` is therefore what the claim itself permits, not what one mechanism does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.tradeoff import Tradeoff
+from sievert.errors import MechanismError, PolicyError
+from sievert.limits.claims import (
+    ApproximateClaim,
+    Claim,
+    GaussianClaim,
+    RenyiClaim,
+    ZeroConcentratedClaim,
+    claim_of,
+)
+from sievert.limits.composition import ComposedClaim, composed_claim
+from sievert.limits.guesses import Guess, best_guess
+from sievert.limits.policy_guesses import (
+    BallGuess,
+    DatabaseBits,
+    ball_guess,
+    checked_prior,
+    database_bits,
+    is_complete,
+    policy_guess,
+    power,
+    values_of,
+)
+from sievert.limits.worst import Target
+from sievert.proofs.base import Proof
+from sievert.results import Result
+from sievert.spaces.graph import Graph
+from sievert.spaces.metric import Metric
+from sievert.spaces.policy import Policy
+
+__all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth"]
+
+FloatArray = NDArray[np.float64]
+# ε of the small table beside the asked one, and factors of another parameter.
+TABLE_EPS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+# δ at which a curve is read off.
+READ_DELTAS = (1e-3, 1e-6, 1e-9)
+TABLE_FACTORS = (0.25, 0.5, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Explanation(Result):
+    """What a claim lets an attacker do to one person; everything is a probability unless it says otherwise.
+
+    Attributes
+    ----------
+    claim : the claim in words
+    values : how many values the person may have
+    before, after : best guess without and with the release(s), at worst over all mechanisms with the claim
+    reached : what some mechanism with the claim lets an attacker guess; `exact` when that is `after`
+    odds : how many times the odds of a right guess grow (inf when `after` is 1)
+    bits : log2(after/before)
+    advantage : after - before
+    distinguishing : of two neighbouring inputs, right alarms minus false alarms at best (total variation)
+    curve : false alarms against misses of whoever tells two neighbouring inputs apart; `between` says which
+    totals : the ε of all releases, three ways, for an (ε, δ) claim and more than one release
+    equivalents : pairs (δ, ε) that all releases together have, for a claim that is not ε or (ε, δ) itself
+    near : for metric privacy, what is learned by someone who knows the value to within a radius
+    database : for a policy, the whole database
+    table : the same question at other parameters: (name, value, after) each
+    method, certificate : how `after` was found, and its proof where there is one
+    """
+
+    claim: str
+    values: int
+    before: float
+    after: float
+    reached: float
+    exact: bool
+    odds: float
+    bits: float
+    advantage: float
+    distinguishing: float
+    curve: Tradeoff = field(repr=False)
+    releases: int
+    method: str
+    totals: ComposedClaim | None = None
+    equivalents: tuple[tuple[float, float], ...] = ()
+    near: BallGuess | None = None
+    database: DatabaseBits | None = None
+    policy: str | None = None
+    between: str = "two neighbouring databases"
+    table: tuple[tuple[str, float, float], ...] = ()
+    certificate: Proof | None = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and words as plain data; the proof is saved on its own."""
+        data = Result.to_dict(replace(self, certificate=None))
+        return {name: value for name, value in data.items() if name != "certificate"}
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "before": f"{self.before:.6g}",
+            "after": f"{self.after:.6g}" if self.exact else f"{self.reached:.6g} to {self.after:.6g}",
+            "odds grow": f"{self.odds:.6g} times",
+            "bits": f"{self.bits:.6g}",
+            "right minus false alarms": f"{self.distinguishing:.6g}",
+            **{f"after, {name} = {value:g}": f"{after:.6g}" for name, value, after in self.table},
+        }
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(text)}</td></tr>"
+            for name, text in shown.items()
+        )
+        return f"<p>{escape(str(self))}</p><table>{rows}</table>"
+
+    def __float__(self) -> float:
+        return self.after
+
+    def __str__(self) -> str:
+        releases = "the release" if self.releases == 1 else f"{self.releases} releases"
+        reached = "and some mechanism reaches that" if self.exact else "an upper bound"
+        if self.values == 1:
+            return "There is only one possible value: nothing can be learned."
+        return (
+            f"{self.claim}: someone who knows everything else guesses one person's value among {self.values} "
+            f"with probability {self.before:.4g} before and at most {self.after:.6g} after {releases}, "
+            f"{reached}"
+        )
+
+
+def explain(
+    eps: float | None = None,
+    delta: float = 0.0,
+    rho: float | None = None,
+    values: int | Iterable[object] | None = None,
+    prior: object = None,
+    releases: int = 1,
+    *,
+    sigma: float | None = None,
+    sensitivity: float = 1.0,
+    renyi: Mapping[float, float] | None = None,
+    policy: Target | None = None,
+    within: float | None = None,
+    centre: object = None,
+) -> Explanation:
+    """What a privacy claim means for one person, at worst over all mechanisms that keep it.
+
+    Parameters
+    ----------
+    eps, delta : (ε, δ)-differential privacy of each release
+    rho : ρ of zero-concentrated differential privacy, instead of eps
+    sigma, sensitivity : scale of Gaussian noise and how far one person moves the answer, instead of eps
+    renyi : mapping from order α > 1 to Rényi divergence in nats, instead of eps
+    values : how many values the person may have (2 by default), or the list of them
+    prior : what the attacker believes about them before (uniform by default)
+    releases : how many adaptive releases have the claim each
+    policy : a Policy, Metric or Graph that says which values are neighbours (default: any two)
+    within, centre : metric privacy: the attacker knows the value to within this distance (of this place);
+        eps is then per unit of distance
+
+    Examples
+    --------
+    >>> import math
+    >>> print(explain(eps=math.log(3)))
+    ε = 1.09861: someone who knows everything else guesses one person's value among 2 with probability 0.5 \
+before and at most 0.75 after the release, and some mechanism reaches that
+    >>> round(explain(eps=1.2, delta=0.01).after, 6)
+    0.77084
+    >>> round(explain(eps=0.5, releases=10).after, 6)
+    0.778526
+    """
+    claim = claim_of(eps, delta, rho, sigma, sensitivity, renyi, releases)
+    return explain_claim(claim, values=values, prior=prior, policy=policy, within=within, centre=centre)
+
+
+def explain_claim(
+    claim: Claim,
+    values: int | Iterable[object] | None = None,
+    prior: object = None,
+    policy: Target | None = None,
+    within: float | None = None,
+    centre: object = None,
+) -> Explanation:
+    """`explain` for a claim that is already an object."""
+    count = _count(values, prior, policy)
+    belief = checked_prior(prior, count)
+    near = _near(claim, policy, within, centre)
+    judged = claim
+    if within is not None and policy is None:
+        assert isinstance(claim, ApproximateClaim)
+        judged = replace(claim, eps=_apart(claim.eps, within))
+    guess, before = guess_under(judged, count, belief, policy)
+    if judged is not claim:
+        near = _anywhere(claim, float(within or 0), count, before, guess)
+    curve = judged.tradeoff()
+    return Explanation(
+        claim=_words(claim, policy, within),
+        values=count,
+        before=before,
+        after=guess.upper,
+        reached=guess.lower,
+        exact=guess.exact,
+        odds=odds_growth(before, guess.upper),
+        bits=math.log2(guess.upper / before),
+        advantage=guess.upper - before,
+        distinguishing=curve.advantage,
+        curve=curve,
+        releases=getattr(claim, "releases", 1),
+        method=guess.method,
+        totals=_totals(claim),
+        equivalents=_equivalents(claim),
+        near=near,
+        database=None if policy is None else database_bits(claim, policy),
+        policy=policy.describe() if isinstance(policy, Policy) else None,
+        between=_between(policy, within),
+        table=_table(claim, count, belief, policy, within),
+        certificate=guess.certificate,
+    )
+
+
+def _by_distance(policy: Target | None) -> bool:
+    """Whether ε is per unit of distance."""
+    inner = policy.secrets if isinstance(policy, Policy) else policy
+    return isinstance(inner, Metric) and not is_complete(inner)
+
+
+def _words(claim: Claim, policy: Target | None, within: float | None) -> str:
+    if policy is None and within is not None:
+        return f"{claim.words} per unit of distance, the value being known to within {within:g}"
+    return f"{claim.words} per unit of distance" if _by_distance(policy) else claim.words
+
+
+def _between(policy: Target | None, within: float | None) -> str:
+    if policy is None and within is not None:
+        return f"two places at distance {2 * within:g}"
+    return "two inputs at distance 1" if _by_distance(policy) else "two neighbouring databases"
+
+
+def guess_under(
+    claim: Claim, count: int, prior: FloatArray | None, policy: Target | None, *, upper_only: bool = False
+) -> tuple[Guess, float]:
+    """Ends of the best guess and the blind guess before."""
+    if policy is None:
+        before = 1 / count if prior is None else float(prior.max())
+        return best_guess(claim, count, prior, upper_only=upper_only), before
+    return policy_guess(claim, policy, prior)
+
+
+def _count(values: object, prior: object, policy: Target | None) -> int:
+    """How many values there are, from whichever argument says so; they must agree."""
+    said: list[tuple[str, int]] = []
+    if policy is not None:
+        if not isinstance(policy, Policy | Metric | Graph):
+            raise PolicyError(f"policy is {policy!r}; give a Policy, a Metric or a Graph")
+        said.append(("policy", len(values_of(policy))))
+    if isinstance(values, bool) or (isinstance(values, int | np.integer) and values < 1):
+        raise MechanismError(f"values is {values!r}; a person has at least one possible value")
+    if isinstance(values, int | np.integer):
+        said.append(("values", int(values)))
+    elif isinstance(values, Iterable) and not isinstance(values, str):
+        items = list(values)
+        if not items or len(set(map(repr, items))) != len(items):
+            raise MechanismError(f"values is {items!r}; give different values, at least one")
+        said.append(("values", len(items)))
+    elif values is not None:
+        raise MechanismError(f"values is {values!r}; give how many values there are, or a list of them")
+    if prior is not None and isinstance(prior, list | tuple | np.ndarray):
+        said.append(("prior", len(prior)))
+    counts = {number for _, number in said}
+    if len(counts) > 1:
+        words = ", ".join(f"{name} has {number}" for name, number in said)
+        raise MechanismError(f"{words}; they must speak of the same values")
+    return counts.pop() if counts else 2
+
+
+def _near(claim: Claim, policy: Target | None, within: float | None, centre: object) -> BallGuess | None:
+    if within is None:
+        if centre is not None:
+            raise MechanismError("centre goes with within: how near to it is the person known to be?")
+        return None
+    if not isinstance(claim, ApproximateClaim) or claim.lost:
+        raise MechanismError("within goes with a pure eps per unit of distance")
+    if isinstance(within, bool) or not isinstance(within, int | float | np.number) or not within >= 0:
+        raise MechanismError(f"within is {within!r}; it must be a distance ≥ 0")
+    if policy is None:
+        return None
+    return ball_guess(claim.eps * claim.releases, policy, float(within), centre)
+
+
+def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:
+    """Within a radius of a centre, wherever the places are: at most 2r apart from each other."""
+    assert isinstance(claim, ApproximateClaim)
+    total = claim.eps * claim.releases
+    return BallGuess(
+        "the centre",
+        radius,
+        count,
+        power(total, radius),
+        power(total, 2 * radius),
+        before,
+        guess.upper,
+        guess.exact,
+    )
+
+
+def _apart(eps: float, radius: float) -> float:
+    """ε between two places that are both within a radius of a third: at most 2r apart."""
+    return 0.0 if eps == 0 or radius == 0 else 2 * eps * radius
+
+
+def odds_growth(before: float, after: float) -> float:
+    """Growth of the odds of a right guess; 1 where nothing was left to learn."""
+    if before >= 1:
+        return 1.0
+    return math.inf if after >= 1 else after / (1 - after) / (before / (1 - before))
+
+
+def _totals(claim: Claim) -> ComposedClaim | None:
+    if not isinstance(claim, ApproximateClaim) or claim.releases == 1:
+        return None
+    # A total δ must leave room for what the releases may give away outright.
+    return composed_claim(
+        claim.eps, claim.releases, claim.lost, min(1.0, max(1e-6, 2 * claim.releases * claim.lost))
+    )
+
+
+def _equivalents(claim: Claim) -> tuple[tuple[float, float], ...]:
+    if isinstance(claim, ApproximateClaim):
+        return ()
+    return tuple((delta, claim.epsilon(delta)) for delta in READ_DELTAS)
+
+
+def _table(
+    claim: Claim, count: int, prior: FloatArray | None, policy: Target | None, within: float | None
+) -> tuple[tuple[str, float, float], ...]:
+    """The guess at other parameters; left out where each row would need a program."""
+    if policy is not None and not is_complete(policy):
+        return ()
+    rows = []
+    for name, value, other in _variants(claim, within):
+        rows.append((name, value, best_guess(other, count, prior, upper_only=True).upper))
+    return tuple(sorted(rows))
+
+
+def _variants(claim: Claim, within: float | None) -> list[tuple[str, float, Claim]]:
+    if isinstance(claim, ApproximateClaim):
+        levels = sorted({*TABLE_EPS, claim.eps} - {math.inf})
+        scale = 1.0 if within is None else _apart(1.0, within)
+        return [("eps", level, replace(claim, eps=level * scale)) for level in levels]
+    if isinstance(claim, GaussianClaim):
+        scales = [claim.sigma * factor for factor in (1.0, *TABLE_FACTORS)]
+        return [("sigma", sigma, replace(claim, sigma=sigma)) for sigma in scales if sigma > 0]
+    if isinstance(claim, ZeroConcentratedClaim):
+        rhos = [claim.rho * factor for factor in (1.0, *TABLE_FACTORS)]
+        return [("rho", rho, replace(claim, rho=rho)) for rho in rhos if rho > 0]
+    if isinstance(claim, RenyiClaim):
+        counts = [claim.releases * factor for factor in (1, 2, 4, 8)]
+        return [("releases", float(count), replace(claim, releases=count)) for count in counts]
+    return []

@@ -1,0 +1,22 @@
+"""Numbers of proofs in words a reader can take in."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+__all__ = ["eps_in_words"]
+
+LONGEST = 24
+
+
+def eps_in_words(eps: Fraction) -> str:
+    """ε exactly where that is short, else as a rounded decimal that says so.
+
+    >>> eps_in_words(Fraction(1, 2)), eps_in_words(Fraction(1, 3)), eps_in_words(Fraction(2**60 + 1, 2**61))
+    ('0.5', '1/3', '0.5 (rounded)')
+    """
+    rounded = f"{float(eps):.12g}"
+    if Fraction(rounded) == eps:
+        return rounded
+    exact = str(eps)
+    return exact if len(exact) <= LONGEST else f"{rounded} (rounded)"

@@ -1,0 +1,323 @@
+"""A claim of privacy in sentences: what it lets anybody do to one person, and whether that is accepted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
+from sievert.channels.privacy import epsilon
+from sievert.errors import FileError, TooLargeError
+from sievert.files import Scenario
+from sievert.files.building import build_prior
+from sievert.files.schema import AcceptModel, ClaimModel
+from sievert.limits.backwards import SYMBOLS, WeakestClaim
+from sievert.limits.claims import Claim, claim_of
+from sievert.limits.explain import Explanation, explain_claim
+from sievert.report.audit import CLAIM_TOLERANCE, Check
+from sievert.report.words import bits, probability, times
+from sievert.results import Result
+from sievert.spaces.metric import Metric
+
+__all__ = [
+    "OTHER_NUMBERS",
+    "ClaimReport",
+    "MechanismCurve",
+    "explain_file",
+    "explanation_lines",
+    "report_of",
+    "weakest_lines",
+]
+
+FALSE_ALARMS = (0.01, 0.05, 0.1)
+# δ at which a mechanism's own curve is read off.
+READ_DELTAS = (1e-3, 1e-6)
+LARGEST_CURVE = 20_000_000
+OTHER_NUMBERS = "The same question, other numbers"
+
+
+@dataclass(frozen=True)
+class MechanismCurve(Result):
+    """The file's own mechanism between neighbouring inputs, exactly.
+
+    `eps` is its smallest pure ε, `eps_at` the smallest ε at some δ, `distinguishing` the total variation at
+    worst, `kullback` the largest Kullback-Leibler divergence in nats.
+    """
+
+    eps: float
+    eps_at: tuple[tuple[float, float], ...]
+    distinguishing: float
+    kullback: float
+
+
+@dataclass(frozen=True)
+class ClaimReport(Result):
+    """An explanation with the limits it is held against and, for a file, the mechanism's own curve."""
+
+    title: str
+    explanation: Explanation
+    checks: tuple[Check, ...] = ()
+    mechanism: MechanismCurve | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every limit holds."""
+        return all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        failed = [check for check in self.checks if not check.passed]
+        if failed:
+            return f"Not acceptable: {failed[0]}."
+        accepted = " This is within every limit of the file." if self.checks else ""
+        return headline(self.explanation) + accepted
+
+
+def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
+    """An explanation of a bare claim."""
+    title = f"What does {explanation.claim} mean?"
+    return ClaimReport(title, explanation, _checks(explanation, accept, None))
+
+
+def explain_file(
+    scenario: Scenario,
+    releases: int | None = None,
+    within: float | None = None,
+    centre: object = None,
+    **options: Any,
+) -> ClaimReport:
+    """Explain the claim of a file for its own policy, held against its [accept].
+
+    The claim is what the options say, else [claim], else the ε of [mechanism]; releases default to the
+    adversary's observations.
+    """
+    count = scenario.observations if releases is None else releases
+    claim = _claim(scenario, count, options)
+    policy = scenario.policy
+    explanation = explain_claim(
+        claim, prior=_record_prior(scenario), policy=policy, within=within, centre=_value(scenario, centre)
+    )
+    checks = _checks(explanation, scenario.accept, claim)
+    return ClaimReport(scenario.title, explanation, checks, _mechanism_curve(scenario))
+
+
+def _value(scenario: Scenario, centre: object) -> object:
+    """A centre given as text on the command line is the value that reads so."""
+    if not isinstance(centre, str):
+        return centre
+    return next((value for value in scenario.policy.values if str(value) == centre), centre)
+
+
+def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
+    if any(options.get(name) is not None for name in ("eps", "rho", "sigma")):
+        return claim_of(**options, releases=releases)
+    stated: ClaimModel | None = scenario.document.claim
+    if stated is not None:
+        return claim_of(
+            stated.eps, stated.delta, stated.rho, stated.sigma, stated.sensitivity, releases=releases
+        )
+    if scenario.document.mechanism is None:
+        raise FileError(
+            f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
+            "with eps, "
+            "or pass --eps"
+        )
+    level = scenario.claimed_eps
+    if level is None:
+        level = epsilon(scenario.channel, scenario.answers).nats
+    return claim_of(level, options.get("delta") or 0.0, releases=releases)
+
+
+def _record_prior(scenario: Scenario) -> NDArray[np.float64] | None:
+    """The belief about one record; None where it is uniform."""
+    adversary = scenario.document.adversary
+    given = adversary.record_prior
+    if given is None and scenario.query.kind == "record":
+        given = adversary.prior
+    if given is None or given == "uniform":
+        return None
+    found = build_prior(given, scenario.policy.values, scenario.folder, scenario.policy.absent)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
+    """The mechanism's own curve, where there is one small enough to look at every pair of neighbours."""
+    if scenario.document.mechanism is None or isinstance(scenario.policy.secrets, Metric):
+        return None
+    try:
+        channel, answers = scenario.channel.finite(), scenario.answers
+        if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE:
+            return None
+        return MechanismCurve(
+            epsilon(channel, answers).nats,
+            tuple((delta, smallest_epsilon(channel, answers, delta)) for delta in READ_DELTAS),
+            float(delta_curve(channel, answers, [0.0]).delta[0]),
+            float(renyi_curve(channel, answers, [1.0]).nats[0]),
+        )
+    except TooLargeError:
+        return None
+
+
+def _checks(found: Explanation, accept: AcceptModel | None, claim: Claim | None) -> tuple[Check, ...]:
+    """Limits on what any mechanism with the claim allows; a value that is only a bound may fail a limit that
+    holds, and says so."""
+    if accept is None:
+        return ()
+    after = "after the release" if found.releases == 1 else f"after {found.releases} releases"
+    limits = (
+        ("best guess about one person", accept.guess, found.after),
+        ("bits about one person", accept.bits, found.bits),
+        ("advantage about one person", accept.advantage, found.advantage),
+        ("growth of the odds about one person", accept.odds, found.odds),
+    )
+    checks = [
+        Check(f"{name} {after}", limit, value, value <= limit * (1 + CLAIM_TOLERANCE), found.exact)
+        for name, limit, value in limits
+        if limit is not None
+    ]
+    if accept.eps is not None and claim is not None:
+        at = "" if accept.delta is None else f" at δ = {accept.delta:g}"
+        total = claim.epsilon(accept.delta or 0.0)
+        passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
+        checks.append(Check(f"total ε{at} {after}", accept.eps, total, passed, claim.tight))
+    return tuple(checks)
+
+
+def headline(found: Explanation) -> str:
+    """The answer in one sentence."""
+    if found.before >= 1:
+        return "Nothing can be learned: the person's value is certain already."
+    after = "the release" if found.releases == 1 else f"{found.releases} releases"
+    most = "" if found.exact else "at most "
+    return (
+        f"Someone who knows everything else guesses one person's value among {found.values} with probability "
+        f"{probability(found.before)} before and {most}{probability(found.after)} after {after}."
+    )
+
+
+def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    found = report.explanation
+    if found.policy is not None:
+        yield "What is protected", [found.policy, f"Promised: {found.claim}."]
+    yield "One person", _person(found)
+    yield f"Telling {found.between} apart", _apart(found)
+    if found.totals is not None:
+        yield f"After {found.releases} releases", _releases(found)
+    if found.equivalents:
+        listed = ", ".join(f"ε = {eps:.4g} at δ = {delta:g}" for delta, eps in found.equivalents)
+        yield "As ε and δ", [f"All releases together satisfy {listed}."]
+    if found.near is not None:
+        yield "Someone whose whereabouts are roughly known", _near(found)
+    if found.database is not None:
+        text = str(found.database)
+        yield "The whole database", [f"{text[0].upper()}{text[1:]}."]
+    if report.mechanism is not None:
+        yield "The mechanism of this file", _own(report.mechanism)
+    if found.table:
+        yield OTHER_NUMBERS, _table(found)
+    if found.certificate is not None:
+        checked = str(found.certificate.verify())
+        yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
+    if report.checks:
+        lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
+        if any(math.isinf(check.value) for check in report.checks):
+            lines.append("Some claims have a finite ε only at a δ above 0; delta in [accept] says at which.")
+        if report.mechanism is not None and not report.passed:
+            lines.append(
+                "Here the limits are held against every mechanism with the claim; `sievert audit` holds them "
+                "against the mechanism of this file."
+            )
+        yield "Accepted?", lines
+
+
+def _person(found: Explanation) -> list[str]:
+    if found.before >= 1:
+        return ["The value is certain before the release, so no release can tell more."]
+    if found.exact:
+        lines = ["This is the worst over all mechanisms with the promise, and some mechanism reaches it."]
+    else:
+        lines = ["No mechanism with the promise allows more."]
+        if found.reached > found.before:
+            lines[0] += f" Some mechanism with the promise allows {probability(found.reached)}."
+    lines.append(f"How it was found: {found.method}.")
+    most = "" if found.exact else "at most "
+    growth = "without limit" if math.isinf(found.odds) else f"{most}{times(found.odds)}"
+    factor = times(found.after / found.before)
+    if factor == "once":
+        lines.append("The release tells nothing about the person.")
+    else:
+        lines.append(
+            f"A right guess becomes {most}{factor} as likely ({bits(found.bits)}); its odds grow {growth}."
+        )
+    lines.append(
+        "In the terms of data protection this bounds inference, the deduction of a person's value, "
+        "whatever else the attacker knows. It does not speak of singling out or linkability."
+    )
+    return lines
+
+
+def _apart(found: Explanation) -> list[str]:
+    most = "" if found.curve.exact else "at most "
+    lines = [
+        f"Whoever must tell from the output which of the two was used raises the alarm {most}"
+        f"{100 * found.distinguishing:.3g} percentage points more often when it is right than when it is "
+        "false (the attacker's advantage)."
+    ]
+    least = "" if found.curve.exact else "at least "
+    misses = ", ".join(f"{least}{probability(float(found.curve.at(a)))} at {a:.0%}" for a in FALSE_ALARMS)
+    lines.append(f"Share of misses at a share of false alarms: {misses}.")
+    return lines
+
+
+def _releases(found: Explanation) -> list[str]:
+    totals = found.totals
+    assert totals is not None
+    advanced = "says nothing here" if math.isinf(totals.advanced) else f"gives {totals.advanced:.4g}"
+    return [
+        f"At a total δ of {totals.total_delta:g} the exact total is ε = {totals.optimal:.4g}; adding up "
+        "gives "
+        f"{totals.basic:.4g}, advanced composition {advanced}. The guess above uses the exact total."
+    ]
+
+
+def _near(found: Explanation) -> list[str]:
+    near = found.near
+    assert near is not None
+    most = "" if near.exact else "at most "
+    return [
+        f"Who is known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
+        "with "
+        f"probability {probability(near.before)} before and {most}{probability(near.after)} after.",
+        f"Belief in {near.centre} itself grows at most {times(near.belief_factor)}; the odds between "
+        "two of "
+        f"the places change at most {times(near.odds_factor)}.",
+    ]
+
+
+def _own(curve: MechanismCurve) -> list[str]:
+    at = ", ".join(f"{eps:.4g} at δ = {delta:g}" for delta, eps in curve.eps_at)
+    pure = "no pure ε" if math.isinf(curve.eps) else f"ε = {curve.eps:.6g}"
+    return [
+        f"It satisfies {pure}; allowing a δ, ε = {at}.",
+        f"Between neighbouring inputs: an advantage of at most {100 * curve.distinguishing:.3g} percentage "
+        "points, "
+        f"{curve.kullback:.4g} nats of Kullback-Leibler divergence.",
+    ]
+
+
+def _table(found: Explanation) -> list[str]:
+    return [
+        f"{SYMBOLS.get(name, name)} = {value:g}: {probability(after)}" for name, value, after in found.table
+    ]
+
+
+def weakest_lines(found: WeakestClaim) -> Iterator[tuple[str, list[str]]]:
+    """What the weakest acceptable claim means."""
+    if found.explanation is not None:
+        yield "At that value", [headline(found.explanation)]
+        yield from explanation_lines(ClaimReport("", found.explanation))

@@ -1,0 +1,43 @@
+"""Long work is heard of by whoever listens, and by nobody else."""
+
+import io
+import sys
+
+import pytest
+
+import sievert as sv
+from sievert.cli.progress import progress_bar
+from sievert.numerics.progress import advance, listening
+
+
+def constrained() -> sv.Policy:
+    kept = [(a, b, c) for a in range(5) for b in range(5) for c in range(5) if (a + b * c) % 7]
+    return sv.Policy.blowfish(sv.secrets.line(5), 3, permitted=kept)
+
+
+@pytest.mark.parametrize(
+    "make", [constrained, lambda: sv.Policy.differential(4, 5, permitted=sv.constraints.total(7))]
+)
+def test_the_adjacency_says_how_far_it_has_come(make) -> None:
+    heard: list[tuple[str, int, int]] = []
+    with listening(lambda *news: heard.append(news)):
+        policy = make()
+        policy.adjacency()
+    assert heard and heard[-1][1:] == (policy.size, policy.size)
+    assert [done for _, done, _ in heard] == sorted(done for _, done, _ in heard)
+    count = len(heard)
+    make().adjacency()
+    assert len(heard) == count
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal_and_silence_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream, shows in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress_bar():
+            advance("neighbours", 3, 4)
+        assert ("Neighbours" in stream.getvalue()) == shows
