@@ -60,7 +60,9 @@ def test_the_example_speaks_in_sentences(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = sievert("estimate", EXAMPLE, "--report", page)
     assert done.returncode == 0, done.stderr
-    assert "From 20,000 noisy reports: the most frequent value is" in words(done.stdout)
+    assert "From 20,000 noisy reports: the mean is 25.14 (24.94 to 25.34 at 95% confidence)." in words(
+        done.stdout
+    )
     assert "The reports determine the probabilities of all 61 values." in words(done.stdout)
     assert "The raw reports are 1.661 away." in words(done.stdout)
     assert "and 31 more values" in words(done.stdout)

@@ -26,6 +26,7 @@ __all__ = [
     "Inverse",
     "expected_line_error",
     "inverse_of",
+    "inverses",
     "inversion_covariance",
     "inversion_variances",
     "invert",
@@ -36,12 +37,16 @@ LARGEST_DENSE = 4_000_000
 
 
 class Inverse:
-    """A right inverse R of a channel: `apply` gives q·R, `squares` gives q·(R∘R)."""
+    """A right inverse R of a channel: `apply` gives q·R, `squares` gives q·(R∘R), `weigh` gives R·x."""
 
     def apply(self, q: FloatArray) -> FloatArray:
         raise NotImplementedError
 
     def squares(self, q: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def weigh(self, x: FloatArray) -> FloatArray:
+        """What each report counts for in the unbiased estimate of the mean of x."""
         raise NotImplementedError
 
 
@@ -59,6 +64,9 @@ class ResponseInverse(Inverse):
     def squares(self, q: FloatArray) -> FloatArray:
         on, off = (self.scale - self.lie) ** 2, self.lie**2
         return np.asarray((on - off) * q + off * q.sum(axis=-1, keepdims=True))
+
+    def weigh(self, x: FloatArray) -> FloatArray:
+        return self.apply(x)  # symmetric
 
 
 class GeometricInverse(Inverse):
@@ -91,6 +99,13 @@ class GeometricInverse(Inverse):
         result[..., 1:] += self.link**2 * v[..., :-1]
         return np.asarray(result)
 
+    def weigh(self, x: FloatArray) -> FloatArray:
+        flow = self.link * np.diff(x, axis=-1)
+        result = self.weight * x
+        result[..., :-1] -= flow
+        result[..., 1:] += flow
+        return np.asarray(result / self.weight)
+
 
 class CyclicInverse(Inverse):
     """A circulant matrix has a circulant inverse, found by Fourier transform."""
@@ -110,6 +125,9 @@ class CyclicInverse(Inverse):
     def squares(self, q: FloatArray) -> FloatArray:
         return np.fft.irfft(np.fft.rfft(q) * self.square, self.size)
 
+    def weigh(self, x: FloatArray) -> FloatArray:
+        return np.fft.irfft(np.fft.rfft(x) * np.conj(self.inverse), self.size)
+
 
 class DenseInverse(Inverse):
     """A matrix R, outputs by inputs."""
@@ -122,6 +140,9 @@ class DenseInverse(Inverse):
 
     def squares(self, q: FloatArray) -> FloatArray:
         return np.asarray(q @ self.matrix**2)
+
+    def weigh(self, x: FloatArray) -> FloatArray:
+        return np.asarray(x @ self.matrix.T)
 
 
 class ProductInverse(Inverse):
@@ -136,8 +157,11 @@ class ProductInverse(Inverse):
     def squares(self, q: FloatArray) -> FloatArray:
         return self._along(q, "squares")
 
+    def weigh(self, x: FloatArray) -> FloatArray:
+        return self._along(x, "weigh")
+
     def _along(self, q: FloatArray, verb: str) -> FloatArray:
-        table = q.reshape([shape[1] for _, shape in self.parts])
+        table = q.reshape([shape[0 if verb == "weigh" else 1] for _, shape in self.parts])
         for axis, (part, _) in enumerate(self.parts):
             table = np.moveaxis(getattr(part, verb)(np.moveaxis(table, axis, -1)), -1, axis)
         return table.reshape(-1)
@@ -203,7 +227,8 @@ def _stacked(reports: Reports) -> list[DenseInverse]:
     return [DenseInverse(part) for part in np.split(inverse, ends)]
 
 
-def _inverses(reports: Reports) -> list[Inverse]:
+def inverses(reports: Reports) -> list[Inverse]:
+    """The inverse of each group; of several groups, parts of the inverse of all channels side by side."""
     if len(reports.groups) == 1:
         return [inverse_of(reports.groups[0].channel)]
     return list(_stacked(reports))
@@ -214,7 +239,7 @@ def invert(reports: Reports) -> FloatArray:
     total = reports.total
     parts = [
         inverse.apply(group.counts / total)
-        for inverse, group in zip(_inverses(reports), reports.groups, strict=True)
+        for inverse, group in zip(inverses(reports), reports.groups, strict=True)
     ]
     return np.asarray(np.sum(parts, axis=0))
 
@@ -223,7 +248,7 @@ def inversion_variances(reports: Reports, p: FloatArray) -> FloatArray:
     """Variance of every entry of the inverse when the truth is p: Σ_j m_j·R_ji² - (Σ_j m_j·R_ji)², over N."""
     total = reports.total
     found = np.zeros(len(p))
-    for inverse, group in zip(_inverses(reports), reports.groups, strict=True):
+    for inverse, group in zip(inverses(reports), reports.groups, strict=True):
         m = np.maximum(group.channel.rmatvec(p), 0.0)
         found += group.counts.sum() / total**2 * (inverse.squares(m) - inverse.apply(m) ** 2)
     return np.maximum(found, 0.0)

@@ -22,6 +22,7 @@ from sievert.errors import EstimationError, FileError, SievertError
 from sievert.estimation.certificates import prove_likelihood
 from sievert.estimation.estimate import Estimate, estimate
 from sievert.estimation.identifiability import identifiability
+from sievert.estimation.means import Mean, estimate_mean
 from sievert.estimation.reports import counts_over
 from sievert.estimation.transport import kantorovich
 from sievert.files import Scenario
@@ -56,6 +57,7 @@ class FileEstimate(Result):
     original : the true shares, where the file names them (synthetic data only)
     distance : Kantorovich distance between estimate and original, in the distance of the policy
     identified : what reports through this mechanism determine, in words
+    mean : the mean of the values with its interval, where they are numbers
     """
 
     title: str
@@ -70,9 +72,16 @@ class FileEstimate(Result):
     raw_distance: float | None
     identified: str
     groups: tuple[Mapping[Hashable, int], ...]
+    mean: Mean | None
 
     def __str__(self) -> str:
         found = self.estimate
+        if self.mean is not None:
+            low, high = self.mean.interval
+            return (
+                f"From {found.reports:,.0f} noisy reports: the mean is {self.mean.value:.4g} ({low:.4g} to "
+                f"{high:.4g} at {found.level:.0%} confidence)."
+            )
         top = int(np.argmax(found.distribution))
         most = f"the most frequent value is {found.inputs[top]!s} with {_share(found.distribution[top])}"
         if found.interval is not None:
@@ -138,7 +147,18 @@ def estimate_of(
         raw,
         _identified([channel for _, channel in groups]),
         tuple(dict(part.counts) for part in counted),
+        _mean(found, [part.counts for part in counted], [channel for _, channel in groups]),
     )
+
+
+def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[Channel]) -> Mean | None:
+    """The mean of values that are numbers, where the mechanism has an inverse."""
+    if any(isinstance(item, bool) or not isinstance(item, int | float) for item in found.inputs):
+        return None
+    try:
+        return estimate_mean(counts, channels, level=found.level)
+    except SievertError:
+        return None
 
 
 def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
@@ -235,7 +255,7 @@ def _quality(found: Estimate) -> list[str]:
         lines.append("Some shares are below 0: unbiased for every value alone, but together no distribution.")
     elif found.method in ("regularised", "projection"):
         lines.append(
-            f"It is not the likeliest distribution, by up to {gap:.2g} nats, and is not meant to be."
+            f"It is not the likeliest distribution, by up to {gap:,.3g} nats, and is not meant to be."
         )
     elif gap <= 0.5:
         lines.append(
