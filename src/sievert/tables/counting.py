@@ -25,7 +25,7 @@ from sievert.tables.reading import existing
 
 __all__ = ["Counted", "count_reports", "expanded", "write_counts"]
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 20
 BLOCK_ROWS = 1 << 20
 # More different values than this are no reports of a mechanism but a wrong column.
 MOST_DIFFERENT = 1_000_000
@@ -221,10 +221,12 @@ def _parquet(path: Path, column: str | None, counts: str | None) -> Iterator[Bat
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(path)
+        # One row group at a time, through a buffer: otherwise the whole file would be read ahead.
+        file = parquet.ParquetFile(path, buffer_size=BLOCK_BYTES, pre_buffer=False)
         chosen = _chosen(path, file.schema_arrow.names, column, counts)
-        for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
-            yield _of_batch(path, batch.select(chosen), counts is not None)
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen, row_groups=[group]):
+                yield _of_batch(path, batch.select(chosen), counts is not None)
     except (arrow.ArrowInvalid, OSError) as problem:
         raise FileError(f"{path}: cannot be read as Parquet ({problem})") from None
 
