@@ -19,7 +19,13 @@ from sievert.estimation.distribution_intervals import (
     profile_intervals,
     standard_errors,
 )
-from sievert.estimation.expectation_maximisation import Fit, certified_gap, iterate, log_likelihood
+from sievert.estimation.expectation_maximisation import (
+    Fit,
+    certified_gap,
+    iterate,
+    log_likelihood,
+    rounding_slack,
+)
 from sievert.estimation.inversion import invert
 from sievert.estimation.maximum_likelihood import maximum_likelihood, range_of_maxima
 from sievert.estimation.operators import Operator, ResponseOperator, operator_of
@@ -174,13 +180,14 @@ def estimate(
     operator, shares = operator_of(reports)
     remarks: list[str] = []
     begin = _start(start, reports.size, remarks)
-    limit = GAP_OF_ALL_REPORTS / reports.total if tolerance is None else tolerance
+    slack = rounding_slack(reports.size, len(shares))
+    limit = GAP_OF_ALL_REPORTS / reports.total - slack if tolerance is None else tolerance
 
     def fitted(some: Reports, notes: list[str]) -> Fit:
         return _fit(method, some, begin, limit, most_rounds, generator, notes)
 
     fit = fitted(reports, remarks)
-    gap: float | None = fit.gap
+    gap: float | None = fit.gap + slack
     if method == "inversion" and (fit.distribution < -NEGATIVE).any():
         gap = None
         remarks.append("the inverse has negative entries; it is unbiased, but no distribution")

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from sievert.errors import EstimationError
 from sievert.estimation.operators import GeometricOperator, Operator, ResponseOperator
 
-__all__ = ["Fit", "certified_gap", "iterate", "log_likelihood"]
+__all__ = ["Fit", "certified_gap", "iterate", "log_likelihood", "rounding_slack"]
 
 FloatArray = NDArray[np.float64]
 # Below this a probability is taken for 0, where it stays: smaller ones become denormal and slow.
 SMALLEST = 1e-300
+UNIT = 2.0**-53
 # Rounds between two looks at the gap where the rounds themselves are compiled.
 BETWEEN_LOOKS = 16
 
@@ -49,6 +50,15 @@ def certified_gap(operator: Operator, shares: FloatArray, p: FloatArray) -> floa
     if (expected <= 0).any():
         return math.inf
     return max(0.0, math.log(float(operator.backward(shares / expected).max())))
+
+
+def rounding_slack(inputs: int, outputs: int) -> float:
+    """What rounding may hide of a computed ln max c.
+
+    Factors are sums of positive terms, each after at most as many operations as there are inputs and
+    outputs, a few for each; every operation is off by at most one part in 2^53.
+    """
+    return 8 * (inputs + outputs + 8) * UNIT
 
 
 def iterate(
