@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers.page import Page
+from papers.picture import write_svg
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "docs" / "papers"
@@ -22,7 +23,7 @@ def main(names: Sequence[str]) -> int:
     known = sorted(
         path.stem
         for path in HERE.glob("*.py")
-        if path.stem not in ("__init__", "__main__", "page", "chapter_8")
+        if path.stem not in ("__init__", "__main__", "chapter_8", "page", "picture")
     )
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -35,6 +36,8 @@ def main(names: Sequence[str]) -> int:
         partial = TARGET / f"{name}.md.partial"
         partial.write_text(page.text(), encoding="utf-8")
         partial.replace(TARGET / f"{name}.md")
+        for file, figure in page.figures.items():
+            write_svg(figure, TARGET / f"{file}.svg")
         print(f"{page.title}: {page.summary()}")
         for entry in page.entries:
             if not entry.agrees:

@@ -22,6 +22,7 @@ _ATTRIBUTES = {
     "BreachCurve": "sievert.leakage.breach_times",
     "Breaches": "sievert.leakage.breaches",
     "Calibration": "sievert.estimation.calibration",
+    "Candidates": "sievert.design.candidates",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
     "ChernoffPairs": "sievert.leakage.chernoff",
@@ -31,20 +32,25 @@ _ATTRIBUTES = {
     "Epsilon": "sievert.channels",
     "Estimate": "sievert.estimation.estimate",
     "Explanation": "sievert.limits.explain",
+    "Frontier": "sievert.design.frontier",
     "Graph": "sievert.spaces",
     "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
     "Identifiability": "sievert.estimation.identifiability",
     "Leakage": "sievert.leakage.measures",
     "Mean": "sievert.estimation.means",
+    "LeakageDesign": "sievert.design.leakage_families",
+    "LossClass": "sievert.leakage.loss_classes",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
     "ObservationsUntil": "sievert.leakage.until",
+    "OptimalMechanism": "sievert.design.optimal",
     "Policy": "sievert.spaces",
     "Proof": "sievert.proofs.base",
     "Query": "sievert.spaces",
     "QueryBudget": "sievert.leakage.until",
     "RecordLeakage": "sievert.leakage.records",
+    "Remap": "sievert.design.remap",
     "RenyiCurve": "sievert.channels.divergences",
     "SecretGraph": "sievert.spaces",
     "SievertError": "sievert.errors",
@@ -68,9 +74,11 @@ _ATTRIBUTES = {
     "breach_curve": "sievert.leakage.breach_times",
     "breaches": "sievert.leakage.breaches",
     "calibration": "sievert.estimation.calibration",
+    "candidates": "sievert.design.candidates",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
     "chernoff_pairs": "sievert.leakage.chernoff",
+    "classify_loss": "sievert.leakage.loss_classes",
     "compare": "sievert.orders.refinement",
     "composed_claim": "sievert.limits.composition",
     "composed_distinguishability": "sievert.channels.privacy",
@@ -88,10 +96,14 @@ _ATTRIBUTES = {
     "explain_opendp": "sievert.limits.adapters",
     "geometric_rate": "sievert.leakage.rates",
     "identifiability": "sievert.estimation.identifiability",
+    "frontier": "sievert.design.frontier",
+    "geometric_optimality": "sievert.design.line_certificate",
     "individual_breach": "sievert.leakage.individuals",
     "is_private": "sievert.channels.privacy",
     "kantorovich": "sievert.estimation.transport",
     "largest_epsilon": "sievert.limits.largest",
+    "least_leakage": "sievert.design.leakage_families",
+    "least_loss": "sievert.design.leakage_families",
     "load": "sievert.files",
     "loss_curve": "sievert.leakage.expected_losses",
     "maximal_leakage": "sievert.leakage.information",
@@ -101,6 +113,7 @@ _ATTRIBUTES = {
     "observations_until": "sievert.leakage.until",
     "observations_until_breach": "sievert.leakage.breach_times",
     "one_sided_divergence": "sievert.channels.privacy",
+    "optimal_mechanism": "sievert.design.optimal",
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
@@ -109,6 +122,7 @@ _ATTRIBUTES = {
     "rates": "sievert.leakage.rates",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
+    "remap": "sievert.design.remap",
     "renyi_curve": "sievert.channels.divergences",
     "save": "sievert.files",
     "sibson_information": "sievert.leakage.information",
@@ -172,6 +186,18 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
     from sievert.channels.tradeoff import Tradeoff as Tradeoff
+    from sievert.design.candidates import Candidates as Candidates
+    from sievert.design.candidates import candidates as candidates
+    from sievert.design.frontier import Frontier as Frontier
+    from sievert.design.frontier import frontier as frontier
+    from sievert.design.leakage_families import LeakageDesign as LeakageDesign
+    from sievert.design.leakage_families import least_leakage as least_leakage
+    from sievert.design.leakage_families import least_loss as least_loss
+    from sievert.design.line_certificate import geometric_optimality as geometric_optimality
+    from sievert.design.optimal import OptimalMechanism as OptimalMechanism
+    from sievert.design.optimal import optimal_mechanism as optimal_mechanism
+    from sievert.design.remap import Remap as Remap
+    from sievert.design.remap import remap as remap
     from sievert.errors import SievertError as SievertError
     from sievert.estimation import protocols as protocols
     from sievert.estimation.bayes_risk import BayesRisk as BayesRisk
@@ -218,6 +244,8 @@ if TYPE_CHECKING:
     from sievert.leakage.information import min_entropy_leakage as min_entropy_leakage
     from sievert.leakage.information import mutual_information as mutual_information
     from sievert.leakage.information import sibson_information as sibson_information
+    from sievert.leakage.loss_classes import LossClass as LossClass
+    from sievert.leakage.loss_classes import classify_loss as classify_loss
     from sievert.leakage.measures import Leakage as Leakage
     from sievert.leakage.measures import Vulnerability as Vulnerability
     from sievert.leakage.measures import leakage as leakage

@@ -10,6 +10,7 @@ from sievert import __version__
 from sievert.cli.audit import audit
 from sievert.cli.breach import breach
 from sievert.cli.compare import compare
+from sievert.cli.design import design
 from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
 from sievert.cli.limits import limits
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(audit)
 app.command()(breach)
 app.command()(compare)
+app.command()(design)
 app.command()(estimate)
 app.command()(explain)
 app.command()(limits)

@@ -17,6 +17,7 @@ from sievert.errors import FileError, QueryError
 from sievert.files.permitted import build_permitted
 from sievert.files.schema import (
     GainModel,
+    LossModel,
     MechanismModel,
     PolicyModel,
     QueryModel,
@@ -25,7 +26,7 @@ from sievert.files.schema import (
     WhereModel,
 )
 from sievert.leakage import gains, losses
-from sievert.leakage.adversary import Adversary
+from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.mechanisms.parameters import privacy
 from sievert.spaces import metrics, secrets
 from sievert.spaces.labels import Labels, label, shown
@@ -36,7 +37,15 @@ from sievert.tables.channel_files import read_channel
 from sievert.tables.label_texts import KnownLabels
 from sievert.tables.reading import Row, Table, existing, read_table
 
-__all__ = ["build_gain", "build_mechanism", "build_policy", "build_prior", "build_query", "inputs_metric"]
+__all__ = [
+    "build_gain",
+    "build_loss",
+    "build_mechanism",
+    "build_policy",
+    "build_prior",
+    "build_query",
+    "inputs_metric",
+]
 
 
 def build_policy(model: PolicyModel, folder: Path) -> Policy:
@@ -337,8 +346,33 @@ def _parametrised_gain(model: GainModel, labels: Labels, distance: Metric, folde
     return _matrix_gain(_table(folder, model.matrix), model.matrix, labels)
 
 
+def build_loss(model: str | LossModel, labels: Labels, distance: Metric, folder: Path) -> MatrixAdversary:
+    """[use].loss, over the channel's inputs."""
+    if isinstance(model, str):
+        if model == "distance":
+            return losses.distance(distance)
+        make: Callable[[Labels], MatrixAdversary] = getattr(losses, model.replace("-", "_"))
+        return make(labels)
+    if model.pinball is not None:
+        return losses.pinball(labels, model.pinball)  # type: ignore[arg-type]
+    if model.tolerance is not None:
+        return losses.tolerance(labels, model.tolerance)  # type: ignore[arg-type]
+    if model.threshold is not None:
+        return losses.threshold(labels, model.threshold)  # type: ignore[arg-type]
+    if model.property is not None:
+        return losses.property(labels, [label(value) for value in model.property])
+    assert model.matrix is not None
+    rows, actions = _matrix_rows(_table(folder, model.matrix), model.matrix, labels)
+    return losses.matrix(rows, actions, model.matrix, secrets=labels)
+
+
 def _matrix_gain(table: Table, file: str, labels: Labels) -> Adversary:
     """A gain with actions in rows; its columns are found by the labels in the header, in any order."""
+    rows, actions = _matrix_rows(table, file, labels)
+    return gains.matrix(rows, actions, secrets=labels)
+
+
+def _matrix_rows(table: Table, file: str, labels: Labels) -> tuple[list[list[str]], list[Hashable]]:
     known = KnownLabels(labels)
     column: dict[Hashable, int] = {}
     for j, name in enumerate(table.header[1:], start=1):
@@ -350,4 +384,4 @@ def _matrix_gain(table: Table, file: str, labels: Labels) -> Adversary:
     if missing:
         raise FileError(f"{file}: has no column {missing[0]!r}, but {', '.join(table.header)}")
     rows = [[str(row[column[item]]).strip() for item in labels] for row in table.rows]
-    return gains.matrix(rows, [table.value(row[0]) for row in table.rows], secrets=labels)
+    return rows, [table.value(row[0]) for row in table.rows]

@@ -16,6 +16,7 @@ __all__ = [
     "Document",
     "EstimateModel",
     "GainModel",
+    "LossModel",
     "MechanismModel",
     "PermittedModel",
     "PolicyModel",
@@ -226,10 +227,35 @@ class AdversaryModel(Section):
     observations: Positive = 1
 
 
+class LossModel(Section):
+    """`loss` with a parameter; exactly one kind."""
+
+    pinball: Probability | None = None
+    tolerance: NonNegative | None = None
+    threshold: Finite | None = None
+    property: list[Value] | None = None
+    matrix: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [
+            name
+            for name in ("pinball", "tolerance", "threshold", "property", "matrix")
+            if getattr(self, name) is not None
+        ]
+        if len(kinds) != 1:
+            raise ValueError(
+                "give exactly one of pinball, tolerance, threshold, property, matrix "
+                f"(given: {kinds or 'none'})"
+            )
+        return self
+
+
 class UseModel(Section):
     """[use]: what the released data is for."""
 
-    loss: str = "absolute"
+    loss: Literal["absolute", "squared", "bayes-risk", "distance"] | LossModel = "absolute"
+    prior: str | list[float] | None = None
 
 
 class ClaimModel(Section):
