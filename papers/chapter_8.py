@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import plotly.graph_objects as go
 
 import sievert as sv
 from sievert.estimation.experiments import binomial
+from sievert.report import plots
 
 LN2 = math.log(2)
 LINE = sv.metrics.line(101)
@@ -25,3 +28,25 @@ ASSUMPTIONS = (
     "0.3, 0.2, 0.1; IBU from the uniform start; errors against the people who reported, not what they are "
     "drawn from; 20 repetitions (the caption; the text says 10). Synthetic data, seed 8."
 )
+
+
+def lines(
+    x: Sequence[float], curves: Mapping[str, Sequence[float]], across: str, up: str, log: str = ""
+) -> go.Figure:
+    """Curves over a common axis; `log` names the axes ("x", "y", "xy") with a logarithmic scale."""
+    figure = go.Figure()
+    for position, (name, values) in enumerate(curves.items()):
+        line = {"color": plots.CURVES[position % 6], "dash": plots.DASHES[position % 6], "width": 2}
+        figure.add_scatter(x=list(x), y=list(values), name=name, mode="lines", line=line)
+    figure.update_layout(
+        xaxis_title=across,
+        yaxis_title=up,
+        template="plotly_white",
+        font={"family": "system-ui, sans-serif", "size": 13},
+        legend={"orientation": "h", "y": -0.25},
+    )
+    if "x" in log:
+        figure.update_xaxes(type="log")
+    if "y" in log:
+        figure.update_yaxes(type="log")
+    return figure

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 import sievert as sv
+from papers.chapter_8 import lines
 from papers.page import Entry, Page
 
 LN2 = math.log(2)
@@ -36,4 +37,7 @@ def build() -> Page:
         f"Condition numbers: geometric {inverse[0]:.2f}, randomised response {inverse[1]:.0f}.",
     ]
     header = ["output", "truncated geometric, ε = ln 2/10", "randomised response, ε = ln 2"]
-    return Page("Fig 8.1: reports for the value 50", "Fernandes (2021)", header, rows, entries, remarks)
+    curves = {"truncated geometric": geometric.tolist(), "randomised response": response.tolist()}
+    figures = {"fernandes_figure_8_1": lines(range(101), curves, "output", "probability")}
+    title = "Fig 8.1: reports for the value 50"
+    return Page(title, "Fernandes (2021)", header, rows, entries, remarks, figures)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sievert as sv
-from papers.chapter_8 import ASSUMPTIONS, LINE, MECHANISMS, SEED, TRUTHS
+from papers.chapter_8 import ASSUMPTIONS, LINE, MECHANISMS, SEED, TRUTHS, lines
 from papers.page import Entry, Page
 from sievert.estimation.experiments import batched_rounds
 
@@ -46,7 +46,21 @@ def build() -> Page:
         ASSUMPTIONS,
     ]
     title = "Fig 8.2: original, noisy and estimated"
-    return Page(title, "Fernandes (2021)", ["value", *columns], rows, entries, remarks)
+    figures = {
+        f"fernandes_figure_8_2_{truth.replace('-', '_')}_{name}": lines(
+            range(101),
+            {
+                "original": columns[f"{truth} original"].tolist(),
+                "reported (noisy)": columns[f"{truth} {name} noisy"].tolist(),
+                "estimated": columns[f"{truth} {name} estimated"].tolist(),
+            },
+            f"value ({truth}, {name})",
+            "share",
+        )
+        for truth in TRUTHS
+        for name in MECHANISMS
+    }
+    return Page(title, "Fernandes (2021)", ["value", *columns], rows, entries, remarks, figures)
 
 
 def _closer(distances: dict[str, tuple[float, float]], truth: str, which: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from papers.chapter_8 import ASSUMPTIONS, LINE, MECHANISMS, POPULATIONS, SEED, TRUTHS
+from papers.chapter_8 import ASSUMPTIONS, LINE, MECHANISMS, POPULATIONS, SEED, TRUTHS, lines
 from papers.page import Entry, Page
 from sievert.estimation.experiments import Experiment, run_experiment
 
@@ -62,7 +62,15 @@ def build() -> Page:
         + ".",
         ASSUMPTIONS,
     ]
-    return Page("Fig 8.3: error against reports", "Fernandes (2021)", header, rows, entries, remarks)
+    curves = {
+        f"{truth} {mechanism}": [found.cell(truth, mechanism, n, 5000).mean for n in POPULATIONS]
+        for truth in TRUTHS
+        for mechanism in MECHANISMS
+    }
+    figures = {
+        "fernandes_figure_8_3": lines(POPULATIONS, curves, "reports", "Kantorovich error, 5000 rounds", "xy")
+    }
+    return Page("Fig 8.3: error against reports", "Fernandes (2021)", header, rows, entries, remarks, figures)
 
 
 def _name(method: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sievert as sv
-from papers.chapter_8 import ASSUMPTIONS, MECHANISMS, SEED, TRUTHS
+from papers.chapter_8 import ASSUMPTIONS, MECHANISMS, SEED, TRUTHS, lines
 from papers.page import Entry, Page
 from sievert.estimation.expectation_maximisation import iterate
 from sievert.estimation.operators import operator_of
@@ -59,7 +59,11 @@ def build() -> Page:
         ASSUMPTIONS,
     ]
     header = ["rounds", *(f"{name}: nats below the maximum" for name in missing)]
-    return Page("Fig 8.4: likelihood against rounds", "Fernandes (2021)", header, rows, entries, remarks)
+    figure = lines(
+        ROUNDS[1:], {name: v[1:] for name, v in missing.items()}, "rounds", "nats below the maximum", "xy"
+    )
+    title = "Fig 8.4: likelihood against rounds"
+    return Page(title, "Fernandes (2021)", header, rows, entries, remarks, {"fernandes_figure_8_4": figure})
 
 
 def _many() -> sv.Channel:
