@@ -134,3 +134,28 @@ def test_calibration_edges() -> None:
         sv.calibration(RR, TG, sv.metrics.line(3), 1)
     with pytest.raises(EstimationError, match="radius"):
         sv.calibration(RR, TG, LINE, -1)
+
+
+def test_other_truths_and_the_projected_inverse() -> None:
+    """Section 9, another set of runs: within a factor that their spread allows."""
+    ends = np.zeros(101)
+    ends[[0, 100]] = 0.5
+    truths = {"uniform": np.full(101, 1 / 101), "ends": ends}
+    found = run_experiment(truths, {"TG": TG, "RR": RR}, [100_000], [5000], LINE, runs=10)
+    for (truth, mechanism), mean in {
+        ("uniform", "TG"): 0.762,
+        ("uniform", "RR"): 4.081,
+        ("ends", "TG"): 0.101,
+        ("ends", "RR"): 3.113,
+    }.items():
+        cell = found.cell(truth, mechanism, 100_000, 5000)
+        assert abs(cell.mean - mean) <= 4.5 * math.sqrt(2 / 10) * cell.deviation
+    projected = run_experiment(TRUTHS, {"TG": TG, "RR": RR}, [100_000], ["projection"], LINE, runs=20)
+    for (truth, mechanism), mean in {
+        ("binom", "TG"): 5.69,
+        ("binom", "RR"): 9.78,
+        ("4pt", "TG"): 8.47,
+        ("4pt", "RR"): 4.64,
+    }.items():
+        cell = projected.cell(truth, mechanism, 100_000, "projection")
+        assert abs(cell.mean - mean) <= 4.5 * math.sqrt(2 / 20) * cell.deviation
