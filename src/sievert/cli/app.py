@@ -14,6 +14,7 @@ from sievert.cli.design import design
 from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
 from sievert.cli.limits import limits
+from sievert.cli.release import release
 from sievert.cli.verify import verify
 
 __all__ = ["app"]
@@ -33,6 +34,7 @@ app.command()(design)
 app.command()(estimate)
 app.command()(explain)
 app.command()(limits)
+app.command()(release)
 app.command()(verify)
 
 
