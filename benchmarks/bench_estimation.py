@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import subprocess
 import sys
 import tempfile
 import time
-import types
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ot
-import pure_ldp
 import qif
 from multi_freq_ldpy.estimators.Histogram_estimator import IBU
 from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+from pure_ldp.frequency_oracles import local_hashing as pure_hashing
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
@@ -27,13 +25,6 @@ from sievert.estimation.operators import operator_of
 from sievert.estimation.protocols import local_hashing
 from sievert.estimation.reports import read_reports
 from sievert.estimation.response_likelihood import water_filling
-
-# pure-ldp's package of protocols imports scikit-learn and statsmodels, which it does not install; its local
-# hashing needs neither, and is imported without the package's own first lines.
-_package = types.ModuleType("pure_ldp.frequency_oracles")
-_package.__path__ = [str(Path(pure_ldp.__file__).parent / "frequency_oracles")]
-sys.modules.setdefault(_package.__name__, _package)
-pure_hashing = importlib.import_module("pure_ldp.frequency_oracles.local_hashing")
 
 ROUNDS = 1000
 LN2 = math.log(2)
