@@ -137,7 +137,8 @@ def _cover(space: Space, eps: Fraction) -> Certificate:
     _, radius, centre = space.extent
     if float(eps) * radius >= np.log(space.size):
         return {"type": "points"}
-    return {"type": "cover", "centres": [centre], "radius": radius}
+    # The verifier allows for the rounding of distances, so the radius has room for twice as much.
+    return {"type": "cover", "centres": [centre], "radius": radius * (1 + 2 * space.proof.distance_error)}
 
 
 def covering(space: Space, eps: Fraction) -> Certificate:
