@@ -482,6 +482,33 @@ def test_backwards_at_the_ends() -> None:
             sv.weakest_claim(**options)
 
 
+def test_a_printed_parameter_keeps_the_promise() -> None:
+    """ln 6 = 1.7917595 is printed as 1.79175, and σ is rounded up."""
+    eps = sv.weakest_claim(0.6, values=5)
+    assert "ε ≤ 1.79175 " in str(eps)
+    sigma = sv.weakest_claim(0.6, "sigma")
+    printed = float(str(sigma).split()[2])
+    assert sigma.value <= printed < sigma.value * (1 + 1e-5)
+    assert sv.explain(sigma=printed).after <= 0.6
+
+
+def test_countless_releases_are_not_called_any_number() -> None:
+    """Ten million harmless releases are within the limit; nothing is claimed of more."""
+    found = sv.weakest_claim(0.6, "releases", eps=1e-6)
+    assert found.value == 10_000_000
+    assert str(found).startswith("at most 10000000 releases")
+    assert math.isinf(sv.weakest_claim(1.0, "releases", eps=1).value)
+
+
+def test_places_at_no_epsilon_and_tiny_distances() -> None:
+    """ε = 0 says nothing on any metric; distances of a millionth need an ε of millions."""
+    places = sv.metrics.euclidean([[0, 0], [1e-6, 0], [0, 1e-6]])
+    assert sv.explain(eps=0, policy=places).after == pytest.approx(1 / 3, abs=1e-12)
+    found = sv.weakest_claim(0.5, policy=places)
+    assert 1e5 < found.value < 1e7
+    assert found.explanation.after == pytest.approx(0.5, abs=1e-9)
+
+
 def test_the_answer_is_plain_data_and_a_sentence() -> None:
     found = sv.explain(eps=1, values=3, releases=2)
     data = found.to_dict()
