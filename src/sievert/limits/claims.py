@@ -322,6 +322,10 @@ def claim_of(
         raise MechanismError(
             f"delta is {lost:g}; it goes with eps, while {named[0]} already implies a δ for every ε"
         )
+    if sigma is None and sensitivity != 1.0:
+        raise MechanismError(
+            f"sensitivity is {sensitivity!r}; it goes with sigma; {named[0]} already speaks of one person"
+        )
     if eps is not None:
         return ApproximateClaim(checked_eps(eps), lost, count)
     if rho is not None:

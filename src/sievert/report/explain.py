@@ -16,7 +16,7 @@ from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario
 from sievert.files.building import build_prior
 from sievert.files.schema import AcceptModel, ClaimModel
-from sievert.limits.backwards import SYMBOLS, WeakestClaim
+from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_claim
 from sievert.limits.claims import Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
 from sievert.report.audit import CLAIM_TOLERANCE, Check
@@ -31,7 +31,8 @@ __all__ = [
     "explain_file",
     "explanation_lines",
     "report_of",
-    "weakest_lines",
+    "weakest_for_file",
+    "weakest_report",
 ]
 
 FALSE_ALARMS = (0.01, 0.05, 0.1)
@@ -57,12 +58,16 @@ class MechanismCurve(Result):
 
 @dataclass(frozen=True)
 class ClaimReport(Result):
-    """An explanation with the limits it is held against and, for a file, the mechanism's own curve."""
+    """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
+
+    `answer` is the sentence to begin with where the question was not what the claim means.
+    """
 
     title: str
     explanation: Explanation
     checks: tuple[Check, ...] = ()
     mechanism: MechanismCurve | None = None
+    answer: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -73,6 +78,8 @@ class ClaimReport(Result):
         failed = [check for check in self.checks if not check.passed]
         if failed:
             return f"Not acceptable: {failed[0]}."
+        if self.answer is not None:
+            return f"{self.answer} {headline(self.explanation)}"
         accepted = " This is within every limit of the file." if self.checks else ""
         return headline(self.explanation) + accepted
 
@@ -105,6 +112,26 @@ def explain_file(
     return ClaimReport(scenario.title, explanation, checks, _mechanism_curve(scenario))
 
 
+def weakest_for_file(
+    scenario: Scenario, guess: float, solve: Unknown, releases: int | None = None, **options: Any
+) -> WeakestClaim:
+    """The weakest claim that keeps a guess within a limit, for the policy and prior of a file.
+
+    Releases default to the adversary's observations. Where a number of releases or a δ is looked for and the
+    options state no claim, it is the file's.
+    """
+    count = scenario.observations if releases is None else releases
+    if solve == "releases":
+        count = 1 if releases is None else releases
+    given = dict(options)
+    if solve in ("releases", "delta") and not _states_claim(options):
+        given = {**_stated(scenario), **options}
+        if solve == "delta":
+            given.pop("delta", None)
+    prior = _record_prior(scenario)
+    return weakest_claim(guess, solve, **given, prior=prior, releases=count, policy=scenario.policy)
+
+
 def _value(scenario: Scenario, centre: object) -> object:
     """A centre given as text on the command line is the value that reads so."""
     if not isinstance(centre, str):
@@ -113,23 +140,28 @@ def _value(scenario: Scenario, centre: object) -> object:
 
 
 def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
-    if any(options.get(name) is not None for name in ("eps", "rho", "sigma")):
-        return claim_of(**options, releases=releases)
+    given = options if _states_claim(options) else {**_stated(scenario), **options}
+    return claim_of(**given, releases=releases)
+
+
+def _states_claim(options: dict[str, Any]) -> bool:
+    return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
+
+
+def _stated(scenario: Scenario) -> dict[str, Any]:
+    """The claim that a file states or whose mechanism makes it, as arguments."""
     stated: ClaimModel | None = scenario.document.claim
     if stated is not None:
-        return claim_of(
-            stated.eps, stated.delta, stated.rho, stated.sigma, stated.sensitivity, releases=releases
-        )
+        return stated.model_dump(exclude_none=True)
     if scenario.document.mechanism is None:
         raise FileError(
             f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
-            "with eps, "
-            "or pass --eps"
+            "with eps, or pass --eps"
         )
     level = scenario.claimed_eps
     if level is None:
         level = epsilon(scenario.channel, scenario.answers).nats
-    return claim_of(level, options.get("delta") or 0.0, releases=releases)
+    return {"eps": level}
 
 
 def _record_prior(scenario: Scenario) -> NDArray[np.float64] | None:
@@ -316,8 +348,11 @@ def _table(found: Explanation) -> list[str]:
     ]
 
 
-def weakest_lines(found: WeakestClaim) -> Iterator[tuple[str, list[str]]]:
+def weakest_report(found: WeakestClaim) -> ClaimReport:
     """What the weakest acceptable claim means."""
-    if found.explanation is not None:
-        yield "At that value", [headline(found.explanation)]
-        yield from explanation_lines(ClaimReport("", found.explanation))
+    assert found.explanation is not None
+    title = f"What keeps a guess at {found.guess:g} or below?"
+    text = str(found)
+    # A symbol keeps its case: Σ is not σ.
+    opening = text[0].upper() if text[0].isascii() else text[0]
+    return ClaimReport(title, found.explanation, answer=f"{opening}{text[1:]}.")
