@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.special import log_ndtr
 
 import sievert as sv
 from sievert.errors import SievertError
@@ -288,7 +289,7 @@ def test_gaussian_between_uneven_values() -> None:
     assert sv.explain(sigma=1, prior=[0.7, 0.3]).after == pytest.approx(exact, abs=1e-9)
 
 
-def test_gaussian_ends_enclose_a_simulated_simplex() -> None:
+def test_a_simulated_simplex() -> None:
     found = sv.explain(sigma=1.5, values=4)
     rng = np.random.default_rng(5)
     corners = np.eye(4) / math.sqrt(2) / 1.5
@@ -297,8 +298,37 @@ def test_gaussian_ends_enclose_a_simulated_simplex() -> None:
     share = np.mean((seen @ corners.T).argmax(axis=1) == truth)
     # Five standard deviations of a share.
     room = 5 * math.sqrt(0.25 / len(truth))
-    assert abs(share - found.reached) < room
-    assert found.reached < found.after
+    assert abs(share - found.after) < room
+    assert found.exact
+
+
+@pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.2, 0.1], [0.6, 0.0, 0.3, 0.1]])
+def test_no_other_gaussian_answers_are_worse(prior: list[float] | None) -> None:
+    """E max π·L over random answers within the sensitivity, and within any (ε, δ) of the claim."""
+    found = sv.explain(sigma=0.7, values=4, prior=prior)
+    weights = np.full(4, 0.25) if prior is None else np.array(prior)
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=(20_000, 4))
+    noise = np.concatenate([noise, -noise])
+    for _ in range(20):
+        answers = rng.normal(size=(4, 4)) / 0.7
+        answers /= 0.7 * max(np.linalg.norm(a - b) for a in answers for b in answers)
+        logs = noise @ answers.T - (answers**2).sum(axis=1) / 2
+        seen = (np.exp(logs) * weights).max(axis=1)
+        assert seen.mean() - 5 * seen.std() / math.sqrt(len(seen)) <= found.after
+    for delta, eps in found.equivalents:
+        assert found.after <= sv.explain(eps=eps, delta=delta, values=4, prior=prior).after
+
+
+def test_gaussian_among_very_many_values() -> None:
+    """Against adaptive quadrature of the same integral for equal priors, and no noise at all."""
+    shift = 4 / math.sqrt(2)
+    grid = np.linspace(shift - 12, shift + 12, 200_001)
+    density = np.exp(-((grid - shift) ** 2) / 2 + (10**6 - 1) * log_ndtr(grid)) / math.sqrt(2 * math.pi)
+    exact = np.trapezoid(density, grid)
+    assert sv.explain(sigma=0.25, values=10**6).after == pytest.approx(exact, abs=1e-12)
+    assert sv.explain(sigma=0, values=10**6).after == 1
+    assert sv.explain(sigma=math.inf, prior=[0.6, 0.3, 0.1]).after == 0.6
 
 
 def test_zcdp_and_renyi_bound_the_gaussian() -> None:

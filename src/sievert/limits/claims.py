@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import MechanismError
@@ -127,7 +126,8 @@ class ApproximateClaim(Claim):
     @property
     def words(self) -> str:
         each = "" if self.releases == 1 else f" in each of {self.releases} releases"
-        return f"ε = {self.eps:g}{f', δ = {self.lost:g}' if self.lost else ''}{each}"
+        level = "∞" if math.isinf(self.eps) else f"{self.eps:g}"
+        return f"ε = {level}{f', δ = {self.lost:g}' if self.lost else ''}{each}"
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return composed_delta(self.eps, self.lost, self.releases, eps)
@@ -187,15 +187,6 @@ class GaussianClaim(Claim):
 
     def tradeoff(self) -> Tradeoff:
         return gaussian_tradeoff(self.mu)
-
-    def between_two(self, first: float) -> float:
-        mu = self.mu
-        if mu == 0 or first in (0.0, 1.0):
-            return max(first, 1 - first)
-        if math.isinf(mu):
-            return 1.0
-        shift = math.log(first / (1 - first)) / mu
-        return float(first * ndtr(mu / 2 + shift) + (1 - first) * ndtr(mu / 2 - shift))
 
     @property
     def tight(self) -> bool:
