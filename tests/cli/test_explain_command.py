@@ -62,6 +62,19 @@ def test_backwards() -> None:
     assert "any ε" in run("--guess", "1")
 
 
+def test_sentences_at_the_ends() -> None:
+    """No table of certainties, no infinite ε in a list, no δ where there is none."""
+    certain = run("--eps", "1", "--prior", "1,0")
+    assert "certain already" in certain and "other strengths" not in certain
+    assert "No finite ε follows" in run("--sigma", "0")
+    assert "“ε = ∞”" in run("--eps", "inf")
+    assert "Prop 21)" in run("--eps", "1")
+    assert "false alarms in 1% of the cases they miss 97.3% of the true ones (in 5%: 86.4%" in run(
+        "--eps", "1"
+    )
+    assert "ρ = 0.2: at most" in run("--rho", "0.1")
+
+
 def test_backwards_leaves_a_page_and_a_proof(tmp_path: Path) -> None:
     proof, page = tmp_path / "proof.json", tmp_path / "page.html"
     text = run("--guess", "0.6", "--proof", str(proof), "--report", str(page))

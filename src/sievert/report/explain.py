@@ -39,7 +39,7 @@ FALSE_ALARMS = (0.01, 0.05, 0.1)
 # δ at which a mechanism's own curve is read off.
 READ_DELTAS = (1e-3, 1e-6)
 LARGEST_CURVE = 20_000_000
-OTHER_NUMBERS = "The same question, other numbers"
+OTHER_NUMBERS = "The best guess at other strengths of the promise"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ClaimReport(Result):
 
 def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
     """An explanation of a bare claim."""
-    title = f"What does {explanation.claim} mean?"
+    title = f"What does “{explanation.claim}” mean?"
     return ClaimReport(title, explanation, _checks(explanation, accept, None))
 
 
@@ -241,8 +241,7 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     if found.totals is not None:
         yield f"After {found.releases} releases", _releases(found)
     if found.equivalents:
-        listed = ", ".join(f"ε = {eps:.4g} at δ = {delta:g}" for delta, eps in found.equivalents)
-        yield "As ε and δ", [f"All releases together satisfy {listed}."]
+        yield "As ε and δ", [_equivalents(found)]
     if found.near is not None:
         yield "Someone whose whereabouts are roughly known", _near(found)
     if found.database is not None:
@@ -250,15 +249,18 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         yield "The whole database", [f"{text[0].upper()}{text[1:]}."]
     if report.mechanism is not None:
         yield "The mechanism of this file", _own(report.mechanism)
-    if found.table:
+    if found.table and found.before < 1:
         yield OTHER_NUMBERS, _table(found)
     if found.certificate is not None:
         checked = str(found.certificate.verify())
         yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
-        if any(math.isinf(check.value) for check in report.checks):
-            lines.append("Some claims have a finite ε only at a δ above 0; delta in [accept] says at which.")
+        if any(check.name.startswith("total ε") and math.isinf(check.value) for check in report.checks):
+            lines.append(
+                "This claim has no finite ε at that δ; say in [accept] at which δ the total ε is judged, for "
+                "instance delta = 1e-6, with eps."
+            )
         if report.mechanism is not None and not report.passed:
             lines.append(
                 "Here the limits are held against every mechanism with the claim; `sievert audit` holds them "
@@ -271,11 +273,13 @@ def _person(found: Explanation) -> list[str]:
     if found.before >= 1:
         return ["The value is certain before the release, so no release can tell more."]
     if found.exact:
-        lines = ["This is the worst over all mechanisms with the promise, and some mechanism reaches it."]
+        lines = [
+            "No mechanism that keeps the promise lets anybody guess better, and some mechanism reaches it."
+        ]
     else:
-        lines = ["No mechanism with the promise allows more."]
+        lines = ["No mechanism that keeps the promise lets anybody guess better."]
         if found.reached > found.before:
-            lines[0] += f" Some mechanism with the promise allows {probability(found.reached)}."
+            lines[0] += f" The worst one that is known allows {probability(found.reached)}."
     lines.append(f"How it was found: {found.method}.")
     most = "" if found.exact else "at most "
     growth = "without limit" if math.isinf(found.odds) else f"{most}{times(found.odds)}"
@@ -296,13 +300,16 @@ def _person(found: Explanation) -> list[str]:
 def _apart(found: Explanation) -> list[str]:
     most = "" if found.curve.exact else "at most "
     lines = [
-        f"Whoever must tell from the output which of the two was used raises the alarm {most}"
-        f"{100 * found.distinguishing:.3g} percentage points more often when it is right than when it is "
-        "false (the attacker's advantage)."
+        "Whoever must tell from the output which of the two was used, and raises the alarm for one of them, "
+        f"does so {most}{100 * found.distinguishing:.3g} percentage points more often when it was that one "
+        "than when it was the other (the attacker's advantage)."
     ]
     least = "" if found.curve.exact else "at least "
-    misses = ", ".join(f"{least}{probability(float(found.curve.at(a)))} at {a:.0%}" for a in FALSE_ALARMS)
-    lines.append(f"Share of misses at a share of false alarms: {misses}.")
+    first, *others = ((f"{a:.0%}", f"{least}{probability(float(found.curve.at(a)))}") for a in FALSE_ALARMS)
+    more = "; ".join(f"in {share}: {missed}" for share, missed in others)
+    lines.append(
+        f"Raising false alarms in {first[0]} of the cases they miss {first[1]} of the true ones ({more})."
+    )
     return lines
 
 
@@ -312,9 +319,16 @@ def _releases(found: Explanation) -> list[str]:
     advanced = "says nothing here" if math.isinf(totals.advanced) else f"gives {totals.advanced:.4g}"
     return [
         f"At a total δ of {totals.total_delta:g} the exact total is ε = {totals.optimal:.4g}; adding up "
-        "gives "
-        f"{totals.basic:.4g}, advanced composition {advanced}. The guess above uses the exact total."
+        f"gives {totals.basic:.4g}, advanced composition {advanced}. The guess above uses the exact total."
     ]
+
+
+def _equivalents(found: Explanation) -> str:
+    listed = [f"ε = {eps:.4g} at δ = {delta:g}" for delta, eps in found.equivalents if math.isfinite(eps)]
+    if not listed:
+        return "No finite ε follows from it at any small δ."
+    together = "It implies" if found.releases == 1 else f"All {found.releases} releases together have"
+    return f"{together} {', '.join(listed)}."
 
 
 def _near(found: Explanation) -> list[str]:
@@ -322,12 +336,10 @@ def _near(found: Explanation) -> list[str]:
     assert near is not None
     most = "" if near.exact else "at most "
     return [
-        f"Who is known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
-        "with "
-        f"probability {probability(near.before)} before and {most}{probability(near.after)} after.",
+        f"Someone known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
+        f"with probability {probability(near.before)} before and {most}{probability(near.after)} after.",
         f"Belief in {near.centre} itself grows at most {times(near.belief_factor)}; the odds between "
-        "two of "
-        f"the places change at most {times(near.odds_factor)}.",
+        f"two of the places change at most {times(near.odds_factor)}.",
     ]
 
 
@@ -337,14 +349,14 @@ def _own(curve: MechanismCurve) -> list[str]:
     return [
         f"It satisfies {pure}; allowing a δ, ε = {at}.",
         f"Between neighbouring inputs: an advantage of at most {100 * curve.distinguishing:.3g} percentage "
-        "points, "
-        f"{curve.kullback:.4g} nats of Kullback-Leibler divergence.",
+        f"points, {curve.kullback:.4g} nats of Kullback-Leibler divergence.",
     ]
 
 
 def _table(found: Explanation) -> list[str]:
     return [
-        f"{SYMBOLS.get(name, name)} = {value:g}: {probability(after)}" for name, value, after in found.table
+        f"{SYMBOLS.get(name, name)} = {value:g}: {'' if found.exact else 'at most '}{probability(after)}"
+        for name, value, after in found.table
     ]
 
 

@@ -13,7 +13,7 @@ from plotly.offline import get_plotlyjs
 from sievert import __version__
 from sievert.limits.backwards import SYMBOLS
 from sievert.report import plots
-from sievert.report.explain import ClaimReport, explanation_lines
+from sievert.report.explain import OTHER_NUMBERS, ClaimReport, explanation_lines
 from sievert.report.words import probability
 
 __all__ = ["explain_html"]
@@ -31,9 +31,8 @@ def explain_html(report: ClaimReport, text: str | None = None) -> str:
         report=report,
         found=found,
         version=__version__,
-        sections=[
-            item for item in explanation_lines(report) if item[0] != "The same question, other numbers"
-        ],
+        sections=[item for item in explanation_lines(report) if item[0] != OTHER_NUMBERS],
+        other_numbers=OTHER_NUMBERS,
         parameter=SYMBOLS.get(found.table[0][0], found.table[0][0]) if found.table else "",
         figure=Markup(_embedded(plots.tradeoff_curve({found.claim: found.curve}))),
         text=text,
