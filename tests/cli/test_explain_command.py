@@ -99,6 +99,15 @@ def test_backwards_for_a_file(tmp_path: Path) -> None:
     assert 0 < found["value"] < 0.1
 
 
+def test_a_person_with_several_records_as_a_gate(tmp_path: Path) -> None:
+    rest = "[claim]\neps = 0.5\n[accept]\neps = 1.0\n"
+    policy = 'values = ["a", "b", "c"]\nrecords = 10\nperson_records = 4'
+    text = run(scenario(tmp_path, rest, policy), code=1)
+    assert "For all records of one person together this means ε = 2" in text
+    assert "total ε for a person with 4 records after the release: at most 2" in text
+    assert "Not acceptable" not in run(scenario(tmp_path, rest, policy.replace("4", "2")))
+
+
 def test_options_change_what_a_file_claims(tmp_path: Path) -> None:
     path = scenario(tmp_path, "[claim]\neps = 1.0\ndelta = 1e-6\n")
     data = json.loads(run(path, "--delta", "0.1", "--json"))

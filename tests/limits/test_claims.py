@@ -539,6 +539,47 @@ def test_places_at_no_epsilon_and_tiny_distances() -> None:
     assert found.explanation.after == pytest.approx(0.5, abs=1e-9)
 
 
+def _worst_for_two_records(eps: float) -> float:
+    """Best guess between (0, 0) and (1, 1) over all ε-private channels on two binary records."""
+    points = list(itertools.product((0, 1), repeat=2))
+    rows = []
+    for i, h in itertools.permutations(range(4), 2):
+        if sum(a != b for a, b in zip(points[i], points[h], strict=True)) == 1:
+            for y in range(2):
+                row = np.zeros(8)
+                row[2 * i + y], row[2 * h + y] = 1, -math.exp(eps)
+                rows.append(row)
+    sums = np.kron(np.eye(4), np.ones(2))
+    cost = np.zeros(8)
+    cost[0] = cost[7] = -0.5
+    return -linprog(cost, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=sums, b_eq=np.ones(4)).fun
+
+
+def test_a_person_with_several_records() -> None:
+    """All records of a person move together: ε and the sensitivity grow with them, ρ with their square."""
+    two = sv.Policy.differential(2, records=2, person_records=2)
+    found = sv.explain(eps=0.7, policy=two)
+    assert found.after == pytest.approx(sv.explain(eps=1.4).after)
+    assert found.reached - 1e-12 <= _worst_for_two_records(0.7) <= found.after + 1e-12
+    assert found.person == "ε = 1.4" and not found.exact and not found.curve.exact
+    five = sv.Policy.differential(3, records=9, person_records=5)
+    assert sv.explain(rho=0.01, policy=five).after == pytest.approx(sv.explain(rho=0.25, values=3).after)
+    assert sv.explain(sigma=10, policy=five).after == pytest.approx(sv.explain(sigma=2, values=3).after)
+    lost = 1e-3 * sum(math.exp(0.2 * k) for k in range(5))
+    loose = sv.explain(eps=0.2, delta=1e-3, policy=five)
+    assert loose.after == pytest.approx(sv.explain(eps=1, delta=lost, values=3).after)
+    assert sv.weakest_claim(0.6, policy=five).value == pytest.approx(math.log(3) / 5)
+    # The whole database is as before: each of its records is protected by the claim itself.
+    alone = sv.Policy.differential(3, records=9)
+    assert sv.explain(eps=1, policy=five).database == sv.explain(eps=1, policy=alone).database
+    places = sv.Policy(sv.metrics.line(4), records=3, person_records=3)
+    with pytest.raises(SievertError, match="depends on the distance"):
+        sv.explain(eps=1, delta=0.1, policy=places)
+    assert sv.explain(eps=1, policy=places).after == pytest.approx(
+        sv.explain(eps=3, policy=sv.metrics.line(4)).after
+    )
+
+
 def test_the_answer_is_plain_data_and_a_sentence() -> None:
     found = sv.explain(eps=1, values=3, releases=2)
     data = found.to_dict()

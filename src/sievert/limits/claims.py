@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,15 @@ class Claim(ABC):
         """Exact best guess between two values, the first of which has this prior; None where not known."""
         return None
 
+    def of_group(self, size: int) -> Claim:
+        """What the claim implies for somebody who owns several records."""
+        if size == 1:
+            return self
+        raise MechanismError(
+            f"{self.words}: what this implies for a person with {size} records is not known; give eps, rho "
+            "or sigma"
+        )
+
     def epsilon(self, delta: float) -> float:
         """The smallest ε that the claim implies at a δ; inf where there is none."""
         if float(self.delta(np.zeros(1))[0]) <= delta:
@@ -128,6 +137,13 @@ class ApproximateClaim(Claim):
         each = "" if self.releases == 1 else f" in each of {self.releases} releases"
         level = "∞" if math.isinf(self.eps) else f"{self.eps:g}"
         return f"ε = {level}{f', δ = {self.lost:g}' if self.lost else ''}{each}"
+
+    def of_group(self, size: int) -> ApproximateClaim:
+        if size == 1:
+            return self
+        # δ·(1 + e^ε + … + e^((m-1)ε)): one record after the other.
+        steps = [self.lost * math.exp(min(k * self.eps, 700.0)) for k in range(size)] if self.lost else []
+        return replace(self, eps=size * self.eps, lost=min(1.0, math.fsum(steps)))
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return composed_delta(self.eps, self.lost, self.releases, eps)
@@ -175,6 +191,9 @@ class GaussianClaim(Claim):
         each = "" if self.releases == 1 else f", {self.releases} times"
         return f"Gaussian noise with σ = {self.sigma:g} at sensitivity {self.sensitivity:g}{each}"
 
+    def of_group(self, size: int) -> GaussianClaim:
+        return replace(self, sensitivity=size * self.sensitivity)
+
     def delta(self, eps: FloatArray) -> FloatArray:
         return gaussian_delta(self.mu, eps)
 
@@ -210,6 +229,10 @@ class ZeroConcentratedClaim(Claim):
     def total(self) -> float:
         """ρ of all releases."""
         return self.rho * self.releases
+
+    def of_group(self, size: int) -> ZeroConcentratedClaim:
+        # Bun and Steinke, Prop 1.9: ρ grows with the square.
+        return replace(self, rho=size**2 * self.rho)
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return zcdp_delta(self.total, eps)

@@ -108,7 +108,7 @@ def explain_file(
     explanation = explain_claim(
         claim, prior=_record_prior(scenario), policy=policy, within=within, centre=_value(scenario, centre)
     )
-    checks = _checks(explanation, scenario.accept, claim)
+    checks = _checks(explanation, scenario.accept, claim, policy.person_records)
     return ClaimReport(scenario.title, explanation, checks, _mechanism_curve(scenario))
 
 
@@ -194,7 +194,9 @@ def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
         return None
 
 
-def _checks(found: Explanation, accept: AcceptModel | None, claim: Claim | None) -> tuple[Check, ...]:
+def _checks(
+    found: Explanation, accept: AcceptModel | None, claim: Claim | None, people: int = 1
+) -> tuple[Check, ...]:
     """Limits on what any mechanism with the claim allows; a value that is only a bound may fail a limit that
     holds, and says so."""
     if accept is None:
@@ -213,9 +215,12 @@ def _checks(found: Explanation, accept: AcceptModel | None, claim: Claim | None)
     ]
     if accept.eps is not None and claim is not None:
         at = "" if accept.delta is None else f" at δ = {accept.delta:g}"
-        total = claim.epsilon(accept.delta or 0.0)
+        total = claim.of_group(people).epsilon(accept.delta or 0.0)
+        whose = "" if people == 1 else f" for a person with {people} records"
         passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
-        checks.append(Check(f"total ε{at} {after}", accept.eps, total, passed, claim.tight))
+        checks.append(
+            Check(f"total ε{whose}{at} {after}", accept.eps, total, passed, claim.tight and people == 1)
+        )
     return tuple(checks)
 
 
@@ -235,7 +240,13 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     found = report.explanation
     if found.policy is not None:
-        yield "What is protected", [found.policy, f"Promised: {found.claim}."]
+        lines = [found.policy, f"Promised: {found.claim}."]
+        if found.person is not None:
+            lines[1] = (
+                f"Promised for each record: {found.claim}. For all records of one person together this "
+                f"means {found.person}; the answers below are about a person whose records all say the same."
+            )
+        yield "What is protected", lines
     yield "One person", _person(found)
     yield f"Telling {found.between} apart", _apart(found)
     if found.totals is not None:
