@@ -31,6 +31,7 @@ __all__ = [
     "explain_file",
     "explanation_lines",
     "report_of",
+    "stated_claim",
     "weakest_for_file",
     "weakest_report",
 ]
@@ -125,7 +126,7 @@ def weakest_for_file(
         count = 1 if releases is None else releases
     given = dict(options)
     if solve in ("releases", "delta") and not _states_claim(options):
-        given = {**_stated(scenario), **options}
+        given = {**stated_claim(scenario), **options}
         if solve == "delta":
             given.pop("delta", None)
     prior = _record_prior(scenario)
@@ -140,7 +141,7 @@ def _value(scenario: Scenario, centre: object) -> object:
 
 
 def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
-    given = options if _states_claim(options) else {**_stated(scenario), **options}
+    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
     return claim_of(**given, releases=releases)
 
 
@@ -148,7 +149,7 @@ def _states_claim(options: dict[str, Any]) -> bool:
     return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
 
 
-def _stated(scenario: Scenario) -> dict[str, Any]:
+def stated_claim(scenario: Scenario) -> dict[str, Any]:
     """The claim that a file states or whose mechanism makes it, as arguments."""
     stated: ClaimModel | None = scenario.document.claim
     if stated is not None:
