@@ -293,11 +293,12 @@ class ProfileClaim(Claim):
     profile: Callable[[float], float] = field(repr=False)
     source: str
     top: float = 60.0
+    releases: int = 1
     known: dict[float, float] = field(default_factory=dict, repr=False)
 
     @property
     def words(self) -> str:
-        return self.source
+        return self.source if self.releases == 1 else f"{self.source}, {self.releases} times"
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return np.array([self._at(float(level)) for level in np.ravel(eps)])
