@@ -18,7 +18,7 @@ PINS         := constraints.txt
 EXAMPLES      = $(wildcard examples/*.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench lint format papers pins clean
+.PHONY: help setup run test bench lint format papers docs pins clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -82,6 +82,9 @@ pins:  ## write constraints.txt anew from the newest releases
 	.venv-pins/bin/python -m pip install -qq -e '.[data,test,lint,bench]'
 	@{ sed '/^[^#]/,$$d' $(PINS); .venv-pins/bin/python -m pip freeze --all --exclude-editable; } > $(PINS).new
 	@mv $(PINS).new $(PINS) && rm -rf .venv-pins && echo "$(PINS) is new; run .ci/run before you commit it"
+
+docs: setup  ## build the documentation as HTML pages (no network)
+	$(BIN)/python docs/build.py $(OUT)/docs
 
 clean:  ## remove what the other targets made, but not the environments
 	rm -rf $(OUT) build dist .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

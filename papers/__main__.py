@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers.page import Page
+from papers.picture import write_svg
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "docs" / "papers"
@@ -20,7 +21,9 @@ TARGET = HERE.parent / "docs" / "papers"
 def main(names: Sequence[str]) -> int:
     """Build the named scripts; 0 done, 1 an entry differs, 2 no such script."""
     known = sorted(
-        path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "page")
+        path.stem
+        for path in HERE.glob("*.py")
+        if path.stem not in ("__init__", "__main__", "page", "picture")
     )
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -33,6 +36,8 @@ def main(names: Sequence[str]) -> int:
         partial = TARGET / f"{name}.md.partial"
         partial.write_text(page.text(), encoding="utf-8")
         partial.replace(TARGET / f"{name}.md")
+        for file, figure in page.figures.items():
+            write_svg(figure, TARGET / f"{file}.svg")
         print(f"{page.title}: {page.summary()}")
         for entry in page.entries:
             if not entry.agrees:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from papers.page import Entry, Page
 from sievert.orders.thresholds import threshold
+from sievert.report.pictures.thresholds import threshold_curves
 
 TG, RR, E = "truncated-geometric", "randomised-response", "exponential"
 COLUMNS = {
@@ -39,7 +40,12 @@ def build() -> Page:
         Entry("TG and E refine each other at nearly equal ε for large ε₁", "yes", _close()),
     ]
     header = ["ε₁", *COLUMNS]
-    return Page("Fig 4.5: thresholds, five inputs", "Fernandes (2021)", header, rows, entries)
+    grid = [8 * k / 40 for k in range(1, 41)]
+    figure = threshold_curves(list(COLUMNS.values()), 5, grid, list(COLUMNS))
+    figures = {"fernandes_figure_4_5": figure}
+    return Page(
+        "Fig 4.5: thresholds, five inputs", "Fernandes (2021)", header, rows, entries, figures=figures
+    )
 
 
 def _hardest() -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,7 @@ class Entry:
     printed: str
     found: str
     note: str = ""
+    stand_in: bool = False
 
     def __str__(self) -> str:
         found = f"{self.where}: printed {self.printed}, found {self.found}"
@@ -26,7 +28,9 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """agrees, erratum, or DIFFERS where no erratum is known."""
+        """agrees, erratum, stand-in data, or DIFFERS where no erratum is known."""
+        if self.stand_in:
+            return "stand-in data"
         if self.agrees:
             return "agrees"
         return "erratum" if self.note else "DIFFERS"
@@ -34,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Page:
-    """A table (header and rows of texts), the entries compared, and remarks."""
+    """A table (header and rows of texts), the entries compared, remarks, and figures by file name."""
 
     title: str
     source: str
@@ -42,10 +46,11 @@ class Page:
     rows: Sequence[Sequence[str]]
     entries: Sequence[Entry]
     remarks: Sequence[str] = field(default=())
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     def summary(self) -> str:
         """How many entries agree and how many are errata."""
-        counts = {status: 0 for status in ("agrees", "erratum", "DIFFERS")}
+        counts = {status: 0 for status in ("agrees", "erratum", "stand-in data", "DIFFERS")}
         for entry in self.entries:
             counts[entry.status] += 1
         return (
@@ -56,6 +61,8 @@ class Page:
     def text(self) -> str:
         """The page as Markdown."""
         lines = [f"# {self.title}", "", f"Source: {self.source}. {self.summary()}.", ""]
+        for name in self.figures:
+            lines += [f"![{self.title}]({name}.svg)", ""]
         lines += ["| " + " | ".join(self.header) + " |", "|" + "---|" * len(self.header)]
         lines += ["| " + " | ".join(row) + " |" for row in self.rows]
         problems = [entry for entry in self.entries if not entry.agrees]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = [path for path in sorted(Path("docs").glob("*.md")) if ">>>" in path.read_text(encoding="utf-8")]
+DOCS = [path for path in sorted(Path("docs").rglob("*.md")) if ">>>" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.stem)

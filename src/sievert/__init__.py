@@ -21,6 +21,7 @@ _ATTRIBUTES = {
     "Bound": "sievert.limits.bounds",
     "BreachCurve": "sievert.leakage.breach_times",
     "Breaches": "sievert.leakage.breaches",
+    "Candidates": "sievert.design.candidates",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
     "ChernoffPairs": "sievert.leakage.chernoff",
@@ -29,18 +30,23 @@ _ATTRIBUTES = {
     "DeltaCurve": "sievert.channels.divergences",
     "Epsilon": "sievert.channels",
     "Explanation": "sievert.limits.explain",
+    "Frontier": "sievert.design.frontier",
     "Graph": "sievert.spaces",
     "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
     "Leakage": "sievert.leakage.measures",
+    "LeakageDesign": "sievert.design.leakage_families",
+    "LossClass": "sievert.leakage.loss_classes",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
     "ObservationsUntil": "sievert.leakage.until",
+    "OptimalMechanism": "sievert.design.optimal",
     "Policy": "sievert.spaces",
     "Proof": "sievert.proofs.base",
     "Query": "sievert.spaces",
     "QueryBudget": "sievert.leakage.until",
     "RecordLeakage": "sievert.leakage.records",
+    "Remap": "sievert.design.remap",
     "RenyiCurve": "sievert.channels.divergences",
     "SecretGraph": "sievert.spaces",
     "SievertError": "sievert.errors",
@@ -55,16 +61,18 @@ _ATTRIBUTES = {
     "arimoto_information": "sievert.leakage.information",
     "as_guess": "sievert.leakage.translations",
     "audit": "sievert.report.audit",
-    "average_level": "sievert.leakage.breach_levels",
-    "breach_curve": "sievert.leakage.breach_times",
-    "breaches": "sievert.leakage.breaches",
     "audit_mechanism": "sievert.estimation.black_box",
     "audit_outputs": "sievert.estimation.black_box",
     "audit_samples": "sievert.estimation.black_box",
+    "average_level": "sievert.leakage.breach_levels",
     "bayes_risk": "sievert.estimation.bayes_risk",
+    "breach_curve": "sievert.leakage.breach_times",
+    "breaches": "sievert.leakage.breaches",
+    "candidates": "sievert.design.candidates",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
     "chernoff_pairs": "sievert.leakage.chernoff",
+    "classify_loss": "sievert.leakage.loss_classes",
     "compare": "sievert.orders.refinement",
     "composed_claim": "sievert.limits.composition",
     "composed_distinguishability": "sievert.channels.privacy",
@@ -75,13 +83,17 @@ _ATTRIBUTES = {
     "entropy": "sievert.leakage.information",
     "epsilon": "sievert.channels",
     "expected_loss": "sievert.leakage.expected_losses",
-    "geometric_rate": "sievert.leakage.rates",
-    "individual_breach": "sievert.leakage.individuals",
     "explain": "sievert.limits.explain",
     "explain_dp_accounting": "sievert.limits.adapters",
     "explain_opendp": "sievert.limits.adapters",
+    "frontier": "sievert.design.frontier",
+    "geometric_optimality": "sievert.design.line_certificate",
+    "geometric_rate": "sievert.leakage.rates",
+    "individual_breach": "sievert.leakage.individuals",
     "is_private": "sievert.channels.privacy",
     "largest_epsilon": "sievert.limits.largest",
+    "least_leakage": "sievert.design.leakage_families",
+    "least_loss": "sievert.design.leakage_families",
     "load": "sievert.files",
     "loss_curve": "sievert.leakage.expected_losses",
     "maximal_leakage": "sievert.leakage.information",
@@ -90,14 +102,16 @@ _ATTRIBUTES = {
     "observations_until": "sievert.leakage.until",
     "observations_until_breach": "sievert.leakage.breach_times",
     "one_sided_divergence": "sievert.channels.privacy",
+    "optimal_mechanism": "sievert.design.optimal",
     "posterior_privacy_vulnerability": "sievert.channels.privacy",
     "posterior_vulnerability": "sievert.leakage.measures",
     "privacy_vulnerability": "sievert.channels.privacy",
+    "property_channel": "sievert.leakage.translations",
     "query_budget": "sievert.leakage.until",
     "rates": "sievert.leakage.rates",
-    "property_channel": "sievert.leakage.translations",
     "record_leakage": "sievert.leakage.records",
     "refines": "sievert.orders.refinement",
+    "remap": "sievert.design.remap",
     "renyi_curve": "sievert.channels.divergences",
     "save": "sievert.files",
     "sibson_information": "sievert.leakage.information",
@@ -130,6 +144,8 @@ _MODULES = {
     "metrics": "sievert.spaces.metrics",
     "plots": "sievert.report.plots",
     "priors": "sievert.channels.priors",
+    "release": "sievert.release",
+    "sampling": "sievert.sampling",
     "secrets": "sievert.spaces.secrets",
     "symmetries": "sievert.spaces.symmetries",
     "testing": "sievert.testing",
@@ -140,6 +156,8 @@ __all__ = ["__version__", *sorted([*_ATTRIBUTES, *_MODULES])]
 if TYPE_CHECKING:
     from sievert import errors as errors
     from sievert import mechanisms as mechanisms
+    from sievert import release as release
+    from sievert import sampling as sampling
     from sievert import testing as testing
     from sievert.channels import Channel as Channel
     from sievert.channels import Epsilon as Epsilon
@@ -160,6 +178,18 @@ if TYPE_CHECKING:
     from sievert.channels.privacy import posterior_privacy_vulnerability as posterior_privacy_vulnerability
     from sievert.channels.privacy import privacy_vulnerability as privacy_vulnerability
     from sievert.channels.tradeoff import Tradeoff as Tradeoff
+    from sievert.design.candidates import Candidates as Candidates
+    from sievert.design.candidates import candidates as candidates
+    from sievert.design.frontier import Frontier as Frontier
+    from sievert.design.frontier import frontier as frontier
+    from sievert.design.leakage_families import LeakageDesign as LeakageDesign
+    from sievert.design.leakage_families import least_leakage as least_leakage
+    from sievert.design.leakage_families import least_loss as least_loss
+    from sievert.design.line_certificate import geometric_optimality as geometric_optimality
+    from sievert.design.optimal import OptimalMechanism as OptimalMechanism
+    from sievert.design.optimal import optimal_mechanism as optimal_mechanism
+    from sievert.design.remap import Remap as Remap
+    from sievert.design.remap import remap as remap
     from sievert.errors import SievertError as SievertError
     from sievert.estimation.bayes_risk import BayesRisk as BayesRisk
     from sievert.estimation.bayes_risk import bayes_risk as bayes_risk
@@ -192,6 +222,8 @@ if TYPE_CHECKING:
     from sievert.leakage.information import min_entropy_leakage as min_entropy_leakage
     from sievert.leakage.information import mutual_information as mutual_information
     from sievert.leakage.information import sibson_information as sibson_information
+    from sievert.leakage.loss_classes import LossClass as LossClass
+    from sievert.leakage.loss_classes import classify_loss as classify_loss
     from sievert.leakage.measures import Leakage as Leakage
     from sievert.leakage.measures import Vulnerability as Vulnerability
     from sievert.leakage.measures import leakage as leakage

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
+from sievert.errors import ChannelError
 from sievert.leakage.adversary import Adversary
 
 cases = st.sampled_from(["average", "max"])
@@ -242,3 +244,12 @@ def test_results_speak_and_become_data() -> None:
     assert str(capacity) == "at most a factor 1.8 (0.847997 bits) over all non-negative gain functions"
     assert float(capacity) == 1.8
     assert "<table>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [sv.leakage, sv.posterior_vulnerability, sv.capacity, sv.mutual_information, sv.maximal_leakage],
+)
+def test_a_matrix_that_is_no_channel_is_named(measure: Callable[[object], object]) -> None:
+    with pytest.raises(ChannelError, match=r"give a sv\.Channel"):
+        measure([[1, 0], [0, 1]])

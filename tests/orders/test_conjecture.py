@@ -45,5 +45,6 @@ def test_the_conjecture_in_channels():
 
 
 def test_refusal():
-    with pytest.raises(sv.errors.MechanismError):
-        check_exponential_monotone(0)
+    for wrong in (0, True, 2.0):
+        with pytest.raises(sv.errors.MechanismError):
+            check_exponential_monotone(wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
@@ -349,6 +350,22 @@ def test_exponential_is_not_monotone_off_the_line():  # 4.1: counterexamples to 
         for root in ((3, 20), (9, 10))
     ]
     assert refines(*gap).holds is False
+
+
+def test_objections_name_both_channels():
+    """Of A and B, the reader must know which one is meant by "before"."""
+    a, b = sv.Channel([["1/2", "1/2"], ["1/2", "1/2"]]), sv.Channel([[1, 0], ["1/2", "1/2"]])
+    told = refines(a, b, "privacy").witness
+    assert told.sentence("A", "B").endswith("is certain at output 1 of A, against odds of 1 from B")
+    assert str(told).endswith("is certain at output 1, against odds of 1 before")
+    milder = refines(a, sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]]), "privacy").witness
+    assert milder.sentence("B", "A").endswith("by odds of 1.5 at output 0 of B, against 1 from A")
+    bets = refines(a, b).witness
+    assert bets.sentence("B", "A").endswith("gains 50.0% more from B than from A (0.75 against 0.5)")
+    assert str(bets).endswith("gains 50.0% more (0.5 → 0.75)")
+    tiny = replace(bets, before=0.25, after=0.25 + 2**-20)
+    assert tiny.sentence("B", "A").endswith("gains 9.5e-07 more from B than the 0.25 from A")
+    assert replace(bets, before=0.0).sentence("B", "A").endswith("0.75 from B instead of nothing from A")
 
 
 def test_comparison_in_words():

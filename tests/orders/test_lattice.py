@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.orders.lattice import NoBoundError, in_both_hulls, join, meet
+from sievert.orders.projection import project
 from sievert.orders.refinement import deficiency, refines
 
 X = sv.mechanisms.randomised_response(3, alpha="1/4")
@@ -121,3 +122,17 @@ def test_too_large_hulls_are_refused():
         meet(X, Y, "best")
     with pytest.raises(sv.errors.ChannelError, match="same inputs"):
         join(X, sv.Channel([[1], [1]]))
+
+
+def test_inputs_are_matched_by_label():
+    a = sv.Channel([["4/5", "1/5"], ["2/5", "3/5"]], ["p", "q"])
+    b = sv.Channel([["4/5", "1/5"], ["2/5", "3/5"]], ["q", "p"])
+    swapped = sv.Channel(b.exact[::-1].tolist(), ["p", "q"], b.outputs)
+    for order in ("average", "max"):
+        for operation in (sv.lattice.join, sv.lattice.meet):
+            found, expected = operation(a, b, order), operation(a, swapped, order)
+            assert (found.exact == expected.exact).all()
+            assert tuple(found.inputs) == ("p", "q")
+    for function in (sv.deficiency, sv.lattice.join, sv.lattice.meet, project):
+        with pytest.raises(sv.SievertError, match="the channels have 2 and 3 inputs"):
+            function(a, sv.Channel([[1], [1], [1]]))

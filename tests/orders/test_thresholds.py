@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import pytest
 
@@ -99,3 +100,21 @@ def test_refusals():
         threshold(TG, RR, -1, 5)
     assert threshold(TG, RR, 0.0, 5) == 0.0
     assert threshold(TG, RR, 1.0, 1) == math.inf
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1e-6, 1e-3, 0.999999, 1.000001, 5.0, 700.0, 2000.0])
+@pytest.mark.parametrize("n", [3, 5, 1000])
+def test_closed_forms_keep_their_digits(eps, n):
+    """Tiny ε cancels and large ε overflows in the printed formulas; 80 digits do neither."""
+    with localcontext(prec=80):
+        given, near = Decimal(eps), Decimal("1e-13")
+        alpha = (-given).exp()
+        expected = given + (1 - alpha + alpha**2).ln()
+        assert abs(Decimal(threshold(TG, RR, eps, n)) / expected - 1) < Decimal("1e-14")
+        other = Decimal(threshold(RR, TG, eps, n))
+
+        def total(x):
+            step = x.exp()
+            return step * (step ** (n - 1) - 1) / (step - 1) - (n - 1)
+
+        assert total(other * (1 - near)) < given.exp() - 1 < total(other * (1 + near))

@@ -78,7 +78,7 @@ def changes(data, path=()):
     """Every copy of the data with one number changed."""
     if isinstance(data, dict):
         for key, value in data.items():
-            if key not in ("format", "kind", "tolerance"):
+            if key not in ("format", "kind"):
                 for changed in changes(value, (*path, key)):
                     yield {**data, key: changed}
     elif isinstance(data, list):
@@ -129,6 +129,28 @@ def test_any_changed_number_is_noticed(name):
             continue
         assert not proof.verify(), changed
     assert tried > 20
+
+
+def test_a_wide_tolerance_proves_nothing():
+    """Far from a post-processing, no tolerance makes a proof, and no statement claims safety."""
+    content = json.loads(save_proof(PROOFS["float cascade"]))
+    b = sv.Channel([["9/10", "1/10"], ["1/10", "9/10"]])
+    a = b.then(b)
+    identity = [["1", "0"], ["0", "1"]]
+    matrices = {"less_safe": a.exact, "safer": b.exact}
+    texts = {name: [[str(value) for value in row] for row in table] for name, table in matrices.items()}
+    forged = {**content, **texts, "post": identity, "tolerance": "1/2"}
+    assert "tolerance is 0.5" in proof_from_dict(forged).verify().statement
+    assert not proof_from_dict(forged).verify()
+
+
+def test_floats_claim_no_more_than_they_prove():
+    a = sv.Channel([[0.3, 0.7], [0.6, 0.4], [0.1, 0.9]])
+    b = a.then(sv.Channel([[0.9, 0.1], [0.3, 0.7]])).matrix.copy()
+    b[0] += (1e-12, -1e-12)
+    statement = sv.refines(a, sv.Channel(b)).certificate.verify().statement
+    assert "no adversary with gains in [0, 1] expects over" in statement
+    assert "exactly" not in statement
 
 
 def test_tampering_with_the_others():

@@ -246,3 +246,9 @@ def test_databases_know_their_place_in_any_number_of_records() -> None:
     assert "yes" not in databases
     assert ("maybe",) * 80 not in databases
     assert hash(databases) == hash(Databases(rows, ("no", "yes")))
+
+
+def test_a_condition_that_raises_is_named_with_the_database() -> None:
+    policy = sv.Policy.blowfish(sv.secrets.complete(3), 2, permitted=lambda database: database[5] == 1)
+    with pytest.raises(PolicyError, match=r"IndexError.*on the database \(0, 0\)"):
+        _ = policy.permitted_databases

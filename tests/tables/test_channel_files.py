@@ -109,6 +109,10 @@ BAD = {
     "no outputs": ("input\na\n", "at least one output column"),
     "twice": ("input,x,y\na,0.5,0.5\na,0.5,0.5\n", "label 'a' twice"),
     "nan": ("input,x,y\na,nan,0.5\n", "'nan' in row 'a'"),
+    "bare matrix": ("0.8,0.2\n0.2,0.8\n", "line 1 holds probabilities .* a line such as input,yes,no"),
+    "same labels": ("1/2,1/4,1/4\n1/4,1/2,1/4\n1/4,1/4,1/2\n", "line 1 holds probabilities"),
+    "no header": ("a,4/5,1/5\nb,1/5,4/5\n", "line 1 holds probabilities where the names of the outputs"),
+    "no labels": ("yes,no\n0.8,0.2\n1,0\n", "the first column holds probabilities where the names of the in"),
 }
 
 
@@ -118,6 +122,21 @@ def test_bad_csv(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(FileError, match=message) as caught:
         sv.load(tmp_path / "bad.csv")
     assert "bad.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        sv.Channel([["1/2", "1/2"]], [0], ["x", "y"]),
+        sv.Channel([["1/2", "1/2"], [0, 1]], ["a", "b"], [0, 1]),
+        sv.Channel([["1/2", "1/2"], [0, 1]], [0, 1], [0.25, 0.75]),
+        sv.Channel([["1"], ["1"]], [0, 1], [1]),
+    ],
+)
+def test_names_like_probabilities_are_names(tmp_path: Path, channel: sv.Channel) -> None:
+    back = sv.load(sv.save(channel, tmp_path / "names.csv"))
+    assert (tuple(back.inputs), tuple(back.outputs)) == (tuple(channel.inputs), tuple(channel.outputs))
+    assert (back.exact == channel.exact).all()
 
 
 def test_unreadable_files(tmp_path: Path) -> None:

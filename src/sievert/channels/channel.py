@@ -29,7 +29,7 @@ from sievert.spaces.query import Query
 if TYPE_CHECKING:
     from sievert.channels.hyper import Hyper
 
-__all__ = ["Channel", "Form"]
+__all__ = ["Channel", "Form", "finite_channel"]
 
 FloatArray = NDArray[np.float64]
 ObjectArray = NDArray[np.object_]
@@ -382,3 +382,10 @@ def label_array(labels: Sequence[Hashable]) -> NDArray[Any]:
     array = np.empty(len(labels), dtype=object)
     array[:] = list(labels)
     return array
+
+
+def finite_channel(given: Any) -> Channel:
+    """The channel a function was given, with finitely many outputs; anything else is refused."""
+    if not isinstance(given, Channel):
+        raise ChannelError(f"channel is {type(given).__name__}; give a sv.Channel, e.g. sv.Channel(matrix)")
+    return given.finite()

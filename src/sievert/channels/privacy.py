@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
@@ -99,7 +99,7 @@ def distinguishability(channel: Channel) -> Metric:
     >>> round(d.distance(0, 1), 6)
     0.693147
     """
-    distances = _all_pairs(channel.finite().log_matrix)
+    distances = _all_pairs(finite_channel(channel).log_matrix)
     return Metric._known(channel.inputs, lambda: distances)
 
 
@@ -162,7 +162,7 @@ def epsilon(
     >>> print(epsilon(Channel([["2/3", "1/3"], ["1/3", "2/3"]]), metrics.discrete(2)))
     ε = ln(2) = 0.693147, between inputs 0 and 1 on output 0
     """
-    channel = channel.finite()
+    channel = finite_channel(channel)
     # Under public constraints one record cannot change alone, so the databases themselves are compared.
     free = isinstance(metric_or_policy, Policy) and not metric_or_policy.constrained
     if isinstance(channel, ProductChannel) and free and query is None:
@@ -269,7 +269,7 @@ def posterior_privacy_vulnerability(channel: Channel, prior: object, metric: Met
 
     With the uniform prior it is the smallest ε of the channel for the metric (Fernandes, Thm 4.9).
     """
-    channel = channel.finite()
+    channel = finite_channel(channel)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     # Odds do not change when a posterior is scaled, so the joint distribution will do.

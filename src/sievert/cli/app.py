@@ -10,8 +10,10 @@ from sievert import __version__
 from sievert.cli.audit import audit
 from sievert.cli.breach import breach
 from sievert.cli.compare import compare
+from sievert.cli.design import design
 from sievert.cli.explain import explain
 from sievert.cli.limits import limits
+from sievert.cli.release import release
 from sievert.cli.verify import verify
 
 __all__ = ["app"]
@@ -27,8 +29,10 @@ app = typer.Typer(
 app.command()(audit)
 app.command()(breach)
 app.command()(compare)
+app.command()(design)
 app.command()(explain)
 app.command()(limits)
+app.command()(release)
 app.command()(verify)
 
 

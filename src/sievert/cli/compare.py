@@ -14,9 +14,10 @@ __all__ = ["compare"]
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="The mechanism in use: TOML, or a channel (.csv, .npz).")],
+    first: Annotated[Path, typer.Argument(help="The mechanism in use: .toml, .csv, .npz or .parquet.")],
     second: Annotated[Path, typer.Argument(help="The mechanism that might replace it.")],
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say whether B can replace A against every adversary, and if not, which adversary objects.
@@ -37,6 +38,10 @@ def compare(
 
     channels = channel_of(load(first)), channel_of(load(second))
     result = decide(*channels)
+    if report is not None:
+        from sievert.report.compare_page import comparison_html
+
+        write_text(report, comparison_html(*channels, (first.name, second.name), result))
     main = result.forward[0]
     if proof is not None and main.certificate is not None:
         write_text(proof, save_proof(main.certificate))
@@ -48,6 +53,8 @@ def compare(
         note = matching_note(*channels)
         if note:
             typer.echo(f"\n{note}")
+        if report is not None:
+            typer.echo(f"\nReport written to {report}")
         if proof is not None:
             nothing = main.certificate is None
             typer.echo(f"\n{'There is no certificate to save' if nothing else f'Proof written to {proof}'}")

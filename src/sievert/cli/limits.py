@@ -18,6 +18,7 @@ def limits(
     file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy (and a mechanism).")],
     eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
@@ -26,8 +27,13 @@ def limits(
     from sievert.report.limits import limits_lines, limits_of
     from sievert.tables.atomic import write_text
 
+    scenario = load_scenario(file)
     with progress_bar():
-        result = limits_of(load_scenario(file), eps)
+        result = limits_of(scenario, eps)
+    if report is not None:
+        from sievert.report.limits_page import limits_html
+
+        write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
         write_text(proof, save_proof(certificate))
@@ -35,6 +41,8 @@ def limits(
         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
         return
     print_sections(result.title, str(result), limits_lines(result))
+    if report is not None:
+        typer.echo(f"\nReport written to {report}")
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
         typer.echo(f"\n{saved[0].upper()}{saved[1:]}")

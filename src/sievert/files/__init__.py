@@ -20,6 +20,7 @@ from sievert.channels.channel import Channel
 from sievert.errors import FileError, SievertError
 from sievert.files.building import (
     build_gain,
+    build_loss,
     build_mechanism,
     build_policy,
     build_prior,
@@ -27,7 +28,7 @@ from sievert.files.building import (
     inputs_metric,
 )
 from sievert.files.schema import AcceptModel, Document, validated
-from sievert.leakage.adversary import Adversary
+from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -75,7 +76,13 @@ class Scenario:
         """What is computed before noise."""
         policy = self.policy
         with self._at("query"):
-            return build_query(self.document.query, self.folder, policy)
+            return build_query(self.document.query, self.folder, policy, self.columns)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the data that make up a record."""
+        named = None if self.document.data is None else self.document.data.column
+        return [] if named is None else [named] if isinstance(named, str) else named
 
     @cached_property
     def answers(self) -> Answers:
@@ -167,6 +174,30 @@ class Scenario:
         metric = self.distance.restricted(inputs)
         with self._at("adversary.gains"):
             return [build_gain(model, inputs, metric, self.folder) for model in self.document.adversary.gains]
+
+    @cached_property
+    def use_loss(self) -> MatrixAdversary:
+        """What the released data is for: the loss that a design makes small."""
+        if self.document.use is None:
+            raise FileError(
+                f'{self.source}: table [use] is missing; say what the data is for, such as loss = "absolute"'
+            )
+        with self._at("use.loss"):
+            return build_loss(self.document.use.loss, self.answers.labels, self.distance, self.folder)
+
+    @cached_property
+    def use_prior(self) -> NDArray[Any]:
+        """What is known about the answers: [use].prior, or what the adversary knows."""
+        use, adversary = self.document.use, self.document.adversary
+        given = None if use is None else use.prior
+        where = "use.prior"
+        if given is None:
+            given, where = adversary.prior, "adversary.prior"
+        if given is None and self.query.kind == "record" and not self.policy.constrained:
+            given, where = adversary.record_prior, "adversary.record_prior"
+        answers = self.answers
+        with self._at(where):
+            return build_prior(given, answers.labels, self.folder, self.policy.absent)
 
     @property
     def observations(self) -> int:

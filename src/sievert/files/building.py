@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
+from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,21 @@ from numpy.typing import NDArray
 from sievert import mechanisms
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior, from_counts
-from sievert.errors import FileError, QueryError
+from sievert.errors import FileError
 from sievert.files.permitted import build_permitted
+from sievert.files.queries import build_count, histogram_by
+from sievert.files.regions import Region
 from sievert.files.schema import (
     GainModel,
+    LossModel,
     MechanismModel,
     PolicyModel,
     QueryModel,
     SecretsModel,
     ValuesModel,
-    WhereModel,
 )
 from sievert.leakage import gains, losses
-from sievert.leakage.adversary import Adversary
+from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.mechanisms.parameters import privacy
 from sievert.spaces import metrics, secrets
 from sievert.spaces.labels import Labels, label, shown
@@ -36,7 +39,15 @@ from sievert.tables.channel_files import read_channel
 from sievert.tables.label_texts import KnownLabels
 from sievert.tables.reading import Row, Table, existing, read_table
 
-__all__ = ["build_gain", "build_mechanism", "build_policy", "build_prior", "build_query", "inputs_metric"]
+__all__ = [
+    "build_gain",
+    "build_loss",
+    "build_mechanism",
+    "build_policy",
+    "build_prior",
+    "build_query",
+    "inputs_metric",
+]
 
 
 def build_policy(model: PolicyModel, folder: Path) -> Policy:
@@ -50,6 +61,10 @@ def build_policy(model: PolicyModel, folder: Path) -> Policy:
 def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
     """The policy before public knowledge."""
     chosen = model.secrets
+    if isinstance(chosen, SecretsModel) and chosen.region is not None:
+        if model.values is not None:
+            raise FileError("values: the cells of the region are the values; leave values out")
+        return _sized(Region.of(chosen.region).metric(), model, "metric")
     if isinstance(chosen, SecretsModel) and chosen.points is not None:
         if model.values is not None:
             raise FileError("values: the points file already names the values; leave values out")
@@ -94,6 +109,8 @@ def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
     if model.range is not None:
         first, last = model.range
         return list(range(first, last + 1))
+    if model.product is not None:
+        return list(cartesian(*(_values(part, folder) for part in model.product)))
     assert model.file is not None
     table = _table(folder, model.file)
     column = 0
@@ -148,36 +165,17 @@ def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
     return number
 
 
-def build_query(model: QueryModel, folder: Path, policy: Policy) -> Query:
-    """The query of [query]."""
+def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
+    """The query of [query]; `columns` names the parts of a record whose values are lists."""
     if model.kind == "count":
-        if isinstance(model.where, WhereModel):
-            return _bounded_count(model.where)
-        where = model.where
-        return Query.count([label(value) for value in where] if isinstance(where, list) else where)
+        return build_count(model.where, columns)
+    if model.kind == "histogram" and model.by is not None:
+        return histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
     if model.kind == "table":
         assert model.table is not None
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
-
-
-def _bounded_count(where: WhereModel) -> Query:
-    """How many records are within bounds; only numbers can be compared with them."""
-    low = -math.inf if where.at_least is None else where.at_least
-    high = math.inf if where.at_most is None else where.at_most
-
-    def counted(value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise QueryError(
-                f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
-                "with it; list the values that are counted instead"
-            )
-        return low <= value <= high
-
-    given = (("at least", where.at_least), ("at most", where.at_most))
-    words = " and ".join(f"{name} {bound:g}" for name, bound in given if bound is not None)
-    return dataclasses.replace(Query.count(counted), words=f"the number of records that are {words}")
 
 
 def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
@@ -224,6 +222,11 @@ def build_mechanism(
                 f"{len(answers.labels)} answers of the query"
             )
         return channel, model.eps
+    if model.kind == "planar-geometric":
+        raise FileError(
+            "planar-geometric noise is on a map and has no list of outputs; "
+            "`sievert release FILE --preview` says what it gives away"
+        )
     if model.kind == "metric-channel":
         return mechanisms.metric_channel(answers.metric), 1.0
     alpha = None if eps is not None else model.alpha
@@ -337,8 +340,33 @@ def _parametrised_gain(model: GainModel, labels: Labels, distance: Metric, folde
     return _matrix_gain(_table(folder, model.matrix), model.matrix, labels)
 
 
+def build_loss(model: str | LossModel, labels: Labels, distance: Metric, folder: Path) -> MatrixAdversary:
+    """[use].loss, over the channel's inputs."""
+    if isinstance(model, str):
+        if model == "distance":
+            return losses.distance(distance)
+        make: Callable[[Labels], MatrixAdversary] = getattr(losses, model.replace("-", "_"))
+        return make(labels)
+    if model.pinball is not None:
+        return losses.pinball(labels, model.pinball)  # type: ignore[arg-type]
+    if model.tolerance is not None:
+        return losses.tolerance(labels, model.tolerance)  # type: ignore[arg-type]
+    if model.threshold is not None:
+        return losses.threshold(labels, model.threshold)  # type: ignore[arg-type]
+    if model.property is not None:
+        return losses.property(labels, [label(value) for value in model.property])
+    assert model.matrix is not None
+    rows, actions = _matrix_rows(_table(folder, model.matrix), model.matrix, labels)
+    return losses.matrix(rows, actions, model.matrix, secrets=labels)
+
+
 def _matrix_gain(table: Table, file: str, labels: Labels) -> Adversary:
     """A gain with actions in rows; its columns are found by the labels in the header, in any order."""
+    rows, actions = _matrix_rows(table, file, labels)
+    return gains.matrix(rows, actions, secrets=labels)
+
+
+def _matrix_rows(table: Table, file: str, labels: Labels) -> tuple[list[list[str]], list[Hashable]]:
     known = KnownLabels(labels)
     column: dict[Hashable, int] = {}
     for j, name in enumerate(table.header[1:], start=1):
@@ -350,4 +378,4 @@ def _matrix_gain(table: Table, file: str, labels: Labels) -> Adversary:
     if missing:
         raise FileError(f"{file}: has no column {missing[0]!r}, but {', '.join(table.header)}")
     rows = [[str(row[column[item]]).strip() for item in labels] for row in table.rows]
-    return gains.matrix(rows, [table.value(row[0]) for row in table.rows], secrets=labels)
+    return rows, [table.value(row[0]) for row in table.rows]

@@ -23,20 +23,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.blocks import BlockChannel
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.convolution import CyclicChannel
 from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
 from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.response import ResponseChannel
 from sievert.errors import GainError
-from sievert.leakage.additive import signed_capacity, spanning_capacity, unit_capacity, unit_radius
+from sievert.leakage.additive import (
+    AdditiveOptimum,
+    signed_capacity,
+    spanning_capacity,
+    unit_capacity,
+    unit_radius,
+)
 from sievert.leakage.adversary import MatrixAdversary
 from sievert.leakage.columns import float_prior
 from sievert.leakage.extremes import furthest_rows, sum_of_maxima
 from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
+from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
 __all__ = ["Capacity", "capacity"]
@@ -71,6 +78,7 @@ class Capacity(Result):
     gap : how far the proved upper bound is above the value (0: closed form or exact)
     gain : for gains between 0 and 1, a gain function [action, secret] that attains it
     pair : for risks and properties, the two inputs whose even prior attains it
+    certificate : for gains between 0 and 1, a proof of the value and of the upper bound (None: closed form)
     """
 
     factor: Any
@@ -81,6 +89,7 @@ class Capacity(Result):
     gap: Any = 0
     gain: Any = None
     pair: tuple[Any, Any] | None = None
+    certificate: AdditiveCapacityProof | None = None
 
     def __float__(self) -> float:
         if self.factor is not None:
@@ -122,7 +131,7 @@ def capacity(
     >>> capacity(c).factor, capacity(c, "additive", "unit").difference, capacity(c, "risk").factor
     (Fraction(3, 2), Fraction(1, 4), Fraction(2, 1))
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, gains, kind)
     default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
@@ -183,7 +192,28 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
         belief = as_prior(prior, size)
         return Capacity(None, spanning_capacity(channel, belief), None, words, belief)
     found = unit_radius(channel) if prior is None else unit_capacity(channel, as_prior(prior, size))
-    return Capacity(None, found.value, None, words, found.prior, found.gap, found.gain)
+    proof = None if found.gain is None else _unit_proof(channel, found, prior is None)
+    return Capacity(None, found.value, None, words, found.prior, found.gap, found.gain, certificate=proof)
+
+
+def _unit_proof(channel: Channel, found: AdditiveOptimum, any_prior: bool) -> AdditiveCapacityProof:
+    """Both sides of the optimum as data; a gain that rounding left above 1 is cut."""
+    assert found.gain is not None
+    assert found.prior is not None
+    assert found.reference is not None
+    exact = found.gain.dtype == object
+    entries = channel.exact_or_rounded() if exact else channel.rounded()
+    gain = found.gain if exact else np.clip(found.gain, 0.0, 1.0)
+    lower = Fraction(found.value)
+    return AdditiveCapacityProof(
+        entries,
+        found.prior[None, :],
+        gain,
+        found.reference[None, :],
+        lower,
+        lower + Fraction(found.gap),
+        any_prior,
+    )
 
 
 def _risk(channel: Channel) -> Capacity:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import GainError, TooLargeError
 from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
 from sievert.leakage.closed_forms import Belief, Identity, Tries
@@ -251,7 +251,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
     >>> through(Channel([["3/4", "1/4"], [0, 1]]), matrix([[1, 0], [0, 1]])).matrix.tolist()[1]
     [Fraction(3, 4), Fraction(1, 1)]
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     own = gain.for_secrets(finite.inputs)
     plans = len(own.table) ** finite.shape[1]
     if plans > LARGEST_PLANS:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sized
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.deterministic import PartitionChannel
 from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
@@ -67,7 +67,7 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
     >>> round(mutual_information(Channel([["3/4", "1/4"], ["1/4", "3/4"]])), 6)
     0.188722
     """
-    channel = channel.finite()
+    channel = finite_channel(channel)
     parts = _over_records(channel, prior, mutual_information)
     if parts is not None:
         return parts
@@ -106,7 +106,7 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
         return mutual_information(channel, prior)
     if math.isinf(order):
         return maximal_leakage(channel, prior)
-    channel = channel.finite()
+    channel = finite_channel(channel)
     parts = _over_records(channel, prior, lambda part, own: sibson_information(part, own, order))
     if parts is not None:
         return parts
@@ -126,7 +126,7 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
         return mutual_information(channel, prior)
     if math.isinf(order):
         return min_entropy_leakage(channel, prior)
-    channel = channel.finite()
+    channel = finite_channel(channel)
     parts = _over_records(channel, prior, lambda part, own: arimoto_information(part, own, order))
     if parts is not None:
         return parts

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
@@ -99,6 +99,11 @@ class Leakage(Result):
         return float(self.factor if self.kind == "multiplicative" else self.difference)
 
     def __str__(self) -> str:
+        if self.bits > 0 and float(self.prior) == 0 == float(self.posterior):
+            return (
+                f"{self.gain} ({self.case} case): below the smallest float before and after; "
+                f"the logarithm grows by {in_bits(self.bits)}"
+            )
         return (
             f"{self.gain} ({self.case} case): {float(self.prior):.6g} before, "
             f"{float(self.posterior):.6g} after; factor {float(self.factor):.6g} ({in_bits(self.bits)}), "
@@ -149,7 +154,7 @@ def posterior_vulnerability(
     """
     if case not in ("average", "max"):
         raise GainError(f'case is {case!r}; it must be "average" or "max"')
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_vulnerability(channel, prior, gain, case)[1]
     if isinstance(channel, ProductChannel):
@@ -176,7 +181,7 @@ def strategy(channel: Channel, prior: object = None, gain: object = None) -> dic
     >>> strategy(Channel([[1, 0], [0, 1]], inputs=["yes", "no"]))
     {0: 'yes', 1: 'no'}
     """
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
@@ -207,7 +212,7 @@ def leakage(
     """
     if kind not in ("multiplicative", "additive"):
         raise GainError(f'kind is {kind!r}; it must be "multiplicative" or "additive"')
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_leakage(channel, prior, gain, kind, case)
     if isinstance(channel, ProductChannel):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.composition import LARGEST_DENSE
 from sievert.channels.priors import as_prior
 from sievert.channels.privacy import Epsilon, epsilon
@@ -116,7 +116,7 @@ def record_leakage(
         raise PolicyError(f"policy_or_answers is {policy!r}; give a Policy or a query's answers")
     if not isinstance(channel, Channel):
         return _bound(_level(channel), policy, prior)
-    channel = channel.finite()
+    channel = finite_channel(channel)
     if isinstance(policy_or_answers, Policy) and query is None and not policy.constrained:
         if isinstance(channel, ProductChannel):
             return _separate(channel.factors, policy, prior)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import Prior, as_prior
 from sievert.errors import GainError
 from sievert.leakage.adversary import MatrixAdversary
@@ -66,7 +66,7 @@ def property_channel(
     >>> belief.tolist(), told.exact.tolist()[0]
     ([Fraction(2, 3), Fraction(1, 3)], [Fraction(5, 8), Fraction(3, 8)])
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     belief = as_prior(prior, finite.shape[0])
     has = np.asarray(property_gain(finite.inputs, holds).table[0] == 1)
     sides = [np.where(side, belief, belief * 0) for side in (has, ~has)]

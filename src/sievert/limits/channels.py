@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sievert.limits.space import Space
 from sievert.numerics.balls import UNIT, exp_below, sum_error
 
 __all__ = [
     "DENOMINATOR",
+    "TINY",
     "integers",
     "kernel_certificate",
     "kernel_matrix",
@@ -24,6 +27,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 DENOMINATOR = 2**62
+# Below this ε·length a float cannot tell e^(ε·length) from 1.
+TINY = 1e-14
 
 
 def repaired(matrix: FloatArray, space: Space, eps: Fraction) -> dict[str, Any]:
@@ -37,20 +42,31 @@ def repaired_on(
 ) -> dict[str, Any]:
     """The same with K[a] ≤ e^(ε·length)·K[b] for each arc (a, b).
 
-    Rows are rounded to integers over 2^62; then the whole is mixed with its mean row, which every point
-    shares, just enough that every ratio stays below a rational proved to be below e^ε.
+    Rows are rounded to integers over 2^62. Then every column gets the constant that brings its ratios below a
+    rational proved to be below e^ε, and the whole is divided by the new row sum: a column of mere rounding
+    costs no more than itself.
     """
     clipped = np.maximum(matrix, 0.0)
     clipped /= clipped.sum(axis=1, keepdims=True)
-    rows = [integers(row) for row in clipped]
-    mean = [sum(column) for column in zip(*rows, strict=True)]
-    mixing = _mixing(rows, mean, arcs, lengths, eps)
-    if mixing == 0:
-        return {"type": "channel", "denominator": DENOMINATOR, "rows": rows}
-    # K' = (1-t)K + t·u with t = a/b: common denominator b·n·2^62.
-    a, b, n = mixing.numerator, mixing.denominator, len(rows)
-    blended = [[(b - a) * n * v + a * u for v, u in zip(row, mean, strict=True)] for row in rows]
-    return {"type": "channel", "denominator": b * n * DENOMINATOR, "rows": blended}
+    if float(eps) * lengths.max(initial=0.0) < TINY:
+        clipped = _levelled(clipped, arcs)
+    rows = np.array([integers(row) for row in clipped], dtype=object)
+    added = _constants(rows, arcs, lengths, eps)
+    return {
+        "type": "channel",
+        "denominator": DENOMINATOR + int(added.sum()),
+        "rows": (rows + added).tolist(),
+    }
+
+
+def _levelled(matrix: FloatArray, arcs: NDArray[np.intp]) -> FloatArray:
+    """Each row replaced by the mean of its component: rows that may not differ at all."""
+    size = len(matrix)
+    joined = coo_array((np.ones(len(arcs)), tuple(arcs.T)), shape=(size, size))
+    count, component = connected_components(joined, directed=False)
+    share = np.zeros((count, size))
+    share[component, np.arange(size)] = 1.0
+    return np.asarray((share @ matrix / share.sum(axis=1, keepdims=True))[component])
 
 
 def integers(row: FloatArray) -> list[int]:
@@ -61,22 +77,19 @@ def integers(row: FloatArray) -> list[int]:
     return values
 
 
-def _mixing(
-    rows: list[list[int]], mean: list[int], arcs: NDArray[np.intp], lengths: FloatArray, eps: Fraction
-) -> Fraction:
-    """Least t with (1-t)K + t·mean private: t*/(1+t*), t* the worst violation against what mixing buys."""
-    table, shared = np.array(rows, dtype=object), np.array(mean, dtype=object)
+def _constants(
+    table: NDArray[Any], arcs: NDArray[np.intp], lengths: FloatArray, eps: Fraction
+) -> NDArray[Any]:
+    """For each column the least whole c with K[a] + c ≤ g·(K[b] + c), that is K[a] - g·K[b] ≤ (g-1)·c."""
     allowed = {length: exp_below(eps * Fraction(length)) for length in set(lengths.tolist())}
-    worst = Fraction(0)
+    least = np.array([0] * table.shape[1], dtype=object)
     for (x, y), length in zip(arcs.tolist(), lengths.tolist(), strict=True):
         g = allowed[length]
-        excess = table[x] * g.denominator - table[y] * g.numerator
-        for j in np.flatnonzero(np.asarray(excess > 0, dtype=bool)):
-            gained = (g.numerator - g.denominator) * shared[j]
-            worst = max(worst, Fraction(int(len(rows) * excess[j]), int(gained)))
-    share = worst / (1 + worst)
-    # Rounded up to few digits, so that denominators stay small.
-    return Fraction(-((-share.numerator * 2**80) // share.denominator), 2**80)
+        missing = table[y] * g.numerator - table[x] * g.denominator
+        if (missing >= 0).all():
+            continue
+        least = np.maximum(least, -(missing // (g.numerator - g.denominator)))
+    return least
 
 
 def merged(matrix: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ from sievert.errors import TooLargeError
 from sievert.limits.bounds import Bound, blowfish_bound
 from sievert.limits.channels import repaired_on
 from sievert.limits.objectives import LARGEST_UNKNOWNS
-from sievert.limits.programs import arc_program, triples
+from sievert.limits.programs import LARGEST_LOG_GROWTH, arc_program, triples
 from sievert.limits.space import LARGEST_DENSE
 from sievert.limits.worst import GAP, LN2, MEETS, WorstLeakage
 from sievert.numerics.balls import log2_bounds
@@ -99,11 +99,9 @@ def _packing(distances: FloatArray, eps: float) -> FloatArray:
 def _exact(cover: DirectedProof) -> tuple[DirectedProof, FloatArray]:
     """The plain program on the arcs, with its dual and the repaired channel."""
     arcs, eps, size = cover.arcs, cover.eps, cover.size
-    # Beyond e^30 an inequality constrains nothing that a float program can see.
-    growth = math.exp(min(float(eps), 30.0))
+    growth = math.exp(min(float(eps), LARGEST_LOG_GROWTH))
     _, channel, y, multipliers = arc_program(arcs, np.full(len(arcs), growth), np.eye(size))
-    scale = math.exp(-min(max(float(eps) - 30.0, 0.0), 600.0))
-    upper = {"type": "dual", "y": y.tolist(), "forward": triples(multipliers * scale), "backward": []}
+    upper = {"type": "dual", "y": y.tolist(), "forward": triples(multipliers), "backward": []}
     lower = repaired_on(channel, arcs, np.ones(len(arcs)), eps)
     return DirectedProof(size, arcs, eps, upper, lower), channel
 

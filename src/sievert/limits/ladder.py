@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.limits.blocks import BlockOptimum, solve_blocks
-from sievert.limits.channels import kernel_certificate, kernel_matrix, merged, repaired
+from sievert.limits.channels import TINY, kernel_certificate, kernel_matrix, merged, repaired
 from sievert.limits.decomposition import BlockOrbits, Decomposition, block_orbits, decompose
 from sievert.limits.packing import packing, weights
 from sievert.limits.programs import Optimum, folded_program, full_program
@@ -64,9 +64,9 @@ def climb(space: Space, eps: Fraction) -> Rung:
     """Solve one connected space: the first rung that fits."""
     if space.size == 1:
         return Rung("a single point", _packing(np.ones(1)), _constant(space), np.ones((1, 1)))
-    if eps == 0:
+    if float(eps) * space.extent[0] < TINY:
         channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
-        return Rung("ε = 0", _cover(space, eps), _constant(space), channel)
+        return Rung("ε = 0" if eps == 0 else "ε is next to 0", _cover(space, eps), _constant(space), channel)
     if space.is_tree:
         return _tree(space, eps)
     if space.size > LARGEST_DENSE:
@@ -137,8 +137,9 @@ def _cover(space: Space, eps: Fraction) -> Certificate:
     _, radius, centre = space.extent
     if float(eps) * radius >= np.log(space.size):
         return {"type": "points"}
-    # The verifier allows for the rounding of distances, so the radius has room for twice as much.
-    return {"type": "cover", "centres": [centre], "radius": radius * (1 + 2 * space.proof.distance_error)}
+    # The verifier allows for what rounding may do to distances.
+    radius *= 1 + 4 * space.proof.distance_error
+    return {"type": "cover", "centres": [centre], "radius": radius}
 
 
 def covering(space: Space, eps: Fraction) -> Certificate:

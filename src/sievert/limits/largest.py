@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from numbers import Real
 
 from sievert.errors import PolicyError
 from sievert.leakage.gains import within as within_gain
 from sievert.leakage.measures import vulnerability
-from sievert.limits.worst import Target, WorstLeakage, worst_leakage
+from sievert.limits.restricted import individual_groups, worst_of_situations
+from sievert.limits.worst import Target, WorstLeakage, finite_eps, worst_leakage
 from sievert.results import Result, in_bits
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -67,13 +70,15 @@ def largest_epsilon(
         raise PolicyError("give exactly one of bits and guess (within goes with guess)")
     if within is not None and guess is None:
         raise PolicyError("within goes with guess: how likely may a guess within that distance be?")
-    if guess is not None and not 0 < guess <= 1:
+    if guess is not None and not (isinstance(guess, Real) and 0 < guess <= 1):
         raise PolicyError(f"guess is {guess!r}; it must be a probability above 0")
-    if bits is not None and not bits >= 0:
+    if bits is not None and not (isinstance(bits, Real) and bits >= 0):
         raise PolicyError(f"bits is {bits!r}; it must be a number ≥ 0")
     if within is not None:
         return _within(policy, float(guess or 0), within)
     limit, promise = _limit(policy, bits, guess, individual)
+    if guess is not None and individual and isinstance(policy, Policy) and policy.permitted is not None:
+        return _in_every_situation(policy, guess, promise)
     count = math.log2(_candidates(policy, individual))
     return _solve(lambda eps: worst_leakage(policy, eps, individual=individual), limit, count, promise)
 
@@ -90,19 +95,50 @@ def _limit(policy: Target, bits: float | None, guess: float | None, individual: 
     return math.log2(guess) + math.log2(count), promise
 
 
+def _in_every_situation(policy: Policy, guess: float, promise: str) -> LargestEpsilon:
+    """One record under public constraints: the fewer values are left open, the easier the guess."""
+    situations: dict[int, list[tuple[int, ...]]] = {}
+    for group in individual_groups(policy):
+        situations.setdefault(len(group), []).append(group)
+    fewest = min(situations)
+    if guess < 1 / fewest:
+        left = "one value" if fewest == 1 else f"{fewest} values"
+        raise PolicyError(
+            f"guess is {guess:g}, but what everybody knows may leave only {left} to a record once the "
+            f"others are known: the blind guess is 1/{fewest}, so no ε promises that; ask for bits="
+        )
+    answers = [
+        _solve(
+            partial(_situations, policy, groups),
+            math.log2(guess) + math.log2(count),
+            math.log2(count),
+            promise,
+        )
+        for count, groups in situations.items()
+    ]
+    return min(answers, key=float)
+
+
+def _situations(policy: Policy, groups: list[tuple[int, ...]], eps: float) -> WorstLeakage:
+    return worst_of_situations(policy, finite_eps(eps), groups)
+
+
 def _candidates(policy: Target, individual: bool) -> int:
     if isinstance(policy, Policy) and individual and policy.permitted is None:
         return len(policy.values)
     if isinstance(policy, Policy) and individual:
-        from sievert.limits.restricted import individual_groups
-
-        return max((len(group) for group in individual_groups(policy)), default=1)
+        return max(map(len, individual_groups(policy)))
     return policy.size
 
 
 def _within(policy: Target, guess: float, radius: float) -> LargestEpsilon:
     metric = policy if isinstance(policy, Metric) else None
+    about = "about one record " if isinstance(policy, Policy) and policy.records > 1 else ""
     if isinstance(policy, Policy):
+        if policy.permitted is not None:
+            raise PolicyError(
+                "within is answered for policies without public constraints; with them ask for bits or guess"
+            )
         metric = policy.record_metric
     if metric is None:
         raise PolicyError("within needs a metric, or a policy whose values have a distance")
@@ -110,7 +146,7 @@ def _within(policy: Target, guess: float, radius: float) -> LargestEpsilon:
     before = float(vulnerability(None, gain).value)
     if guess < before:
         raise PolicyError(f"guess is {guess:g}, below the blind guess {before:g} within {radius:g}")
-    promise = f"no mechanism lets anybody guess within {radius:g} with probability above {guess:g}"
+    promise = f"no mechanism lets anybody guess {about}within {radius:g} with probability above {guess:g}"
     limit = math.log2(guess) - math.log2(before)
     return _solve(lambda eps: worst_leakage(metric, eps, gain=gain), limit, -math.log2(before), promise)
 

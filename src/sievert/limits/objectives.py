@@ -15,10 +15,12 @@ from sievert.leakage.gains import as_gain
 from sievert.leakage.measures import vulnerability
 from sievert.limits.bounds import Bound
 from sievert.limits.channels import repaired
+from sievert.limits.packing import packing
 from sievert.limits.programs import full_program
-from sievert.limits.space import Space, space_of
+from sievert.limits.space import LARGEST_DENSE, Space, space_of
 from sievert.limits.worst import GAP, LN2, MEETS, Target, WorstLeakage, worst_of_space
 from sievert.numerics.balls import log2_bounds
+from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.worst import WorstLeakageProof
 from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
@@ -53,12 +55,15 @@ def worst_gain(target: Target, eps: Fraction, prior: object, gain: object) -> Wo
     table = np.asarray(adversary.matrix, dtype=np.float64)
     if not before > 0 or table.min() < 0:
         raise GainError("gain: the worst factor needs non-negative gains and a positive prior value")
-    proof, channel = solve_objective(space, eps, (table * belief).T)
+    whole = worst_of_space(space, eps)
+    try:
+        proof, channel = solve_objective(space, eps, (table * belief).T)
+    except (ArithmeticError, Unsolved, TooLargeError) as problem:
+        return _without_program(space, eps, belief, table, before, whole, str(problem))
     lower, upper = proof.bounds()
     assert lower is not None
     base = Fraction(before)
     low, high = log2_bounds(lower / base, upper / base)
-    whole = worst_of_space(space, eps)
     meets = high - low <= MEETS
     return replace(
         whole,
@@ -72,6 +77,42 @@ def worst_gain(target: Target, eps: Fraction, prior: object, gain: object) -> Wo
     )
 
 
+def _without_program(
+    space: Space,
+    eps: Fraction,
+    belief: FloatArray,
+    table: FloatArray,
+    before: float,
+    whole: WorstLeakage,
+    reason: str,
+) -> WorstLeakage:
+    """Bounds alone: no gain grows by more than the capacity; a guess by no more than packing on the prior."""
+    best, method = whole.upper, "the capacity: no adversary's gain grows by more"
+    certificate = whole.certificate
+    if (
+        space.size <= LARGEST_DENSE
+        and table.shape == (space.size,) * 2
+        and (table == np.eye(len(table))).all()
+    ):
+        found = {"type": "packing", "y": packing(space, float(eps), belief).y.tolist()}
+        proof = WorstLeakageProof(space.proof, eps, found, None, weights=belief, labels=tuple(space.labels))
+        upper = proof.bounds()[1] / Fraction(before)
+        bound = Bound(log2_bounds(upper, upper)[1] * LN2)
+        if bound < best:
+            best, method, certificate = bound, "packing on the known prior", proof
+    return replace(
+        whole,
+        packing=min(whole.packing, best),
+        lower=Bound(0.0),
+        upper=best,
+        exact=None,
+        method=method,
+        reason=reason,
+        mechanism=None,
+        certificate=certificate,
+    )
+
+
 def solve_objective(
     space: Space, eps: Fraction, objective: FloatArray
 ) -> tuple[WorstLeakageProof, FloatArray]:
@@ -80,7 +121,7 @@ def solve_objective(
     if unknowns > LARGEST_UNKNOWNS:
         raise TooLargeError(
             f"the exact program would have {space.size} × {objective.shape[1]} = {unknowns} unknowns; "
-            f"at most {LARGEST_UNKNOWNS} are tried; without prior and gain none are needed",
+            f"at most {LARGEST_UNKNOWNS} are tried",
             size=unknowns,
         )
     optimum = full_program(space, float(eps), objective)

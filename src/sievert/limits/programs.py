@@ -16,12 +16,23 @@ from scipy.sparse import coo_array
 from sievert.limits.space import Space
 from sievert.numerics.linear_programs import LinearProgram, solved
 
-__all__ = ["Optimum", "arc_program", "folded_program", "full_program", "growth_of", "triples", "uncapped"]
+__all__ = [
+    "LARGEST_LOG_GROWTH",
+    "Optimum",
+    "arc_program",
+    "folded_program",
+    "full_program",
+    "growth_of",
+    "triples",
+    "uncapped",
+]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 # Up to here the simplex is as fast as the interior point and exact to the last digit.
 SIMPLEX_VARIABLES = 2500
+# Ratios beyond e^24 constrain nothing that a float program can see.
+LARGEST_LOG_GROWTH = 24.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +56,16 @@ class Optimum:
 
 
 def growth_of(space: Space, eps: float) -> FloatArray:
-    """e^(ε·length), at most e^30: more constrains nothing that a float program can see."""
-    return np.asarray(np.exp(np.minimum(eps * space.lengths, 30.0)))
+    """e^(ε·length), at most e^24: more constrains nothing that a float program can see."""
+    return np.asarray(np.exp(np.minimum(eps * space.lengths, LARGEST_LOG_GROWTH)))
 
 
 def uncapped(multipliers: FloatArray, space: Space, eps: float) -> FloatArray:
     """Multipliers of capped arcs scaled down, so that what they charge at the true growth stays the same."""
-    excess = np.maximum(eps * space.lengths - 30.0, 0.0)
-    return multipliers * np.exp(-np.minimum(excess, 600.0))[:, None]
+    exponent = eps * space.lengths
+    excess = np.maximum(exponent - LARGEST_LOG_GROWTH, 0.0)
+    # Where e^(ε·length) is no float, no multiplier is small enough.
+    return multipliers * np.where(exponent < 700.0, np.exp(-excess), 0.0)[:, None]
 
 
 def triples(table: FloatArray) -> list[list[float]]:
@@ -83,12 +96,19 @@ def arc_program(
     """
     size, outputs = objective.shape
     count = len(arcs)
+    if growth.min(initial=np.inf) >= np.exp(LARGEST_LOG_GROWTH):
+        # Nothing is hidden: every input takes its best output.
+        best = objective.max(axis=1)
+        channel = np.eye(outputs)[objective.argmax(axis=1)]
+        return float(best.sum()), channel, best, np.zeros((count, outputs))
     row = np.arange(count * outputs)
     w = np.tile(np.arange(outputs), count)
     arc = np.repeat(np.arange(count), outputs)
     rows = [row, row, count * outputs + np.repeat(np.arange(size), outputs)]
     columns = [arcs[arc, 0] * outputs + w, arcs[arc, 1] * outputs + w, np.arange(size * outputs)]
-    values = [np.ones(len(row)), -growth[arc], np.ones(size * outputs)]
+    # K[a]/√g ≤ √g·K[b]: the solver's tolerance then means the same to both sides.
+    root = np.sqrt(growth)
+    values = [1 / root[arc], -root[arc], np.ones(size * outputs)]
     shape = (count * outputs + size, size * outputs)
     matrix = coo_array(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
@@ -101,7 +121,7 @@ def arc_program(
     # The interior point without crossover is fastest; the certificate takes up what its multipliers lack.
     small = shape[1] <= SIMPLEX_VARIABLES
     solution = solved(program, "choose" if small else "ipm", tolerance=1e-10, crossover=small)
-    multipliers = np.maximum(-solution.dual[: count * outputs].reshape(count, outputs), 0.0)
+    multipliers = np.maximum(-solution.dual[: count * outputs].reshape(count, outputs), 0.0) / root[:, None]
     channel = np.maximum(solution.primal.reshape(size, outputs), 0.0)
     return -solution.value, channel, -solution.dual[count * outputs :], multipliers
 

@@ -11,11 +11,12 @@ from itertools import combinations
 import numpy as np
 
 from sievert.channels.channel import Channel
-from sievert.errors import PolicyError
+from sievert.channels.composition import readable
+from sievert.errors import PolicyError, TooLargeError
 from sievert.limits.bounds import Bound, blowfish_bound, limited_outputs_bound
 from sievert.limits.groups import worst_of_groups
 from sievert.limits.objectives import explicit_space
-from sievert.limits.space import LARGEST_DENSE, Space
+from sievert.limits.space import LARGEST_DENSE, Space, space_of
 from sievert.limits.worst import (
     GAP,
     LN2,
@@ -24,13 +25,22 @@ from sievert.limits.worst import (
     WorstLeakage,
     finite_eps,
     worst_leakage,
+    worst_of_space,
 )
 from sievert.numerics.balls import log2_bounds
 from sievert.proofs.groups import images
 from sievert.spaces.automorphisms import automorphisms
+from sievert.spaces.graph import Graph
 from sievert.spaces.policy import Policy
+from sievert.spaces.secrets import CompleteGraph
 
-__all__ = ["individual_groups", "worst_about", "worst_individual", "worst_with_outputs"]
+__all__ = [
+    "individual_groups",
+    "worst_about",
+    "worst_individual",
+    "worst_of_situations",
+    "worst_with_outputs",
+]
 
 LARGEST_SUBSETS = 5000
 LARGEST_SUBSET_SPACE = 100
@@ -63,12 +73,68 @@ def individual_groups(policy: Policy) -> list[tuple[int, ...]]:
         for record in range(policy.records):
             key = (record, *entries[:record], *entries[record + 1 :])
             groups.setdefault(key, []).append(index)
-    return [tuple(group) for group in groups.values() if len(group) > 1]
+    return [tuple(group) for group in groups.values()]
 
 
 def worst_individual(policy: Policy, eps: Fraction) -> WorstLeakage:
     """One record given all others, under public constraints: the worst situation of the others."""
-    return _about(explicit_space(policy), eps, individual_groups(policy))
+    return worst_of_situations(policy, eps, individual_groups(policy))
+
+
+def worst_of_situations(policy: Policy, eps: Fraction, groups: list[tuple[int, ...]]) -> WorstLeakage:
+    """The worst of several situations of the other records, each the databases that it leaves possible."""
+    open_groups = [group for group in groups if len(group) > 1]
+    space = explicit_space(policy)
+    if open_groups and space.size > LARGEST_DENSE:
+        return _values_left(policy, eps, open_groups)
+    return _about(space, eps, open_groups)
+
+
+def _values_left(policy: Policy, eps: Fraction, groups: list[tuple[int, ...]]) -> WorstLeakage:
+    """Too many databases for distances: what the values left open to one record could leak by themselves.
+
+    Databases that differ in one record, by a secret pair, are adjacent whatever the constraints; so a private
+    mechanism, seen on such a group, is private for the secret graph of the values left.
+    """
+    rows = policy.permitted_databases.rows
+    left = set()
+    for group in groups:
+        (record,) = np.flatnonzero(rows[group[0]] != rows[group[1]])
+        left.add(frozenset(rows[list(group), record].tolist()))
+    largest = max(map(len, left))
+    if isinstance(policy.secrets, CompleteGraph):
+        left = {frozenset(range(largest))}
+    reason = (
+        f"distances are kept for at most {LARGEST_DENSE} databases; with {policy.size} only the values that "
+        "the other records leave open are looked at"
+    )
+    if not isinstance(policy.secrets, Graph) or len(left) > LARGEST_SUBSETS:
+        bound = Bound(math.log(largest))
+        method = "the number of databases that remain possible"
+        return WorstLeakage(
+            bound, bound, bound, Bound(0.0), bound, None, method, reason, None, None, float(eps)
+        )
+    found = [worst_of_space(space_of(_induced(policy.secrets, values)), eps) for values in left]
+    return WorstLeakage(
+        diameter=max(one.diameter for one in found),
+        radius=max(one.radius for one in found),
+        packing=max(one.packing for one in found),
+        lower=Bound(0.0),
+        upper=max(one.upper for one in found),
+        exact=None,
+        method="the secret graph of the values that remain possible",
+        reason=reason,
+        mechanism=None,
+        certificate=None,
+        eps=float(eps),
+    )
+
+
+def _induced(secrets: Graph, values: frozenset[int]) -> Graph:
+    """The secret pairs among some values, given by their positions."""
+    inside = np.isin(secrets.edges, list(values)).all(axis=1)
+    place = {value: k for k, value in enumerate(sorted(values))}
+    return Graph(range(len(values)), [(place[a], place[b]) for a, b in secrets.edges[inside].tolist()])
 
 
 def _about(space: Space, eps: Fraction, groups: list[tuple[int, ...]]) -> WorstLeakage:
@@ -80,11 +146,9 @@ def _about(space: Space, eps: Fraction, groups: list[tuple[int, ...]]) -> WorstL
             nothing, nothing, nothing, nothing, nothing, nothing, method, None, None, None, float(eps)
         )
     if space.size > LARGEST_DENSE:
-        bound = Bound(math.log(max(map(len, groups))))
-        reason = f"distances are kept for at most {LARGEST_DENSE} databases"
-        method = "the number of databases that remain possible"
-        return WorstLeakage(
-            bound, bound, bound, Bound(0.0), bound, None, method, reason, None, None, float(eps)
+        raise TooLargeError(
+            f"the space has {space.size} databases; distances are kept for at most {LARGEST_DENSE}",
+            size=space.size,
         )
     found = worst_of_groups(space, eps, groups)
     lower, upper = found.proof.bounds()
@@ -149,7 +213,9 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
             upper=bound,
             exact=None,
             method="closed bounds for few outputs",
-            reason=f"exact values try every {outputs} of {size} databases, up to {LARGEST_SUBSETS} choices",
+            reason=(
+                f"exact values try {outputs} of {readable(size)} databases, up to {LARGEST_SUBSETS} choices"
+            ),
             mechanism=None,
             certificate=None,
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
 from sievert.spaces.metric import Metric
 
@@ -26,7 +26,7 @@ def diagonalise(channel: Channel) -> Channel:
     >>> diagonalise(Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]])).exact.tolist()
     [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]]
     """
-    channel = channel.finite()
+    channel = finite_channel(channel)
     data = channel.exact_or_rounded()
     size = data.shape[0]
     merged = np.full((size, size), data.ravel()[0] * 0, dtype=data.dtype)

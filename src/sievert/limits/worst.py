@@ -21,6 +21,7 @@ from sievert.errors import PolicyError
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.limits.ladder import LARGEST_CHANNEL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
+from sievert.mechanisms import randomised_response
 from sievert.numerics.balls import log2_bounds, read_eps
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.groups import GroupsProof
@@ -105,7 +106,7 @@ def worst_leakage(
     eps : float
         ε in nats; decimals are read as written (0.1 is one tenth).
     prior : sequence, optional
-        A known prior; by default the worst one (which is uniform).
+        A known prior, in the order of ``policy.databases()``; by default the worst one (which is uniform).
     gain : gain function, optional
         What the adversary wants; by default the one-try guess.
     individual : bool
@@ -215,6 +216,10 @@ def _unlimited(given: Target, individual: bool) -> WorstLeakage:
     """ε = ∞ promises nothing: the database itself may be released."""
     target, records = _target(given)
     everything = Bound((1 if individual else records) * math.log(target.size))
+    if individual and isinstance(given, Policy) and given.permitted is not None:
+        from sievert.limits.restricted import individual_groups
+
+        everything = Bound(math.log(max(map(len, individual_groups(given)))))
     components = int(target.component_of.max()) + 1
     wide = Bound(math.inf if components < target.size else everything.log)
     return WorstLeakage(
@@ -228,8 +233,11 @@ def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
     value = Bound(records * complete_capacity(size, float(eps)).log)
     wide = Bound(records * float(eps))
     method = "a complete graph: n/(1 + (n-1)e^-ε), attained by randomised response"
+    # Prop 16: randomised response of every record.
+    mechanism = randomised_response(size, float(eps))
     return WorstLeakage(
-        wide, wide, value, value, value, value, method, None, None, None, float(eps), records
+        wide, wide, value, value, value, value, method, None,
+        mechanism if records == 1 else mechanism.product(records), None, float(eps), records,
     )  # fmt: skip
 
 

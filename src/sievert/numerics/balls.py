@@ -6,6 +6,7 @@ ball values, an exact reduction of the argument and a short polynomial, each ste
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 
@@ -37,6 +38,8 @@ MOST_BALLS = 4000
 LARGEST_TABLE = 2**14
 # Beyond e^±700 the vectorised form gives up the digits, not the direction.
 LARGEST_EXPONENT = 700.0
+# Single exponentials keep their digits up to here; beyond, a bound that needs no more memory.
+LARGEST_BALL = Fraction(100_000)
 
 
 def read_eps(eps: float | str | Fraction) -> Fraction:
@@ -64,23 +67,26 @@ def _fraction(ball: flint.arb) -> Fraction:
 
 
 def exp_below(exponent: Fraction) -> Fraction:
-    """A rational proved to be at most e^exponent, within 1e-30 of it."""
-    return _fraction(_ball_exp(exponent).lower())
+    """A rational proved to be at most e^exponent, within 1e-30 of it where |exponent| ≤ LARGEST_BALL."""
+    if exponent < -LARGEST_BALL:
+        return Fraction(0)
+    below = _fraction(_ball_exp(min(exponent, LARGEST_BALL)).lower())
+    return max(below, Fraction(1)) if exponent >= 0 else below
 
 
 def exp_above(exponent: Fraction) -> Fraction:
-    """A rational proved to be at least e^exponent, within 1e-30 of it; it never overflows."""
-    return _fraction(_ball_exp(exponent).upper())
+    """A rational proved to be at least e^exponent, within 1e-30 of it where exponent ≥ -LARGEST_BALL."""
+    return _fraction(_ball_exp(max(exponent, -LARGEST_BALL)).upper())
 
 
 def exp_lower(exponent: Fraction) -> float:
     """A float proved to be at most e^exponent."""
-    return _round(_fraction(_ball_exp(exponent).lower()), down=True)
+    return _round(exp_below(exponent), down=True)
 
 
 def exp_upper(exponent: Fraction) -> float:
     """A float proved to be at least e^exponent (inf when it overflows)."""
-    return _round(_fraction(_ball_exp(exponent).upper()), down=False)
+    return math.inf if exponent > LARGEST_BALL else _round(exp_above(exponent), down=False)
 
 
 def exp_enclosure(rate: Fraction, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -43,7 +43,7 @@ class Solution:
     primal, reduced : one entry a column (value and reduced cost)
     activity, dual : one entry a row (matrix·x and its multiplier; cost = matrixᵀ·dual + reduced)
     basic_columns, basic_rows : which variables and slacks are basic (empty after an interior point without
-        crossover)
+        crossover, or when not asked for)
     """
 
     status: str
@@ -81,6 +81,8 @@ def solve(
     *,
     tolerance: float = 1e-9,
     crossover: bool = True,
+    presolve: bool = True,
+    basis: bool = True,
     time_limit: float | None = None,
 ) -> Solution:
     """Solve a linear program.
@@ -90,6 +92,8 @@ def solve(
     method : solver of HiGHS
     tolerance : primal and dual feasibility; HiGHS accepts 1e-10 at the least
     crossover : after an interior point, move to a vertex (needed for a basis)
+    presolve : simplify first; small programs are faster without
+    basis : read the basis too; reading it costs as much as solving a small program
     """
     solver = highspy.Highs()
     options: dict[str, Any] = {
@@ -98,6 +102,7 @@ def solve(
         "primal_feasibility_tolerance": max(tolerance, 1e-10),
         "dual_feasibility_tolerance": max(tolerance, 1e-10),
         "run_crossover": "on" if crossover else "off",
+        "presolve": "choose" if presolve else "off",
     }
     if time_limit is not None:
         options["time_limit"] = time_limit
@@ -105,7 +110,7 @@ def solve(
         solver.setOptionValue(name, value)
     solver.passModel(_model(program))
     solver.run()
-    return _solution(solver, program)
+    return _solution(solver, program, basis)
 
 
 def _model(program: LinearProgram) -> Any:
@@ -123,9 +128,9 @@ def _model(program: LinearProgram) -> Any:
     return model
 
 
-def _solution(solver: Any, program: LinearProgram) -> Solution:
+def _solution(solver: Any, program: LinearProgram, with_basis: bool = True) -> Solution:
     found = solver.getSolution()
-    basis = solver.getBasis()
+    basis = solver.getBasis() if with_basis else None
     basic = highspy.HighsBasisStatus.kBasic
     status = {
         highspy.HighsModelStatus.kOptimal: "optimal",
@@ -141,8 +146,8 @@ def _solution(solver: Any, program: LinearProgram) -> Solution:
         reduced=_filled(found.col_dual, columns),
         activity=_filled(found.row_value, rows),
         dual=_filled(found.row_dual, rows),
-        basic_columns=np.array([s == basic for s in basis.col_status], dtype=bool),
-        basic_rows=np.array([s == basic for s in basis.row_status], dtype=bool),
+        basic_columns=np.array([s == basic for s in basis.col_status] if basis else [], dtype=bool),
+        basic_rows=np.array([s == basic for s in basis.row_status] if basis else [], dtype=bool),
     )
 
 

@@ -40,7 +40,7 @@ def check_exponential_monotone(n: int) -> MonotoneExponential:
     >>> check_exponential_monotone(4).holds
     True
     """
-    if not isinstance(n, int) or n < 1:
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
         raise MechanismError(f"n is {n!r}; it must be a whole number ≥ 1")
     conditions = _conditions(n)
     signs = [_sign_on_unit_interval(polynomial) for polynomial in conditions]

@@ -18,9 +18,9 @@ from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
 from sievert.orders.average import measure_deficiency
 from sievert.orders.exact import distance_vertex
+from sievert.orders.pairs import aligned
 from sievert.orders.witnesses import best_prior
 from sievert.results import Result
-from sievert.spaces.labels import align
 
 __all__ = ["Deficiency", "deficiency"]
 
@@ -78,10 +78,7 @@ def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> D
     """
     if prior not in ("worst", "uniform"):
         raise ChannelError(f'prior is {prior!r}; it must be "worst" or "uniform"')
-    first, second = less_safe.finite(), safer.finite()
-    order = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
-    if order is not None:
-        second = Channel._trusted(second._data[order], second.form, first.inputs, second.outputs)
+    first, second = aligned(less_safe, safer)
     if first.form == "exact" and second.form == "exact":
         exact = _exactly(first, second, prior)
         if exact is not None:

@@ -23,6 +23,7 @@ from sievert.mechanisms.kernels import metric_channel
 from sievert.orders.binary import Point, channel_of_curve, curve, height
 from sievert.orders.exact import cone_program
 from sievert.orders.maximum import decide_maximum
+from sievert.orders.pairs import aligned
 from sievert.orders.polytopes import channel_with_posteriors, extreme_columns, intersection_rays
 from sievert.proofs.matrices import exact_rows
 from sievert.spaces.metric import Metric
@@ -62,7 +63,7 @@ def meet(first: Channel, second: Channel, order: Order = "average") -> Channel:
     >>> [[str(v) for v in row] for row in meet(a, b).exact]
     [['1/5', '1/5', '3/5'], ['3/5', '1/5', '1/5']]
     """
-    a, b = _same_inputs(first, second)
+    a, b = aligned(first, second)
     if order == "privacy":
         return metric_channel(privacy_meet_metric(distinguishability(a), distinguishability(b)))
     if order == "max":
@@ -88,7 +89,7 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
     >>> [[str(v) for v in row] for row in join(a, b).exact]
     [['1/3', '2/3'], ['2/3', '1/3']]
     """
-    a, b = _same_inputs(first, second)
+    a, b = aligned(first, second)
     if order == "privacy":
         return metric_channel(privacy_join_metric(distinguishability(a), distinguishability(b)))
     if order == "max":
@@ -112,7 +113,7 @@ def privacy_join_metric(first: Metric, second: Metric) -> Metric:
 
 def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
     """Whether a posterior (uniform prior) belongs to the max-order join: it lies in the hulls of both."""
-    a, b = _same_inputs(first, second)
+    a, b = aligned(first, second)
     given = np.asarray(posterior, dtype=object)[:, None]
     exact = all(isinstance(value, int | Fraction) for value in given.ravel())
     if exact and a.form == "exact" and b.form == "exact":
@@ -121,15 +122,6 @@ def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
             return all(found is not None and found.holds for found in decided)
     point = given.astype(np.float64)
     return all(decide_maximum(channel.rounded(), point).holds is True for channel in (a, b))
-
-
-def _same_inputs(first: Channel, second: Channel) -> tuple[Channel, Channel]:
-    a, b = first.finite(), second.finite()
-    if tuple(a.inputs) != tuple(b.inputs):
-        raise ChannelError(
-            f"the channels have inputs {a.inputs!r} and {b.inputs!r}; give channels on the same inputs"
-        )
-    return a, b
 
 
 def _fractions(channel: Channel) -> AnyArray:

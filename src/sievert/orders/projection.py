@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
+from sievert.orders.pairs import aligned
 from sievert.results import Result
-from sievert.spaces.labels import align
 
 __all__ = ["Projection", "hull_distance", "project"]
 
@@ -70,11 +70,8 @@ def project(less_safe: Channel, safer: Channel) -> Projection:
     >>> print(f"{found.distance**2:.6f} {found.advantage:.6f}")
     0.062500 0.020833
     """
-    first, second = less_safe.finite(), safer.finite()
-    order = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
+    first, second = aligned(less_safe, safer)
     a, b = first.rounded(), second.rounded()
-    if order is not None:
-        b = b[order]
     post = _least_squares(a, b)
     nearest = a @ post
     rest = b - nearest

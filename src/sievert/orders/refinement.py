@@ -26,12 +26,12 @@ from sievert.orders.exact import ExactDecision, decide_exactly, undecided_reason
 from sievert.orders.families import decide_family, decide_family_exactly, family_of, family_proof
 from sievert.orders.maximum import decide_maximum, decide_maximum_exactly
 from sievert.orders.objections import entries, objected
+from sievert.orders.pairs import aligned
 from sievert.orders.partitions import by_partitions
 from sievert.orders.privacy import by_one_metric, by_privacy
 from sievert.orders.verdicts import Comparison, Objection, Verdict
 from sievert.orders.witnesses import residual, two_action_gap
 from sievert.proofs.refinement import CascadeProof, MixtureProof
-from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
 
 __all__ = ["Comparison", "Deficiency", "Objection", "Verdict", "compare", "deficiency", "refines"]
@@ -73,14 +73,14 @@ def refines(
     if adversary is not None:
         if order != "average":
             raise ChannelError(f'adversary belongs to order="average", not to order={order!r}')
-        first, second = _aligned(less_safe, safer)
+        first, second = aligned(less_safe, safer)
         return refines_class(first, second, class_of(adversary, first))
     if metric is not None:
-        return by_one_metric(*_aligned(less_safe, safer), metric)
+        return by_one_metric(*aligned(less_safe, safer), metric)
     known = by_partitions(less_safe, safer, order)
     if known is not None:
         return known
-    first, second = _aligned(less_safe, safer)
+    first, second = aligned(less_safe, safer)
     return {"average": _average, "max": _maximum, "privacy": by_privacy}[order](first, second)
 
 
@@ -89,19 +89,6 @@ def compare(first: Channel, second: Channel) -> Comparison:
     forward = tuple(refines(first, second, order) for order in ORDERS)
     backward = tuple(refines(second, first, order) for order in ORDERS)
     return Comparison(forward, backward)
-
-
-def _aligned(less_safe: Channel, safer: Channel) -> tuple[Channel, Channel]:
-    first, second = less_safe.finite(), safer.finite()
-    if first.shape[0] != second.shape[0]:
-        raise ChannelError(
-            f"the channels have {first.shape[0]} and {second.shape[0]} inputs; "
-            "compare channels on the same inputs"
-        )
-    positions = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
-    if positions is not None:
-        second = Channel._trusted(second._data[positions], second.form, first.inputs, second.outputs)
-    return first, second
 
 
 def _both_exact(first: Channel, second: Channel) -> bool:

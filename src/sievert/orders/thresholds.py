@@ -102,11 +102,16 @@ def _maker(family: str | Maker, n: int | None) -> Maker:
 def _average(first: str, second: str, eps: float, n: int) -> float:
     alpha = math.exp(-eps)
     if (first, second) == (GEOMETRIC, RESPONSE):
-        # β = α/(1 - α + α²), the same for every n ≥ 3.
-        return eps + math.log1p(-alpha * (1 - alpha))
+        # β = α/(1 - α + α²), the same for every n ≥ 3: e^ε₂ = e^ε - 1 + e^-ε = 1 + 4·sinh²(ε/2).
+        return math.log1p(4 * math.sinh(eps / 2) ** 2) if eps < 1 else eps + math.log1p(-alpha * (1 - alpha))
     if (first, second) == (RESPONSE, GEOMETRIC):
-        # Σ_{k<n} e^{kε₂} = e^ε + n - 2, by its end column.
-        return _root(lambda other: sum(math.expm1(k * other) for k in range(1, n)) - math.expm1(eps), eps)
+        # Σ_{k<n} e^{kε₂} = e^ε + n - 2, by its end column; divided by e^ε, no term is large below the root.
+        def excess(other: float) -> float:
+            return sum(-math.expm1(-k * other) * math.exp(k * other - eps) for k in range(1, n)) + math.expm1(
+                -eps
+            )
+
+        return _root(excess, eps / (n - 1))
     if (first, second) == (EXPONENTIAL, GEOMETRIC):
         return nominal_epsilon(n, eps) - eps
     if (first, second) == (EXPONENTIAL, RESPONSE):

@@ -41,27 +41,33 @@ class Objection(Result):
     def __str__(self) -> str:
         return self.sentence()
 
-    def sentence(self, channel: str = "") -> str:
-        """Who objects and what they gain, naming the channel they gain it from."""
-        source = f" from {channel}" if channel else ""
+    def sentence(self, channel: str = "", other: str = "") -> str:
+        """Who objects and what they gain, naming the channel they gain it from and the other one."""
         if self.pair is not None:
-            first, second = self.pair
-            # As many digits as tell the odds apart.
-            digits = next((d for d in range(4, 15) if _odds(self.after, d) != _odds(self.before, d)), 15)
-            ratio = "certainly" if math.isinf(self.after) else f"by odds of {_odds(self.after, digits)}"
-            place = f" of {channel}" if channel else ""
-            return (
-                f"somebody who wants to tell {first!r} from {second!r} succeeds {ratio} "
-                f"at output {self.output!r}{place}, against {_odds(self.before, digits)} before"
-            )
-        share = self.gap / self.before if self.before > 0 else math.inf
-        values = f" ({self.before:.4g} → {self.after:.4g})"
-        more = f"{share:.1%} more{source}{values}"
-        if math.isinf(share):
-            more = f"{self.gap:.3g}{source} instead of nothing"
-        elif share < 0.0005:
-            more = f"{self.gap:.2g} more{source} than {self.before:.4g}"
+            return self._told_apart(channel, other)
+        source, instead = f" from {channel}" if channel else "", f" from {other}" if other else ""
+        if self.before <= 0:
+            more = f"{self.gap:.3g}{source} instead of nothing{instead}"
+        elif self.gap / self.before < 0.0005:
+            more = f"{self.gap:.2g} more{source} than the {self.before:.4g}{instead or ' before'}"
+        else:
+            before, after = f"{self.before:.4g}", f"{self.after:.4g}"
+            values = f"{after} against {before}" if other else f"{before} → {after}"
+            than = f" than{instead}" if other else ""
+            more = f"{self.gap / self.before:.1%} more{source}{than} ({values})"
         return f"an adversary who {self._bets()} gains {more}"
+
+    def _told_apart(self, channel: str, other: str) -> str:
+        assert self.pair is not None
+        # As many digits as tell the odds apart.
+        digits = next((d for d in range(4, 15) if _odds(self.after, d) != _odds(self.before, d)), 15)
+        before, certain = _odds(self.before, digits), math.isinf(self.after)
+        succeeds = "is certain" if certain else f"succeeds by odds of {_odds(self.after, digits)}"
+        place = f"at output {self.output!r}" + (f" of {channel}" if channel else "")
+        against = f"against {'odds of ' if certain else ''}{before} {f'from {other}' if other else 'before'}"
+        return (
+            f"somebody who wants to tell {self.pair[0]!r} from {self.pair[1]!r} {succeeds} {place}, {against}"
+        )
 
     def _bets(self) -> str:
         """The choices in words where they are few and simple."""
@@ -164,7 +170,7 @@ def _sentence(verdicts: tuple[Verdict, ...], new: str, old: str) -> str:
     # The order next above the strongest that holds says who objects.
     failing = [verdict for verdict in verdicts if not verdict.holds]
     objector = failing[-1]
-    reason = objector.witness.sentence(new) if objector.witness is not None else objector.method
+    reason = objector.witness.sentence(new, old) if objector.witness is not None else objector.method
     if strongest is None:
         return f"{new} cannot replace {old}: {reason}."
     return f"{new} is safer than {old} only in the {strongest} order: {reason}."

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROUNDING", "exact_rows", "require_channels", "rows_from", "texts_of"]
+__all__ = ["ROUNDING", "exact_rows", "require_channels", "require_small", "rows_from", "texts_of"]
 
 ObjectArray = NDArray[np.object_]
 AnyArray = NDArray[Any]  # of floats or of fractions
 # What rows of float channels may miss from 1.
 ROUNDING = Fraction(1, 10**9)
+# What proofs about float channels may leave open.
+LARGEST_TOLERANCE = 4 * ROUNDING
 
 
 def exact_rows(matrix: AnyArray) -> ObjectArray:
@@ -50,3 +52,11 @@ def require_channels(*channels: tuple[str, ObjectArray], rounding: Fraction) -> 
             raise ValueError(f"a row of {name} does not sum to 1")
     if len({len(table) for _, table in channels}) > 1:
         raise ValueError("the channels have different numbers of inputs")
+
+
+def require_small(tolerance: Fraction) -> None:
+    """A tolerance that only covers rounding: a larger one would prove nothing."""
+    if not 0 <= tolerance <= LARGEST_TOLERANCE:
+        raise ValueError(
+            f"the tolerance is {float(tolerance):.3g}; at most {float(LARGEST_TOLERANCE):.3g} is rounding"
+        )

@@ -65,7 +65,10 @@ class PrivacyProof(Proof):
             return Verification(False, str(problem))
         if worse is not None:
             return Verification(False, f"B tells secrets {worse[0]} and {worse[1]} apart better than A")
-        return Verification(True, "B tells no pair of secrets apart better than A: no metric prefers A")
+        digits = "" if self.exact else f", to a relative {float(ROUNDING):.0g} of the odds"
+        return Verification(
+            True, f"B tells no pair of secrets apart better than A{digits}: no metric prefers A"
+        )
 
 
 def privacy_violation(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sievert.numerics.rationals import exact_matmul
 from sievert.proofs.base import Proof, Verification
-from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
+from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, require_small, rows_from, texts_of
 
 __all__ = ["AdversaryProof", "CascadeProof", "ClassProof", "MixtureProof"]
 
@@ -50,6 +50,7 @@ class CascadeProof(Proof):
     def verify(self) -> Verification:
         rounding = ROUNDING if self.tolerance else Fraction(0)
         try:
+            require_small(self.tolerance)
             a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
             if a.shape[1] != post.shape[0] or post.shape[1] != b.shape[1]:
                 raise ValueError("the shapes of the three matrices do not fit")
@@ -62,9 +63,15 @@ class CascadeProof(Proof):
             return Verification(
                 False, f"B is {float(distance):.3g} away from A·R, more than {float(self.tolerance):.3g}"
             )
-        exactly = "exactly" if self.tolerance == 0 else f"up to {float(distance):.3g} in total variation"
+        if distance == 0:
+            return Verification(
+                True, "B is A followed by post-processing, exactly: no adversary gains more from B"
+            )
+        miss = f"{float(distance):.3g}"
         return Verification(
-            True, f"B is A followed by post-processing, {exactly}: no adversary gains more from B"
+            True,
+            f"B is A followed by post-processing, up to {miss} in total variation: "
+            f"no adversary with gains in [0, 1] expects over {miss} more from B",
         )
 
 
@@ -93,6 +100,7 @@ class MixtureProof(Proof):
 
     def verify(self) -> Verification:
         try:
+            require_small(self.tolerance)
             a, b, mixing = (exact_rows(part) for part in (self.less_safe, self.safer, self.mixing))
             if a.shape[1] != mixing.shape[0] or mixing.shape[1] != b.shape[1]:
                 raise ValueError("the shapes of the three matrices do not fit")
@@ -235,6 +243,7 @@ class ClassProof(Proof):
     def verify(self) -> Verification:
         rounding = ROUNDING if self.tolerance else Fraction(0)
         try:
+            require_small(self.tolerance)
             a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
             require_channels(("A", a), ("B", b), rounding=rounding)
             require_channels(("the post-processing", post), rounding=rounding)
@@ -249,6 +258,7 @@ class ClassProof(Proof):
         worst = sum((max(value, Fraction(0)) for value in excess.max(axis=0).tolist()), Fraction(0))
         if worst > self.tolerance:
             return Verification(False, f"an adversary of the class may expect {float(worst):.3g} more from B")
+        more = "more" if worst == 0 else f"over {float(worst):.3g} more"
         return Verification(
-            True, f"no adversary of a class with {len(weighted)} generators expects more from B than from A"
+            True, f"no adversary of a class with {len(weighted)} generators expects {more} from B than from A"
         )

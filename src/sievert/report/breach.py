@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
-from jinja2 import Environment
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
-
-from sievert import __version__
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.leakage.breach_levels import predicate_breach
@@ -27,7 +21,7 @@ from sievert.leakage.success import EXACT, SuccessProbability
 from sievert.leakage.until import ObservationsUntil, observations_until
 from sievert.report import plots
 from sievert.report.audit import describe_mechanism
-from sievert.report.html import Picture, embedded
+from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
 from sievert.spaces.metric import Metric
@@ -312,26 +306,18 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
 
 def breach_html(scenario: Scenario, report: BreachReport) -> str:
     """The report as one self-contained page."""
-    folder = resources.files("sievert.report").joinpath("templates")
-    template = folder.joinpath("breach.html").read_text(encoding="utf-8")
-    pictures = _pictures(report)
     header, rows = breach_table(report)
-    return (
-        Environment(autoescape=True)
-        .from_string(template)
-        .render(
-            report=report,
-            version=__version__,
-            source=Path(scenario.source).name,
+    source = Path(scenario.source).name
+    return page_html(
+        Page(
+            title=report.title,
+            made_by=f"Repeated answers of {source}",
+            headline=str(report),
             sections=list(breach_lines(report)),
-            header=header[:-1],
-            rows=[row[:-1] for row in rows],
-            figures=[
-                (picture.heading, picture.caption, Markup(embedded(picture.figure, i)))
-                for i, picture in enumerate(pictures)
-            ],
+            tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
+            pictures=_pictures(report),
+            proofs=[f"sievert breach {source} recomputes every number of this page."],
             text=scenario.to_toml(),
-            plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
         )
     )
 

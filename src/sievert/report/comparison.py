@@ -48,25 +48,25 @@ def replacement_sentence(result: Comparison) -> str:
         return f"Undecided: {main.method}.{near}"
     weaker = result.strongest
     reach = "" if weaker is None else f" {REACH[weaker]}"
-    reason = main.method if main.witness is None else main.witness.sentence("B")
+    reason = main.method if main.witness is None else main.witness.sentence("B", "A")
     return f"No: {reason}.{reach}"
 
 
 def comparison_lines(result: Comparison) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
-    yield "Is B at least as safe as A?", [_line(verdict, "B") for verdict in result.forward]
-    yield "Is A at least as safe as B?", [_line(verdict, "A") for verdict in result.backward]
+    yield "Is B at least as safe as A?", [_line(verdict, "B", "A") for verdict in result.forward]
+    yield "Is A at least as safe as B?", [_line(verdict, "A", "B") for verdict in result.backward]
     witness = next((v.witness for v in result.forward if v.witness is not None), None)
     if witness is not None and witness.gain is not None:
         yield "The adversary who objects to B", _objection(witness)
 
 
-def _line(verdict: Verdict, channel: str) -> str:
+def _line(verdict: Verdict, channel: str, other: str) -> str:
     answer = {True: "yes", False: "no", None: "undecided"}[verdict.holds]
     proved = ", proved exactly" if verdict.exact else ""
     reason = ""
     if verdict.witness is not None:
-        reason = f"; {verdict.witness.sentence(channel)}"
+        reason = f"; {verdict.witness.sentence(channel, other)}"
     elif not verdict.holds:
         reason = f"; {verdict.method}"
     return f"{MEANING[verdict.order][0].upper()}{MEANING[verdict.order][1:]}: {answer}{proved}{reason}."

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
-import plotly.graph_objects as go
-from jinja2 import Environment
-from markupsafe import Markup
-from plotly.io import to_html
-from plotly.offline import get_plotlyjs
-
-from sievert import __version__
 from sievert.limits.backwards import SYMBOLS
 from sievert.report import plots
 from sievert.report.explain import OTHER_NUMBERS, ClaimReport, explanation_lines
+from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.words import probability
 
 __all__ = ["explain_html"]
@@ -21,31 +13,34 @@ __all__ = ["explain_html"]
 
 def explain_html(report: ClaimReport, text: str | None = None) -> str:
     """The whole page, working offline; `text` is the file it was made from."""
-    template = (
-        resources.files("sievert.report").joinpath("templates", "explain.html").read_text(encoding="utf-8")
-    )
-    environment = Environment(autoescape=True)
-    environment.filters["probability"] = probability
     found = report.explanation
-    return environment.from_string(template).render(
-        report=report,
-        found=found,
-        version=__version__,
-        sections=[item for item in explanation_lines(report) if item[0] != OTHER_NUMBERS],
-        other_numbers=OTHER_NUMBERS,
-        parameter=SYMBOLS.get(found.table[0][0], found.table[0][0]) if found.table else "",
-        figure=Markup(_embedded(plots.tradeoff_curve({found.claim: found.curve}))),
-        text=text,
-        plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
+    tables = []
+    if found.table and found.before < 1:
+        name = found.table[0][0]
+        header = (SYMBOLS.get(name, name), "best guess before", "best guess after")
+        before = probability(found.before)
+        rows = [(f"{value:g}", before, probability(after)) for _, value, after in found.table]
+        tables.append(Table(OTHER_NUMBERS, header, rows))
+    picture = Picture(
+        "False alarms against misses",
+        f"Whoever must tell from the output which of {found.between} was used: at each share of false "
+        "alarms, misses are at least on the curve. The further below the grey line, the weaker the "
+        "promise.",
+        plots.tradeoff_curve({found.claim: found.curve}),
     )
-
-
-def _embedded(figure: go.Figure) -> str:
-    html: str = to_html(
-        figure,
-        full_html=False,
-        include_plotlyjs=False,
-        div_id="tradeoff",
-        config={"displayModeBar": False, "responsive": True},
+    return page_html(
+        Page(
+            title=report.title,
+            made_by=f"Explanation of a claim, {found.claim}",
+            headline=str(report),
+            sections=[item for item in explanation_lines(report) if item[0] != OTHER_NUMBERS],
+            good=report.passed if report.checks else None,
+            tables=tables,
+            pictures=[picture],
+            proofs=[
+                "The same command with --proof proof.json saves the certificate where there is one, and "
+                "sievert verify proof.json checks it without a solver."
+            ],
+            text=text or "",
+        )
     )
-    return html

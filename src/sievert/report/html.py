@@ -5,18 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
-from jinja2 import Environment
-from markupsafe import Markup
-from plotly.io import to_html
-from plotly.offline import get_plotlyjs
 
-from sievert import __version__, mechanisms
+from sievert import mechanisms
 from sievert.channels.channel import Channel
 from sievert.errors import SievertError
 from sievert.files import Scenario
@@ -25,61 +18,41 @@ from sievert.leakage.records import record_leakage
 from sievert.report import plots
 from sievert.report.audit import Audit
 from sievert.report.findings import Finding, bits_at
+from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.text import audit_lines
 
-__all__ = ["Picture", "audit_figures", "audit_html", "embedded"]
+__all__ = ["audit_figures", "audit_html"]
 
 # Points of the curve beside ε = 0; fewer where one channel is large.
 CURVE_POINTS, FEWER_POINTS = 24, 12
 LARGE_CHANNEL = 250_000
 
 
-class Picture(NamedTuple):
-    """A figure with the heading above it and the sentence below it."""
-
-    heading: str
-    caption: str
-    figure: go.Figure
-
-
 def audit_html(scenario: Scenario, audit: Audit) -> str:
     """The whole page, working offline."""
-    template = (
-        resources.files("sievert.report").joinpath("templates", "audit.html").read_text(encoding="utf-8")
-    )
-    environment = Environment(autoescape=True)
-    environment.filters["number"] = _number
-    figures = [
-        (picture.heading, picture.caption, Markup(embedded(picture.figure, i)))
-        for i, picture in enumerate(audit_figures(scenario, audit))
+    header = ("adversary", "before", "after", "factor", "bits", "difference")
+    rows = [
+        (item.name, item.before, item.after, item.factor, item.bits, item.difference)
+        for item in audit.leakages
     ]
-    return environment.from_string(template).render(
-        audit=audit,
-        version=__version__,
-        source=Path(scenario.source).name,
-        headline=str(audit),
-        sections=list(audit_lines(audit)),
-        figures=figures,
-        text=scenario.to_toml(),
-        plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
+    source = Path(scenario.source).name
+    return page_html(
+        Page(
+            title=audit.title,
+            made_by=f"Audit of {source}",
+            headline=str(audit),
+            sections=list(audit_lines(audit)),
+            good=audit.passed,
+            tables=[Table("Leakage by adversary", header, rows)] if rows else [],
+            pictures=audit_figures(scenario, audit),
+            proofs=[
+                f"sievert audit {source} recomputes every number of this page; sievert limits {source} "
+                "--proof proof.json saves a proof of what the policy allows, and sievert verify proof.json "
+                "checks it without a solver."
+            ],
+            text=scenario.to_toml(),
+        )
     )
-
-
-def _number(value: object, digits: int = 6) -> str:
-    """A number of the table; a dash where there is none."""
-    return "–" if value is None else f"{float(value):.{digits}g}"  # type: ignore[arg-type]
-
-
-def embedded(figure: go.Figure, number: int) -> str:
-    """A figure as HTML for a page that carries Plotly itself."""
-    html: str = to_html(
-        figure,
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=f"figure-{number}",
-        config={"displayModeBar": False, "responsive": True},
-    )
-    return html
 
 
 def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:

@@ -14,6 +14,8 @@ import plotly.graph_objects as go
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.channels.tradeoff import Tradeoff
+from sievert.design.candidates import Candidates
+from sievert.design.frontier import Frontier
 from sievert.errors import ChannelError
 from sievert.leakage.breach_times import BreachCurve
 from sievert.leakage.columns import joint_distribution
@@ -25,7 +27,9 @@ __all__ = [
     "LIMIT",
     "beliefs",
     "breach_curve",
+    "candidates",
     "channel_heatmap",
+    "frontier",
     "leakage_curve",
     "long_run",
     "success_curve",
@@ -153,6 +157,67 @@ def leakage_curve(
     figure.update_yaxes(rangemode="tozero")
     # Room for the mark above the curves, and below them for a legend that a phone shows one name a line.
     return _layout(figure, "ε (nats)", unit).update_layout(margin_t=30, height=380 + 20 * len(curves))
+
+
+def candidates(found: Candidates, gain: int = 0) -> go.Figure:
+    """Loss against what one adversary reaches, a point for each mechanism of the same ε.
+
+    Neighbours in the order of the loss are joined: a solid line says that the one with the larger loss is
+    safer against every adversary, a dotted one that it is not. Towards the lower left is better.
+    """
+    figure = go.Figure()
+    place = {item.name: (item.leaks[gain].after, item.loss) for item in found.alternatives}
+    for pair in found.neighbours:
+        (x0, y0), (x1, y1) = place[pair.first], place[pair.second]
+        dash = "solid" if pair.relation in ("safer", "equivalent") else "dot"
+        figure.add_scatter(
+            x=[x0, x1],
+            y=[y0, y1],
+            mode="lines",
+            line={"color": BEFORE, "dash": dash, "width": 1.5},
+            hoverinfo="text",
+            text=str(pair),
+            showlegend=False,
+        )
+    # Mechanisms that coincide share a point and its label.
+    spots: dict[tuple[float, float], list[str]] = {}
+    for name, (x, y) in place.items():
+        spots.setdefault((round(x, 6), round(y, 6)), []).append(name)
+    for position, ((x, y), names) in enumerate(spots.items()):
+        figure.add_scatter(
+            x=[x],
+            y=[y],
+            mode="markers",
+            name=", ".join(names),
+            marker={
+                "color": CURVES[position % len(CURVES)],
+                "size": 14 if "optimal" in names else 10,
+                "symbol": "star" if "optimal" in names else "circle",
+            },
+            hovertemplate=f"{', '.join(names)}<br>adversary %{{x:.4g}}<br>loss %{{y:.4g}}<extra></extra>",
+        )
+    before = found.alternatives[0].leaks[gain]
+    if not before.is_loss:
+        figure.add_vline(
+            x=before.before,
+            line={"color": MARK, "dash": "dot", "width": 1.5},
+            annotation={"text": "before", "yref": "paper", "y": 1, "yanchor": "bottom"},
+        )
+    figure = _layout(figure, f"what the adversary reaches ({before.name})", f"{found.loss_name} loss")
+    return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
+
+
+def frontier(found: Frontier) -> go.Figure:
+    """Least loss against what the adversary may reach; nothing lies below the line."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=found.posteriors,
+        y=found.losses,
+        mode="lines+markers",
+        name="least loss",
+        line={"color": AFTER, "width": 2.5},
+    )
+    return _layout(figure, "what the adversary reaches", "expected loss")
 
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:

@@ -109,11 +109,11 @@ class Counts(Constraint):
         listed = [f"{name}: {count}" for name, count in self.counts.items()]
         names = ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")
         if self.complete:
-            return f"how many records have each value is known ({names})"
+            return f"the number of records with each value is fixed ({names})"
         if self.attribute is None:
-            return f"how many records have some values is known ({names})"
+            return f"the number of records with some values is fixed ({names})"
         which = f"attribute {self.attribute + 1}" if isinstance(self.attribute, int) else "an attribute"
-        return f"how many records have some values of {which} is known ({names})"
+        return f"the number of records with some values of {which} is fixed ({names})"
 
     def bound(self, values: Labels, records: int, absent: Hashable | None) -> Equations:
         """One equation for each count."""
@@ -220,7 +220,7 @@ def histogram(counts: Mapping[Any, int]) -> Constraint:
     """How many records have each value is publicly known; values not named do not occur.
 
     >>> histogram({"a": 2, "b": 1}).describe()
-    'how many records have each value is known (a: 2, b: 1)'
+    'the number of records with each value is fixed (a: 2, b: 1)'
     """
     return Counts(_counts(counts, "histogram"), complete=True)
 
@@ -240,7 +240,7 @@ def marginals(
     Examples
     --------
     >>> marginals({"f": 120}, attribute=0).describe()
-    'how many records have some values of attribute 1 is known (f: 120)'
+    'the number of records with some values of attribute 1 is fixed (f: 120)'
     """
     if isinstance(attribute, bool) or not (
         attribute is None or isinstance(attribute, int) or callable(attribute)

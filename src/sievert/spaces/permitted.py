@@ -6,7 +6,7 @@ and only a function that nothing is known about is tried on every combination of
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from sievert.errors import PolicyError, TooLargeError
 from sievert.spaces.constraints import Check, Constraint
 from sievert.spaces.databases import Databases, Rows
 from sievert.spaces.equations import Equations, joined
-from sievert.spaces.labels import Labels
+from sievert.spaces.labels import Labels, shown
 
 __all__ = ["LARGEST_PERMITTED", "LARGEST_TRIED", "Permitted"]
 
@@ -159,8 +159,19 @@ class Permitted:
         kept = np.ones(len(rows), dtype=bool)
         for check in self.checks:
             for i in np.flatnonzero(kept).tolist():
-                kept[i] = bool(check.whole(self._labelled(rows[i])))
+                kept[i] = self._asked(check.whole, rows[i])
         return kept
+
+    def _asked(self, function: Callable[[tuple[Hashable, ...]], object], row: Rows) -> bool:
+        """What a function says about a database; one that raises is named with the database."""
+        database = self._labelled(row)
+        try:
+            return bool(function(database))
+        except Exception as problem:
+            raise PolicyError(
+                f"permitted: the function raised {type(problem).__name__}: {problem} on the database "
+                f"({shown(database)}); it must say yes or no to every database of {self.records} records"
+            ) from problem
 
     def _labelled(self, row: Rows) -> tuple[Hashable, ...]:
         return tuple(self.values[position] for position in row.tolist())
@@ -181,7 +192,7 @@ class Permitted:
         for check in self.checks:
             if check.prefix is not None:
                 for i in np.flatnonzero(kept).tolist():
-                    kept[i] = bool(check.prefix(self._labelled(prefixes[i])))
+                    kept[i] = self._asked(check.prefix, prefixes[i])
         return kept
 
 

@@ -12,6 +12,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Hashable, Iterable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ from sievert.numerics.rationals import as_fraction
 from sievert.spaces.labels import Labels, label
 from sievert.tables.atomic import write_bytes, write_text
 from sievert.tables.label_texts import KnownLabels, label_text, read_label
-from sievert.tables.reading import existing, read_table
+from sievert.tables.reading import Table, existing, read_table
 
 __all__ = ["read_channel", "write_channel"]
 
 LARGEST_EXACT = 250_000
 # Labels under this name of an NPZ array, or with it as the first column of a Parquet file, are JSON.
 ENCODED = "_json"
+# What probabilities may miss from 1 when names are told from numbers.
+ROUNDING = Fraction(1, 10**9)
 
 
 def read_channel(path: str | Path, inputs: Iterable[Hashable] | None = None) -> Channel:
@@ -65,6 +68,7 @@ def _read_entries(path: Path, known: KnownLabels | None) -> Channel:
     header, rows = table.header, table.rows
     if len(header) < 2:
         raise FileError(f"{path}: needs a column of input labels and at least one output column")
+    _require_labels(table)
     encoded = not table.typed or header[0].endswith(ENCODED)
     inputs = [_known(row[0], known, encoded) for row in rows]
     outputs = [read_label(name) for name in header[1:]]
@@ -77,6 +81,35 @@ def _read_entries(path: Path, known: KnownLabels | None) -> Channel:
         if all(sum(row) == 1 for row in exact):
             return Channel(exact, inputs, outputs)
     return Channel(np.array(entries, dtype=np.float64), inputs, outputs)
+
+
+def _require_labels(table: Table) -> None:
+    """Refuse probabilities where the names of the outputs or of the inputs belong."""
+    header, rows = table.header, table.rows
+    # Our own header begins with "input"; its outputs may be named like probabilities.
+    ours = header[0].startswith("input")
+    if not ours and any(_sum_to_one(cells, whole=False) for cells in (header, header[1:])):
+        missing = "line 1 holds probabilities where the names of the outputs belong"
+    elif all(_sum_to_one(row) for row in rows) and not all(_sum_to_one(row[1:]) for row in rows):
+        missing = "the first column holds probabilities where the names of the inputs belong"
+    else:
+        return
+    raise FileError(
+        f"{table.path}: {missing}; begin the file with a line such as input,yes,no and every other line with "
+        "the name of its input"
+    )
+
+
+def _sum_to_one(cells: list[Any], whole: bool = True) -> bool:
+    """Whether cells are probabilities of a distribution; without `whole`, not all of them 0 or 1."""
+    try:
+        values = [as_fraction(item.strip() if isinstance(item, str) else item) for item in cells]
+    except ValueError:
+        return False
+    if not whole and all(value.denominator == 1 for value in values):
+        return False
+    total = sum(values, Fraction(0))
+    return all(value >= 0 for value in values) and abs(total - 1) <= ROUNDING
 
 
 def _number(path: Path, value: Any, row: object, column: object) -> float:

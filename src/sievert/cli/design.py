@@ -1,0 +1,60 @@
+"""`sievert design FILE`: which mechanism is best for this use, and what would the others cost?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sievert.cli.printing import print_sections
+
+__all__ = ["design"]
+
+
+def design(
+    file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy, query and [use].")],
+    eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the designed file here (.toml; the channel beside it, as .npz or .csv)."),
+    ] = None,
+    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """The mechanism of least loss for the file's [use], proved optimal, and what standard ones would cost.
+
+    Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
+    """
+    from sievert.errors import FileError
+    from sievert.files import load_scenario, save
+    from sievert.proofs import save_proof
+    from sievert.report.design import design_html, design_lines, design_of, designed_toml
+    from sievert.tables.atomic import write_text
+
+    target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
+    if target.suffix != ".toml":
+        raise FileError(f"{target}: the designed file is written to .toml")
+    scenario = load_scenario(file)
+    result = design_of(scenario, eps)
+    best = result.found.optimal
+    # Text would round floats on the way through decimals; fractions are text.
+    channel = target.with_suffix(".csv" if best.mechanism.form == "exact" else ".npz")
+    save(best.mechanism, channel)
+    write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
+    if proof is not None:
+        write_text(proof, save_proof(best.certificate))
+    if report is not None:
+        write_text(report, design_html(scenario, result))
+    if as_json:
+        content = {**result.to_dict(), "written": {"file": str(target), "channel": str(channel)}}
+        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        return
+    print_sections(result.title, str(result), design_lines(result))
+    typer.echo(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
+    if proof is not None:
+        typer.echo(f"Proof written to {proof}; check it with: sievert verify {proof}")
+    if report is not None:
+        typer.echo(f"Report written to {report}")

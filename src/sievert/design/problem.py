@@ -1,0 +1,208 @@
+"""What is to be designed: costs of reporting each action at each point, and which points must stay alike.
+
+Points that cannot be told apart are merged, components at infinite distance are designed by themselves,
+and what remains of the constraints are the pairs that no third point lies between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sievert.proofs.decay import Decay
+from sievert.proofs.space import ProofSpace
+from sievert.spaces.metric import Edges, Metric, shortest_paths
+
+__all__ = ["Piece", "Problem", "Shape", "necessary"]
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+Shape = Literal["point", "line", "tree", "uniform", "general"]
+# Closer than this points are designed as one: telling them apart would gain nothing and cost precision.
+MERGED = 1e-9
+# Rounding may move a point that lies between two others by this much, relatively.
+BETWEEN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Minimise Σ cost[x,w]·C[x,w] over channels that shrink by at most e^(-ε·length) along every edge."""
+
+    space: ProofSpace
+    decay: Decay
+    cost: FloatArray  # [point, action]
+    loss: FloatArray  # [action, point]
+
+    @classmethod
+    def of(cls, metric: Metric, decay: Decay, cost: FloatArray, loss: FloatArray) -> Problem:
+        """The problem of a metric: its edges if it knows some, all pairs at finite distance otherwise."""
+        edges = metric.edges
+        if edges is None or not _generates(metric, edges):
+            rows, columns = np.triu_indices(metric.size, 1)
+            lengths = metric.matrix[rows, columns]
+            edges = Edges(np.column_stack([rows, columns]).astype(np.intp), lengths)
+        finite = np.isfinite(edges.lengths)
+        if decay.alpha == 0:
+            finite &= edges.lengths == 0
+        return cls(ProofSpace(metric.size, edges.pairs[finite], edges.lengths[finite]), decay, cost, loss)
+
+    @cached_property
+    def exponents(self) -> FloatArray:
+        """ε·length of each edge, as floats."""
+        return self.decay.exponents(self.space.lengths)
+
+    @cached_property
+    def group_of(self) -> IndexArray:
+        """Group of each point; points of one group are reported alike."""
+        alike = self.exponents <= MERGED
+        if not alike.any():
+            return np.arange(self.space.size)
+        pairs = self.space.pairs[alike]
+        joined = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(self.space.size,) * 2)
+        return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
+
+    def pieces(self) -> list[Piece]:
+        """The components that constraints leave, each with its points merged into groups."""
+        groups = int(self.group_of.max()) + 1
+        ends = self.group_of[self.space.pairs]
+        low, high = ends.min(axis=1), ends.max(axis=1)
+        counted = np.flatnonzero((low != high) & np.isfinite(self.exponents))
+        # Of several edges between two groups the shortest implies the others.
+        order = counted[np.lexsort((self.exponents[counted], high[counted], low[counted]))]
+        codes = low[order] * groups + high[order]
+        kept = order[np.concatenate([[True], codes[1:] != codes[:-1]])] if len(order) else order
+        joined = coo_array((np.ones(len(kept)), (low[kept], high[kept])), shape=(groups, groups))
+        count, component = connected_components(joined, directed=False)
+        cost = np.zeros((groups, self.cost.shape[1]))
+        np.add.at(cost, self.group_of, self.cost)
+        if count == 1:
+            return [self._piece(np.arange(groups), kept, cost)]
+        home = component[low[kept]] if len(kept) else np.empty(0, dtype=np.intp)
+        members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
+        order = np.argsort(home, kind="stable")
+        edges = np.split(kept[order], np.searchsorted(home[order], np.arange(1, count)))
+        return [self._piece(points, part, cost) for points, part in zip(members, edges, strict=True)]
+
+    def _piece(self, groups: IndexArray, edges: IndexArray, cost: FloatArray) -> Piece:
+        place = np.full(len(cost), -1, dtype=np.intp)
+        place[groups] = np.arange(len(groups))
+        first = np.unique(self.group_of, return_index=True)[1]
+        return Piece(
+            groups,
+            place[self.group_of[self.space.pairs[edges]]],
+            self.exponents[edges],
+            edges,
+            cost[groups],
+            self.loss[:, first[groups]],
+        )
+
+
+def _generates(metric: Metric, edges: Edges) -> bool:
+    """Whether a metric's edges are fewer than its pairs; all pairs are as well read off the matrix."""
+    return len(edges) < metric.size * (metric.size - 1) // 2 or metric.size < 3
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One connected component: points 0…k-1, edges with exponents ε·length, costs [point, action].
+
+    `groups` and `edges` say which groups and edges of the whole problem they are.
+    """
+
+    groups: IndexArray
+    pairs: IndexArray
+    exponents: FloatArray
+    edges: IndexArray
+    cost: FloatArray
+    loss: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return len(self.groups)
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """ε·d between all points: shortest paths over the edges."""
+        if len(self.pairs) == self.size * (self.size - 1) // 2:
+            table = np.zeros((self.size, self.size))
+            table[self.pairs[:, 0], self.pairs[:, 1]] = self.exponents
+            table[self.pairs[:, 1], self.pairs[:, 0]] = self.exponents
+            return table
+        return shortest_paths(Edges(self.pairs, self.exponents), self.size)
+
+    @cached_property
+    def needed(self) -> IndexArray:
+        """Positions of the edges that no third point lies between; the others follow from these."""
+        if len(self.pairs) < self.size or self.is_uniform:
+            return np.arange(len(self.pairs))
+        return necessary(self.pairs, self.exponents, self.distances)
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether all points are equally far apart."""
+        every = self.size * (self.size - 1) // 2
+        return len(self.pairs) == every and bool((self.exponents == self.exponents[0]).all())
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What the constraints look like once only the needed ones are left."""
+        if self.size == 1:
+            return "point"
+        if self.size > 2 and self.is_uniform:
+            return "uniform"
+        if len(self.needed) != self.size - 1:
+            return "general"
+        degrees = np.bincount(self.pairs[self.needed].ravel(), minlength=self.size)
+        return "line" if degrees.max() <= 2 else "tree"
+
+    @cached_property
+    def outward(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Of a line or tree: points with parents first, each one's parent, and the edge to it (-1: root).
+
+        A line starts at an end, so that the order is the order of its points.
+        """
+        near: list[list[tuple[int, int]]] = [[] for _ in range(self.size)]
+        for edge in self.needed.tolist():
+            a, b = self.pairs[edge].tolist()
+            near[a].append((b, edge))
+            near[b].append((a, edge))
+        root = next(v for v in range(self.size) if len(near[v]) <= 1)
+        parent, through = np.full(self.size, -1, dtype=np.intp), np.full(self.size, -1, dtype=np.intp)
+        order = [root]
+        for v in order:
+            for w, edge in near[v]:
+                if w != parent[v]:
+                    parent[w], through[w] = v, edge
+                    order.append(w)
+        return np.array(order, dtype=np.intp), parent, through
+
+    def with_actions(self, actions: IndexArray) -> Piece:
+        """The same piece with some of the actions."""
+        return replace(self, cost=self.cost[:, actions], loss=self.loss[actions])
+
+    def arc_from(self, edge: IndexArray, left: IndexArray) -> IndexArray:
+        """The arc of the whole problem along an edge of this piece, with the given point on its left."""
+        return 2 * self.edges[edge] + self._turned(edge, left)
+
+    def _turned(self, edge: IndexArray, left: IndexArray) -> IndexArray:
+        return np.asarray(self.pairs[edge, 0] != left, dtype=np.intp)
+
+
+def necessary(pairs: IndexArray, lengths: FloatArray, distances: FloatArray) -> IndexArray:
+    """Positions of the pairs (x, z) without a third point y such that d(x,y) + d(y,z) = d(x,z)."""
+    keep = np.ones(len(pairs), dtype=bool)
+    first, second = pairs.T
+    limit = lengths * (1 + BETWEEN)
+    for y in range(len(distances)):
+        row = distances[y]
+        between = row[first] + row[second] <= limit
+        between &= (first != y) & (second != y)
+        keep &= ~between
+    return np.flatnonzero(keep)

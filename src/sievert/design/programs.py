@@ -1,0 +1,212 @@
+"""The linear program of the best private channel: scaled, folded by symmetry, with constraints as needed.
+
+minimise Σ cost[x,w]·C[x,w] over C ≥ 0 with rows summing to 1 and C[x,w] ≥ e^(-d(x,z))·C[z,w]. Columns are
+measured in units of a private column s_w that peaks where action w is best, so that every coefficient is at
+most 1 however small the probabilities. About as many constraints as unknowns are tight at the optimum: the
+program starts with those that lie nearest to a geodesic towards the peak and adds what is violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from sievert.design.closed_forms import Candidate
+from sievert.design.folding import Folding, fold
+from sievert.design.polishing import Rows, polished
+from sievert.design.problem import Piece
+from sievert.errors import TooLargeError
+from sievert.numerics.linear_programs import LinearProgram, solved
+from sievert.numerics.row_generation import RowProgram
+from sievert.proofs.design import Multipliers
+
+__all__ = ["hub_program", "lazy_program"]
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+# Below this the scaling column is flat: smaller units lose the certificate on losses without a peak.
+FLOOR = np.log(1e-4)
+# Violation that adds a constraint; the level of the solver's own tolerance.
+VIOLATED = 1e-9
+# Up to here the dual simplex is fastest from scratch.
+SIMPLEX_UNKNOWNS = 1500
+# Constraints for each unknown at the start, on either side, and the most that a round adds.
+START_SIMPLEX, START_INTERIOR, ADDED = 3, 5, 10
+# Beyond this many unknowns one round must do; the certificate says what it misses.
+LARGEST_EXACT = 20_000
+MOST_ROUNDS = 40
+# Constraints that are listed, each with its numbers.
+LARGEST_ROWS = 20_000_000
+
+
+def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]:
+    """Channels with multipliers, better each round; only the last unless `every_round`."""
+    cost = piece.cost
+    folding = fold(piece, cost)
+    away = _away(piece)
+    scale = np.maximum(-away, FLOOR)
+    rows = _candidates(piece, folding, scale, away)
+    unknowns = folding.entries
+    units = np.exp(scale.ravel()[folding.first_entry])
+    sizes = np.bincount(folding.entry.ravel())
+    objective = np.asarray(units * np.bincount(folding.entry.ravel(), cost.ravel()), dtype=np.float64)
+    program = RowProgram(objective, _row_sums(folding, units), np.ones(len(folding.first_point)))
+    first = "simplex" if unknowns <= SIMPLEX_UNKNOWNS else "ipm"
+    listed = _least(rows, START_SIMPLEX if first == "simplex" else START_INTERIOR)
+    coefficients = np.exp(-rows.defect)
+    one_round = unknowns > LARGEST_EXACT
+    method = f"linear program, {unknowns} unknowns"
+    if unknowns < cost.size:
+        method += f" ({cost.size} folded by symmetry)"
+    fresh = listed
+    for turn in range(MOST_ROUNDS):
+        program.add(rows.left[fresh], rows.right[fresh], coefficients[fresh])
+        z, prices, y = program.solve(first if turn == 0 else "warm")  # type: ignore[arg-type]
+        violation = coefficients * z[rows.right] - z[rows.left]
+        wanted = np.flatnonzero(violation > VIOLATED)
+        last = one_round or not len(wanted) or turn == MOST_ROUNDS - 1
+        if every_round or last:
+            share = sizes / np.bincount(folding.point)[_point_of(folding)]
+            target = prices[_point_of(folding)] * units * share
+            final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
+            multipliers = _expanded(piece, folding, rows, final, values / units[rows.left[final]])
+            yield Candidate(
+                (units * z)[folding.entry], multipliers, f"{method}, {len(program.left)} constraints"
+            )
+        if last:
+            return
+        fresh = wanted[_ranked(rows.left[wanted], -violation[wanted]) < ADDED]
+        listed = np.concatenate([listed, fresh])
+
+
+def _away(piece: Piece) -> FloatArray:
+    """Distance of each point to the nearest one where each action loses least: [point, action]."""
+    loss = piece.loss
+    spread = float(np.ptp(loss)) or 1.0
+    best = loss <= loss.min(axis=1, keepdims=True) + 1e-12 * spread
+    return np.ascontiguousarray(np.array([piece.distances[:, peak].min(axis=1) for peak in best]).T)
+
+
+def _candidates(piece: Piece, folding: Folding, scale: FloatArray, away: FloatArray) -> Rows:
+    """Every constraint once: for the first member of each orbit on the left, the strongest for each right."""
+    needed = piece.needed
+    expected = folding.entries * 2 * len(needed) // piece.size
+    if expected > LARGEST_ROWS:
+        raise TooLargeError(
+            f"the program would have about {expected} constraints for {folding.entries} unknowns; at most "
+            f'{LARGEST_ROWS} are listed; use method="spanner", or fewer inputs or actions',
+            size=expected,
+        )
+    left = np.concatenate([piece.pairs[needed, 0], piece.pairs[needed, 1]])
+    right = np.concatenate([piece.pairs[needed, 1], piece.pairs[needed, 0]])
+    edge = np.concatenate([needed, needed])
+    order = np.argsort(left, kind="stable")
+    left, right, edge = left[order], right[order], edge[order]
+    starts = np.searchsorted(left, np.arange(piece.size + 1))
+    actions = scale.shape[1]
+    x, w = np.divmod(folding.first_entry, actions)
+    degree = (starts[1:] - starts[:-1])[x]
+    unknown = np.repeat(np.arange(folding.entries), degree)
+    place = np.arange(len(unknown)) - np.repeat(np.cumsum(degree) - degree, degree) + starts[x[unknown]]
+    z, e = right[place], edge[place]
+    other = folding.entry[z, w[unknown]]
+    units = scale.ravel()[folding.first_entry]
+    defect = piece.exponents[e] + units[unknown] - units[other]
+    rise = away[x, w][unknown] - away.ravel()[folding.first_entry][other]
+    rows = Rows(unknown, other, defect, e, piece.exponents[e], rise, x[unknown], w[unknown])
+    keep = np.flatnonzero(unknown != other)
+    if folding.entries < folding.entry.size:
+        strongest = np.lexsort((rows.length[keep], other[keep], unknown[keep]))
+        keep = keep[strongest]
+        code = unknown[keep].astype(np.int64) * folding.entries + other[keep]
+        keep = keep[np.concatenate([[True], code[1:] != code[:-1]])] if len(keep) else keep
+    return rows.only(keep)
+
+
+def _least(rows: Rows, count: int) -> IndexArray:
+    """The constraints of least defect with each unknown on the left, and on the right."""
+    first = _ranked(rows.left, rows.defect) < count
+    second = _ranked(rows.right, rows.defect) < count
+    return np.flatnonzero(first | second)
+
+
+def _ranked(owner: IndexArray, value: FloatArray) -> IndexArray:
+    """The rank of each entry among those of its owner, by value."""
+    order = np.lexsort((value, owner))
+    ordered = owner[order]
+    start = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(order) else np.empty(0, dtype=bool)
+    begin = np.maximum.accumulate(np.where(start, np.arange(len(order)), 0))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order)) - begin
+    return rank
+
+
+def _point_of(folding: Folding) -> IndexArray:
+    """The orbit of the point of each unknown."""
+    return np.asarray(folding.point[folding.first_entry // folding.entry.shape[1]])
+
+
+def _row_sums(folding: Folding, units: FloatArray) -> csr_array:
+    entries = folding.entry[folding.first_point]
+    rows = np.repeat(np.arange(len(entries)), entries.shape[1])
+    columns = entries.ravel()
+    return csr_array(coo_array((units[columns], (rows, columns)), shape=(len(entries), folding.entries)))
+
+
+def _expanded(
+    piece: Piece, folding: Folding, rows: Rows, chosen: IndexArray, values: FloatArray
+) -> Multipliers:
+    """Multipliers of folded constraints spread evenly over all the constraints they stand for."""
+    positive = values > 0
+    if not positive.any():
+        return Multipliers.none()
+    chosen, values = chosen[positive], values[positive]
+    if folding.entries == folding.entry.size:
+        arcs = piece.arc_from(rows.edge[chosen], rows.point[chosen])
+        return Multipliers(arcs, rows.action[chosen], values)
+    code = rows.left[chosen].astype(np.int64) * folding.entries + rows.right[chosen]
+    code, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    chosen = chosen[first]
+    values = np.asarray(np.bincount(inverse, values), dtype=np.float64)
+    parts: list[tuple[IndexArray, IndexArray, IndexArray]] = []
+    for end in (0, 1):
+        left, right = piece.pairs[piece.needed, end], piece.pairs[piece.needed, 1 - end]
+        every = folding.entry[left].astype(np.int64) * folding.entries + folding.entry[right]
+        place = np.minimum(np.searchsorted(code, every), len(code) - 1)
+        length = piece.exponents[piece.needed][:, None]
+        alike = np.abs(rows.length[chosen][place] - length) <= 1e-9 * (1 + length)
+        e, w = np.nonzero((code[place] == every) & alike)
+        parts.append((piece.arc_from(piece.needed[e], left[e]), w, place[e, w]))
+    arc, action, place = (np.concatenate(column) for column in zip(*parts, strict=True))
+    share = values / np.maximum(np.bincount(place, minlength=len(values)), 1)
+    return Multipliers(arc, action, share[place])
+
+
+def hub_program(piece: Piece) -> Candidate:
+    """All points equally far apart: a column is private iff a·T ≤ c_x ≤ T, n·m constraints instead of n²·m.
+
+    With c = a·T + (1-a)·u, 0 ≤ u ≤ T, every coefficient is at most 1.
+    """
+    cost = piece.cost
+    size, count = cost.shape
+    a, rest = float(np.exp(-piece.exponents[0])), float(-np.expm1(-piece.exponents[0]))
+    inner = np.arange(size * count)
+    w = np.tile(np.arange(count), size)
+    x = np.repeat(np.arange(size), count)
+    hub = size * count
+    row = np.concatenate([inner, inner, hub + x, hub + x])
+    column = np.concatenate([hub + w, inner, inner, hub + w])
+    value = np.concatenate([np.ones(hub), -np.ones(hub), np.full(hub, rest), np.full(hub, a)])
+    matrix = coo_array((value, (row, column)), shape=(hub + size, hub + count)).tocsc()
+    objective = np.concatenate([rest * cost.ravel(), a * cost.sum(axis=0)])
+    lower = np.concatenate([np.zeros(hub), np.ones(size)])
+    upper = np.concatenate([np.full(hub, np.inf), np.ones(size)])
+    unknowns = hub + count
+    program = LinearProgram(objective, matrix, lower, upper, np.zeros(unknowns), np.full(unknowns, np.inf))
+    solution = solved(program, tolerance=1e-10)
+    channel = a * solution.primal[hub:] + rest * solution.primal[:hub].reshape(size, count)
+    method = f"discrete metric, linear program with hubs, {unknowns} unknowns"
+    return Candidate(channel, Multipliers.none(), method, solution.dual[hub:])

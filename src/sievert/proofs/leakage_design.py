@@ -1,0 +1,195 @@
+"""Proof that a mechanism leaks least for what it may lose, or loses least for what it may leak.
+
+The certificate is a strategy of the adversary: for each output y a mixture s[y,·] of guesses. The best guess
+is at least as good as any mixture, and with a price μ ≥ 0 on the side constraint every mechanism has
+
+    least leakage:  V ≥ Σ_x min_y π_x·(Σ_g s[y,g]·G[g,x] + μ·ℓ[y,x]) - μ·budget
+    least loss:     U ≥ Σ_x min_y π_x·(ℓ[y,x] + μ·Σ_g s[y,g]·G[g,x]) - μ·budget
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.numerics.balls import UNIT, decimal
+from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.design import SCALE, costs, loss_above
+
+__all__ = ["LeakageDesignProof", "below", "exact_loss", "exact_vulnerability", "vulnerability_above"]
+
+FloatArray = NDArray[np.float64]
+WORDS = {
+    "least leakage": ("lets the adversary reach at most", "loses"),
+    "least loss": ("loses at most", "lets the adversary reach"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageDesignProof(Proof):
+    """A mechanism within a budget, what it reaches, and what no mechanism within the budget goes below.
+
+    Attributes
+    ----------
+    family : "least leakage" (budget on the loss) or "least loss" (budget on the vulnerability)
+    prior, loss, gain : loss [output, input], gain [guess, input]; an adversary's loss is a negative gain
+    counts : mechanism in parts of 2^53, [input, output]
+    strategy, price : mixtures [output, guess] and μ
+    """
+
+    kind: ClassVar[str] = "leakage design"
+    family: str
+    prior: FloatArray
+    loss: FloatArray
+    gain: FloatArray
+    budget: float
+    counts: NDArray[np.int64]
+    strategy: FloatArray
+    price: float
+    lower: float
+    upper: float
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "family": self.family,
+            "prior": self.prior.tolist(),
+            "loss": self.loss.tolist(),
+            "gain": self.gain.tolist(),
+            "budget": self.budget,
+            "counts": self.counts.tolist(),
+            "strategy": self.strategy.tolist(),
+            "price": self.price,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> LeakageDesignProof:
+        tables = {
+            name: np.array(data[name], dtype=np.float64) for name in ("prior", "loss", "gain", "strategy")
+        }
+        if any(type(value) is not int for row in data["counts"] for value in row):
+            raise ValueError("the mechanism's entries must be whole numbers")
+        return cls(
+            str(data["family"]),
+            tables["prior"],
+            tables["loss"],
+            tables["gain"],
+            float(data["budget"]),
+            np.array(data["counts"], dtype=np.int64),
+            tables["strategy"],
+            float(data["price"]),
+            float(data["lower"]),
+            float(data["upper"]),
+        )
+
+    def check(self) -> None:
+        """ValueError unless the mechanism is within the budget and both bounds hold."""
+        if self.family not in WORDS:
+            raise ValueError(f"unknown family {self.family!r}")
+        n, m = self.counts.shape
+        if self.prior.shape != (n,) or self.loss.shape != (m, n) or self.gain.shape[1:] != (n,):
+            raise ValueError("prior, loss, gain and mechanism do not fit each other")
+        if (self.prior < 0).any() or abs(float(self.prior.sum()) - 1) > 1e-8:
+            raise ValueError("the prior is not a distribution")
+        if (self.counts < 0).any() or (self.counts.sum(axis=1) != SCALE).any():
+            raise ValueError("the mechanism's rows are not distributions")
+        lost = loss_above(costs(self.prior, self.loss), self.counts)
+        reached = vulnerability_above(self.prior, self.gain, self.counts)
+        leaks = self.family == "least leakage"
+        side, value = (lost, reached) if leaks else (reached, lost)
+        if side > self.budget:
+            # Too close for floats: decided in fractions.
+            exact = (
+                exact_loss(self.prior, self.loss, self.counts)
+                if leaks
+                else exact_vulnerability(self.prior, self.gain, self.counts)
+            )
+            if exact > Fraction(self.budget):
+                raise ValueError("the mechanism exceeds its budget")
+        if not value <= self.upper:
+            raise ValueError("the mechanism may exceed what is claimed for it")
+        lower = below(self.family, self.prior, self.loss, self.gain, self.budget, self.strategy, self.price)
+        if not lower >= self.lower:
+            raise ValueError(f"the certificate proves only {lower!r}, less than the {self.lower!r} claimed")
+        if self.lower > self.upper:
+            raise ValueError("the lower bound exceeds the upper bound")
+
+    def verify(self) -> Verification:
+        try:
+            self.check()
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
+        first, second = WORDS[self.family]
+        low, high = (
+            decimal(Fraction(self.lower), 12, down=True),
+            decimal(Fraction(self.upper), 12, down=False),
+        )
+        return Verification(
+            True,
+            f"the mechanism on {len(self.prior)} inputs {first} {high} and {second} at most "
+            f"{self.budget:.12g}; no mechanism within that goes below {low}",
+        )
+
+
+def vulnerability_above(prior: FloatArray, gain: FloatArray, counts: NDArray[np.int64]) -> float:
+    """A float proved to be at least Σ_y max_g Σ_x π_x·G[g,x]·C[x,y]."""
+    joint = prior[:, None] * (counts.astype(np.float64) / SCALE)
+    scores = gain @ joint
+    # One product into the joint, one into the score, a sum over the inputs, and the error's own addition.
+    error = (len(prior) + 6) * UNIT * 1.01 * (np.abs(gain) @ joint)
+    return float(np.nextafter(math.fsum((scores + error).max(axis=0)), np.inf))
+
+
+def below(
+    family: str,
+    prior: FloatArray,
+    loss: FloatArray,
+    gain: FloatArray,
+    budget: float,
+    strategy: FloatArray,
+    price: float,
+) -> float:
+    """A float proved to be at most what every mechanism within the budget reaches."""
+    if strategy.shape != (len(loss), len(gain)) or not (strategy >= 0).all():
+        raise ValueError("the strategy needs a weight ≥ 0 for each output and guess")
+    if not 0 <= price < math.inf:
+        raise ValueError("the price of the budget must be a number ≥ 0")
+    share = strategy.sum(axis=1)
+    slack = (len(gain) + 4) * UNIT
+    if (share > 1 + slack).any() or (bool((gain < 0).any()) and (share < 1 - slack).any()):
+        raise ValueError("the strategy's weights must sum to 1 for each output (at most 1 if gains are ≥ 0)")
+    # Weights that sum to 1 + δ are weights over 1 + δ: the value moves by δ times itself.
+    expected, size = strategy @ gain, strategy @ np.abs(gain)
+    first, second = (expected, price * loss) if family == "least leakage" else (loss, price * expected)
+    sizes = (size, price * np.abs(loss)) if family == "least leakage" else (np.abs(loss), price * size)
+    bracket = prior * (first + second)
+    error = prior * (sizes[0] + sizes[1]) * ((2 * len(gain) + 16) * UNIT * 1.01)
+    least = (bracket - error).min(axis=0)
+    total = math.fsum([*least.tolist(), -price * budget])
+    return float(np.nextafter(total - 4 * UNIT * abs(price * budget), -np.inf))
+
+
+def exact_loss(prior: FloatArray, loss: FloatArray, counts: NDArray[np.int64]) -> Fraction:
+    """Σ π_x·ℓ[y,x]·C[x,y] without any rounding."""
+    total = Fraction(0)
+    for x, y in np.argwhere(counts > 0).tolist():
+        total += Fraction(float(prior[x])) * Fraction(float(loss[y, x])) * int(counts[x, y])
+    return total / SCALE
+
+
+def exact_vulnerability(prior: FloatArray, gain: FloatArray, counts: NDArray[np.int64]) -> Fraction:
+    """Σ_y max_g Σ_x π_x·G[g,x]·C[x,y] without any rounding."""
+    total = Fraction(0)
+    weighted = [
+        [Fraction(float(p)) * Fraction(float(g)) for p, g in zip(prior, row, strict=True)] for row in gain
+    ]
+    for column in counts.T.tolist():
+        used = [x for x, count in enumerate(column) if count]
+        total += max(sum((row[x] * column[x] for x in used), Fraction(0)) for row in weighted)
+    return total / SCALE

@@ -1,0 +1,246 @@
+"""A design in words and in a picture: what the best mechanism loses, its proof, what others would cost."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sievert.channels.privacy import epsilon
+from sievert.design.candidates import Alternative, Candidates, candidates
+from sievert.errors import FileError
+from sievert.files import Scenario
+from sievert.files.building import build_gain
+from sievert.mechanisms.parameters import privacy
+from sievert.report import plots
+from sievert.report.page import Page, Picture, page_html
+from sievert.report.words import probability
+from sievert.results import Result
+from sievert.tables.toml import dumps
+
+__all__ = [
+    "Design",
+    "design_html",
+    "design_lines",
+    "design_of",
+    "designed_toml",
+]
+
+
+@dataclass(frozen=True)
+class Design(Result):
+    """The best mechanism for a file's use, with the standard ones beside it."""
+
+    title: str
+    policy: str
+    query: str
+    use: str
+    found: Candidates
+    verified: str = field(default="")
+
+    def __str__(self) -> str:
+        best = self.found.optimal
+        gap = (
+            "exactly optimal" if best.gap == 0 else f"proved to be within {best.gap:.1e} of the best possible"
+        )
+        return (
+            f"The best mechanism with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
+            f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
+        )
+
+
+def design_of(scenario: Scenario, eps: float | None = None) -> Design:
+    """The design for a file: its policy and query, its loss, at its own ε or another."""
+    answers, loss, prior = scenario.answers, scenario.use_loss, scenario.use_prior
+    gains = [
+        build_gain(model, answers.labels, scenario.distance, scenario.folder)
+        for model in scenario.document.adversary.gains
+    ]
+    alpha = None if eps is not None else _file_alpha(scenario)
+    level = None if alpha is not None else _file_eps(scenario) if eps is None else eps
+    found = candidates(answers, level, prior, loss, gains, alpha=alpha)
+    verified = str(found.optimal.certificate.verify())
+    return Design(
+        scenario.title,
+        scenario.policy.describe(),
+        scenario.query.words,
+        _use_words(loss.name),
+        found,
+        verified,
+    )
+
+
+def _use_words(name: str) -> str:
+    words = {
+        "absolute": "absolute error",
+        "squared": "squared error",
+        "bayes risk": "chance of a wrong value",
+        "distance": "distance from the truth",
+        "property": "chance of a wrong answer",
+    }
+    kind, _, number = name.partition(" ")
+    if kind == "tolerance":
+        return f"chance to be off by more than {number}"
+    if kind == "threshold":
+        return f"chance of a wrong answer to whether it is at least {number}"
+    if kind == "pinball":
+        return f"pinball loss for the quantile {number}"
+    return words.get(name, f"loss of {name}")
+
+
+def _file_alpha(scenario: Scenario) -> object:
+    """e^-ε as the file writes it, where that is what it promises for the policy: the design is then exact."""
+    model = scenario.document.mechanism
+    if model is None or not isinstance(model.alpha, str):
+        return None
+    return model.alpha if scenario.claimed_eps == privacy(None, model.alpha).eps else None
+
+
+def _file_eps(scenario: Scenario) -> float:
+    model = scenario.document.mechanism
+    if model is None:
+        raise FileError(f"{scenario.source}: has no [mechanism] to take ε from; pass --eps")
+    claimed = scenario.claimed_eps
+    if claimed is None:
+        claimed = epsilon(scenario.channel, scenario.answers).nats
+    if not math.isfinite(claimed):
+        raise FileError(f"{scenario.source}: its mechanism satisfies no finite ε; pass --eps")
+    return claimed
+
+
+def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    best = design.found.optimal
+    yield "What is protected", [design.policy, f"Released: {design.query}."]
+    method = f"{best.method[0].upper()}{best.method[1:]}."
+    yield "How it was found", [method]
+    yield (
+        "Proof",
+        [
+            f"{design.verified[0].upper()}{design.verified[1:]}.",
+            "Every probability is a multiple of 2^-53, every row sums to exactly 1 and every ratio is "
+            "allowed exactly, not within a tolerance."
+            if best.mechanism.form != "exact"
+            else "Every probability is a fraction; nothing is rounded.",
+        ],
+    )
+    rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
+    missing = [
+        f"{name[0].upper()}{name[1:]}: not possible here ({why})."
+        for name, why in design.found.missing.items()
+    ]
+    yield "What each mechanism would cost at the same ε", rows + missing
+    leaks = [_leaks(item) for item in design.found.alternatives]
+    yield "What each would give away", leaks
+    if design.found.neighbours:
+        yield (
+            "Which is safer, against everybody",
+            [f"{str(item)[0].upper()}{str(item)[1:]}." for item in design.found.neighbours],
+        )
+
+
+def _cost(item: Alternative, best: float) -> str:
+    name = f"{item.name[0].upper()}{item.name[1:]}"
+    more = ""
+    if item.name != "optimal":
+        excess = item.loss - best
+        small = excess <= 1e-9 * max(1.0, abs(best))
+        more = ", as good" if small else f", {excess / best:.1%} more" if best > 0 else f", {excess:.4g} more"
+    raw = ""
+    if item.as_released is not None and item.as_released > item.loss * (1 + 1e-9) + 1e-12:
+        raw = f" ({item.as_released:.6g} if outputs are taken as they are)"
+    return f"{name}: loses {item.loss:.6g}{more}{raw}."
+
+
+def _leaks(item: Alternative) -> str:
+    parts = []
+    for leak in item.leaks:
+        name = {"identity": "exact guess"}.get(leak.name, leak.name)
+        shares = not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
+        before, after = (
+            (probability(leak.before), probability(min(leak.after, 1.0)))
+            if shares
+            else (f"{leak.before:.4g}", f"{leak.after:.4g}")
+        )
+        parts.append(f"{name} {before} → {after}")
+    return f"{item.name[0].upper()}{item.name[1:]}: {', '.join(parts)}."
+
+
+def design_html(scenario: Scenario, design: Design) -> str:
+    """The design as one page that works offline."""
+    source = Path(scenario.source).name
+    pictures = [
+        Picture(
+            "Candidates on one chart",
+            "Every mechanism satisfies the same ε. Lower loses less, further left gives away less; a solid "
+            "line joins neighbours of which the upper is safer against every adversary.",
+            plots.candidates(design.found),
+        ),
+        Picture(
+            "What the best mechanism does",
+            "Each row is a true value; the darker a cell, the likelier that output.",
+            plots.channel_heatmap(design.found.optimal.mechanism),
+        ),
+    ]
+    return page_html(
+        Page(
+            title=design.title,
+            made_by=f"Design for {source}",
+            headline=str(design),
+            sections=list(design_lines(design)),
+            pictures=pictures,
+            proofs=[
+                f"sievert design {source} --proof proof.json saves the mechanism with multipliers that prove "
+                "how much less any other could lose; sievert verify proof.json checks both without a solver."
+            ],
+            text=scenario.to_toml(),
+        )
+    )
+
+
+# Keys that hold a path relative to the file; the last three are texts that are paths unless they say uniform.
+PATHS = (
+    ("policy", "values", "file"),
+    ("policy", "secrets", "points"),
+    ("policy", "permitted", "databases"),
+    ("query", "table"),
+    ("use", "loss", "matrix"),
+    ("data", "input"),
+    ("release", "ledger"),
+    ("adversary", "prior"),
+    ("adversary", "record_prior"),
+    ("use", "prior"),
+)
+
+
+def designed_toml(scenario: Scenario, channel_file: str, eps: float, folder: Path) -> str:
+    """The file with its mechanism replaced by the designed channel, ready for `audit` and `release`.
+
+    Paths are made relative to the folder it is written to.
+    """
+    content = scenario.document.model_dump(exclude_unset=True)
+    for path in PATHS:
+        _moved(content, path, scenario.folder, folder)
+    for gain in content.get("adversary", {}).get("gains", []):
+        if isinstance(gain, dict):
+            _moved(gain, ("matrix",), scenario.folder, folder)
+    content["mechanism"] = {"matrix": channel_file, "eps": eps}
+    order = ["version", "title", "policy", "query", "mechanism"]
+    return dumps({key: content[key] for key in [*order, *content] if key in content})
+
+
+def _moved(content: Any, path: tuple[str, ...], old: Path, new: Path) -> None:
+    for key in path[:-1]:
+        content = content.get(key) if isinstance(content, dict) else None
+        if isinstance(content, list):
+            for item in content:
+                _moved(item, path[-1:], old, new)
+            return
+    if not isinstance(content, dict):
+        return
+    value = content.get(path[-1])
+    if isinstance(value, str) and value != "uniform":
+        content[path[-1]] = os.path.relpath(old / value, new)

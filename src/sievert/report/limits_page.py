@@ -1,0 +1,90 @@
+"""The limits of a policy as a page: bounds against ε, and the graph of what must not be told apart."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sievert.files import Scenario
+from sievert.limits.worst import worst_leakage
+from sievert.report.limits import Limits, limits_lines
+from sievert.report.page import Page, Picture, Table, page_html
+from sievert.report.pictures.policies import policy_graph
+from sievert.report.plots import leakage_curve
+from sievert.spaces.metric import Metric
+
+__all__ = ["limits_html", "limits_pictures"]
+
+CURVE_POINTS = 16
+# A curve may take this many seconds; a policy that needs longer for one ε has no curve.
+CURVE_SECONDS = 6.0
+LARGEST_GRAPH = 60
+
+
+def limits_html(scenario: Scenario, limits: Limits) -> str:
+    """The whole page, working offline."""
+    source = Path(scenario.source).name
+    worst = limits.database
+    rows = [
+        ("diameter (Edwards et al., Thm 3)", worst.diameter.bits, worst.diameter.factor),
+        ("radius", worst.radius.bits, worst.radius.factor),
+        ("packing", worst.packing.bits, worst.packing.factor),
+        ("proved upper bound", worst.upper.bits, worst.upper.factor),
+        ("attained by a mechanism", worst.lower.bits, worst.lower.factor),
+    ]
+    return page_html(
+        Page(
+            title=limits.title,
+            made_by=f"Limits of {source} at ε = {limits.eps:g}",
+            headline=str(limits),
+            sections=list(limits_lines(limits)),
+            tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
+            pictures=limits_pictures(scenario, limits),
+            proofs=[
+                f"sievert limits {source} --proof proof.json saves the certificate: a mechanism that attains "
+                "the lower bound and a dual solution that proves the upper one. sievert verify proof.json "
+                "checks both in ball arithmetic, without a solver."
+            ],
+            text=scenario.to_toml(),
+        )
+    )
+
+
+def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
+    """Bounds against ε where that is quick, and the graph where it is small."""
+    pictures = []
+    curve = _curve(scenario, limits)
+    if curve is not None:
+        pictures.append(curve)
+    policy = scenario.policy
+    databases = policy.constrained or policy.records == 1
+    if isinstance(policy.secrets, Metric):
+        return pictures
+    graph = policy.adjacency() if databases else policy.secrets
+    if graph.size <= LARGEST_GRAPH:
+        what = "databases" if databases and policy.records > 1 else "values of one record"
+        caption = f"Two {what} are joined when nobody may tell them apart; colours are components."
+        pictures.append(Picture("What must not be told apart", caption, policy_graph(graph)))
+    return pictures
+
+
+def _curve(scenario: Scenario, limits: Limits) -> Picture | None:
+    start = time.perf_counter()
+    worst_leakage(scenario.policy, limits.eps)
+    points = min(CURVE_POINTS, int(CURVE_SECONDS / max(time.perf_counter() - start, 1e-6)))
+    if points < 4:
+        return None
+    top = 2 * limits.eps if limits.eps > 0 else 2.0
+    grid = top * np.linspace(0, 1, points) ** 2
+    found = [worst_leakage(scenario.policy, eps) for eps in grid.tolist()]
+    curves = {
+        "diameter bound": [item.diameter.bits for item in found],
+        "radius bound": [item.radius.bits for item in found],
+        "packing bound": [item.packing.bits for item in found],
+        "most that any mechanism leaks": [item.upper.bits for item in found],
+    }
+    figure = leakage_curve(grid.tolist(), curves, here=limits.eps)
+    caption = "What any mechanism of this policy could leak about the whole database as ε varies."
+    return Picture("Leakage against ε", caption, figure)

@@ -1,0 +1,100 @@
+"""An answer as one self-contained HTML page: words first, then pictures, tables, proofs and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+from jinja2 import Environment
+from markupsafe import Markup
+from plotly.io import to_html
+from plotly.offline import get_plotlyjs
+
+from sievert import __version__
+
+__all__ = ["Page", "Picture", "Table", "page_html"]
+
+
+class Picture(NamedTuple):
+    """A figure with the heading above it and the sentence below it."""
+
+    heading: str
+    caption: str
+    figure: go.Figure
+
+
+class Table(NamedTuple):
+    """Rows of numbers or words under a header."""
+
+    heading: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report says.
+
+    Attributes
+    ----------
+    title : what it is about
+    made_by : which command on which file
+    headline : the answer in one sentence
+    sections : headings with their sentences
+    good : whether the answer is what the reader hopes for; None when there is nothing to hope
+    proofs : which certificates there are and how to check them again
+    text : the TOML file
+    private : whether the page holds anything computed from private data
+    """
+
+    title: str
+    made_by: str
+    headline: str
+    sections: Sequence[tuple[str, Sequence[str]]]
+    good: bool | None = None
+    tables: Sequence[Table] = ()
+    pictures: Sequence[Picture] = ()
+    proofs: Sequence[str] = ()
+    text: str = ""
+    private: bool = False
+
+
+def page_html(page: Page) -> str:
+    """The whole page, working offline: the drawing library is inside it."""
+    source = resources.files("sievert.report").joinpath("templates", "page.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True)
+    environment.filters["number"] = _number
+    figures = [
+        (picture.heading, picture.caption, Markup(_embedded(picture.figure, number)))
+        for number, picture in enumerate(page.pictures)
+    ]
+    library = Markup(f"<script>{get_plotlyjs()}</script>") if figures else ""
+    return environment.from_string(source).render(
+        page=page, figures=figures, version=__version__, library=library
+    )
+
+
+def _number(value: object, digits: int = 6) -> str:
+    """A cell of a table: a dash where there is nothing, numbers short, words as they are."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool | str | int):
+        return str(value)
+    try:
+        return f"{float(value):.{digits}g}"  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _embedded(figure: go.Figure, number: int) -> str:
+    html: str = to_html(
+        figure,
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=f"figure-{number}",
+        config={"displayModeBar": False, "responsive": True},
+    )
+    return html

@@ -1,0 +1,1 @@
+"""Pictures that take more than a few lines: one module a picture."""

@@ -1,0 +1,136 @@
+"""Hypers of three secrets as points of a triangle (Fernandes, Sec 2.4.1, Figs 2.1 and 4.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.channels.priors import as_prior
+from sievert.errors import ChannelError
+from sievert.report.plots import BEFORE, CURVES, _layout
+
+__all__ = ["hypers", "simplex_surface"]
+
+FloatArray = NDArray[np.float64]
+# Corners of an equilateral triangle: the first two secrets at the base, the third on top.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(3) / 2]])
+# Two secrets make a line; channels are drawn above it, one above the other.
+LANE = 0.09
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
+
+
+def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
+    """Posteriors of one or more channels on two or three secrets; the area of a point is its probability.
+
+    B is safer than A at worst when every posterior of B lies among those of A (within their hull).
+    """
+    first = next(iter(channels.values()), None)
+    if first is None:
+        raise ChannelError("channels is empty; give at least one channel to draw")
+    secrets = first.finite().inputs
+    if len(secrets) not in (2, 3):
+        raise ChannelError(f"channels have {len(secrets)} secrets; a triangle can show 2 or 3")
+    figure = go.Figure()
+    _frame(figure, [str(secret) for secret in secrets])
+    belief = as_prior(prior, len(secrets)).astype(np.float64)
+    for position, (name, channel) in enumerate(channels.items()):
+        hyper = channel.finite().hyper(belief)
+        inners, outers = hyper.inners.astype(np.float64), hyper.outers.astype(np.float64)
+        if inners.shape[1] != len(secrets):
+            raise ChannelError(
+                f"channel {name!r} has {inners.shape[1]} secrets and the first has {len(secrets)}"
+            )
+        x, y = _points(inners)
+        if len(secrets) == 2:
+            y = y + LANE * (position + 1)
+        told = [", ".join(f"{share:.4g}" for share in inner) for inner in inners]
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            name=name,
+            marker={
+                "size": 8 + 34 * np.sqrt(outers),
+                "color": CURVES[position % len(CURVES)],
+                "symbol": SYMBOLS[position % len(SYMBOLS)],
+                "opacity": 0.75,
+                "line": {"color": "white", "width": 1},
+            },
+            customdata=np.column_stack([told, outers.round(6).astype(str)]),
+            hovertemplate="belief (%{customdata[0]})<br>probability %{customdata[1]}<extra>"
+            + name
+            + "</extra>",
+        )
+    x, y = _points(belief[None, :])
+    figure.add_scatter(
+        x=x, y=y, mode="markers", name="before", marker={"size": 11, "color": BEFORE, "symbol": "x"}
+    )
+    _bare(figure)
+    if len(secrets) == 2:
+        figure.update_yaxes(range=[-LANE, LANE * (len(channels) + 1)])
+        figure.update_layout(height=160 + 50 * len(channels))
+    return figure
+
+
+def simplex_surface(values: FloatArray, beliefs: FloatArray, unit: str) -> go.Figure:
+    """A function of the belief in three secrets, as the colour of a triangle's points."""
+    x, y = _points(np.asarray(beliefs, dtype=np.float64))
+    figure = go.Figure()
+    _frame(figure, ["1", "2", "3"])
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        showlegend=False,
+        marker={
+            "size": 9,
+            "color": values,
+            "colorscale": "Blues",
+            "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 14},
+        },
+        hovertemplate="%{marker.color:.4g}<extra></extra>",
+    )
+    return _bare(figure)
+
+
+def _points(beliefs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Barycentric coordinates; two secrets lie on the base."""
+    spots = beliefs @ CORNERS[: beliefs.shape[1]]
+    return spots[:, 0], spots[:, 1]
+
+
+def _frame(figure: go.Figure, names: list[str]) -> None:
+    corners = CORNERS[: len(names)]
+    outline = np.vstack([corners, corners[:1]])
+    figure.add_scatter(
+        x=outline[:, 0],
+        y=outline[:, 1],
+        mode="lines",
+        line={"color": "#5b6675", "width": 1},
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    places = (
+        ["bottom left", "bottom right", "top center"] if len(names) == 3 else ["bottom left", "bottom right"]
+    )
+    figure.add_scatter(
+        x=corners[:, 0],
+        y=corners[:, 1],
+        mode="text",
+        text=[f"surely {name}" for name in names],
+        textposition=places,
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+def _bare(figure: go.Figure) -> go.Figure:
+    _layout(figure, "", "")
+    figure.update_xaxes(visible=False, range=[-0.25, 1.25])
+    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1, range=[-0.15, 1.0])
+    return figure

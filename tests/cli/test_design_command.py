@@ -1,0 +1,159 @@
+"""`sievert design` as a user runs it."""
+
+import io
+import json
+import math
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.cli import main
+
+
+class Done(NamedTuple):
+    """What a command printed and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def sievert(*arguments: str | Path) -> Done:
+    """The command in this process: the same entry point, without a second interpreter."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["sievert", *map(str, arguments)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.argv = before
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def scenario(folder: Path, use: str = '[use]\nloss = "absolute"\n', mechanism: bool = True) -> Path:
+    path = folder / "counts.toml"
+    text = 'version = 1\n[policy]\nvalues = ["yes", "no"]\nrecords = 6\n'
+    text += '[query]\nkind = "count"\nwhere = "yes"\n'
+    if mechanism:
+        text += '[mechanism]\nkind = "exponential"\neps = 0.7\n'
+    path.write_text(text + use, encoding="utf-8")
+    return path
+
+
+def test_design_then_audit_and_verify(tmp_path: Path) -> None:
+    file = scenario(tmp_path)
+    proof, report = tmp_path / "proof.json", tmp_path / "report.html"
+    done = sievert("design", file, "--proof", proof, "--report", report)
+    assert done.returncode == 0, done.stderr
+    flat = " ".join(done.stdout.split())
+    assert "The best mechanism with ε = 0.7 loses" in flat
+    assert "Verified: the mechanism on 7 inputs is private with ε = 7/10" in flat
+    assert "Exponential: loses" in flat and "% more" in flat
+    audited = sievert("audit", tmp_path / "counts-optimal.toml")
+    assert audited.returncode == 0, audited.stderr
+    assert "it satisfies ε = 0.7, as claimed" in " ".join(audited.stdout.split())
+    assert sievert("verify", proof).stdout.startswith("verified")
+    page = report.read_text(encoding="utf-8")
+    assert "Candidates on one chart" in page and "figure-1" in page
+    # What is on disk is the mechanism that was proved, bit for bit.
+    channel = sv.load(tmp_path / "counts-optimal.npz")
+    assert isinstance(channel, sv.Channel)
+    counts = np.array(json.loads(proof.read_text(encoding="utf-8"))["counts"])
+    assert (channel.matrix * 2.0**53 == counts).all()
+
+
+def test_json_and_another_folder(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    target = out / "town.toml"
+    done = sievert("design", "examples/town-places.toml", "--eps", "2", "--output", target, "--json")
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content["found"]["optimal"]["gap"] < 1e-9
+    assert {item["name"] for item in content["found"]["alternatives"]} >= {"optimal", "exponential"}
+    loaded = sv.load(out / "town.toml")
+    # Its paths still lead to the data.
+    assert sv.epsilon(loaded.channel, loaded.answers).nats <= 2 * (1 + 1e-12)
+    assert loaded.claimed_eps == 2
+
+
+@pytest.mark.parametrize(
+    "use, words",
+    [
+        ('[use]\nloss = "squared"\n', "squared error"),
+        ('[use]\nloss = "bayes-risk"\n', "chance of a wrong value"),
+        ('[use]\nloss = "distance"\n', "distance from the truth"),
+        ("[use]\nloss = { pinball = 0.9 }\n", "pinball loss for the quantile 0.9"),
+        (
+            "[use]\nloss = { tolerance = 1 }\nprior = [0.1, 0.2, 0.2, 0.2, 0.1, 0.1, 0.1]\n",
+            "off by more than 1",
+        ),
+        ("[use]\nloss = { threshold = 3 }\n", "at least 3"),
+        ("[use]\nloss = { property = [0, 6] }\n", "chance of a wrong answer"),
+    ],
+)
+def test_every_loss_of_the_file(tmp_path: Path, use: str, words: str) -> None:
+    from sievert.files import load_scenario
+    from sievert.report.design import design_of
+
+    result = design_of(load_scenario(scenario(tmp_path, use)), 0.9)
+    assert words in str(result) and result.found.optimal.gap < 1e-9
+    assert result.verified.startswith("verified")
+
+
+def test_a_loss_of_your_own(tmp_path: Path) -> None:
+    from sievert.files import load_scenario
+    from sievert.report.design import design_of
+
+    (tmp_path / "loss.csv").write_text("action,6,5,4,3,2,1,0\nmany,0,0,0,1,2,2,2\nfew,1,1,1,1,0,0,0\n")
+    file = scenario(tmp_path, '[use]\nloss = { matrix = "loss.csv" }\n')
+    result = design_of(load_scenario(file), 0.9)
+    assert result.found.optimal.mechanism.outputs == ("many", "few")
+    expected = [[2, 2, 2, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]]
+    direct = sv.optimal_mechanism(sv.metrics.line(7), 0.9, None, np.array(expected, dtype=float))
+    assert float(result.found.optimal.loss) == pytest.approx(float(direct.loss), abs=1e-12)
+
+
+def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
+    path = tmp_path / "exact.toml"
+    path.write_text(
+        'version = 1\n[policy]\nvalues = { range = [0, 3] }\nsecrets = "line"\n'
+        '[mechanism]\nkind = "truncated-geometric"\nalpha = "1/2"\n[use]\nloss = "absolute"\n'
+    )
+    done = sievert("design", path)
+    assert done.returncode == 0, done.stderr
+    assert "exactly optimal" in done.stdout and (tmp_path / "exact-optimal.csv").exists()
+    audited = sievert("audit", tmp_path / "exact-optimal.toml", "--json")
+    assert json.loads(audited.stdout)["epsilon"]["nats"] == pytest.approx(math.log(2), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "use, arguments, message",
+    [
+        ("", [], "table [use] is missing"),
+        ('[use]\nloss = "cubic"\n', [], "key use.loss must be"),
+        ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], "give exactly one of pinball"),
+        ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
+        ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
+        ('[use]\nloss = "absolute"\nprior = [1.0]\n', [], "use.prior: the list has 1 entries"),
+    ],
+)
+def test_mistakes(tmp_path: Path, use: str, arguments: list[str], message: str) -> None:
+    done = sievert("design", scenario(tmp_path, use), *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not list(tmp_path.glob("*optimal*"))
+
+
+def test_no_mechanism_needs_an_eps(tmp_path: Path) -> None:
+    file = scenario(tmp_path, mechanism=False)
+    assert "pass --eps" in sievert("design", file).stderr
+    assert sievert("design", file, "--eps", "1").returncode == 0

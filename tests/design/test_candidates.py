@@ -1,0 +1,78 @@
+"""The standard mechanisms beside the optimal one, and the chart."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sievert as sv
+
+
+def test_on_a_line_the_geometric_is_as_good() -> None:
+    found = sv.candidates(
+        sv.metrics.line(5), 1.0, None, sv.losses.absolute(5), [None, sv.gains.within(sv.metrics.line(5), 1)]
+    )
+    by_name = {item.name: item for item in found.alternatives}
+    assert set(by_name) == {
+        "optimal",
+        "geometric",
+        "truncated geometric",
+        "tight constraints",
+        "exponential",
+        "randomised response",
+    }
+    assert not found.missing
+    best = float(found.optimal.loss)
+    for item in found.alternatives:
+        assert item.loss >= best - 1e-12
+        assert item.eps <= 1 + 1e-9
+        assert [leak.name for leak in item.leaks] == ["identity", "within 1"]
+    for name in ("geometric", "truncated geometric", "tight constraints"):
+        assert by_name[name].loss == pytest.approx(best, abs=1e-12)
+    assert by_name["exponential"].loss > best + 0.01
+    assert "optimal here" in str(found)
+    relations = {(item.first, item.second): item.relation for item in found.neighbours}
+    assert relations["optimal", "truncated geometric"] == "equivalent"
+    assert relations["exponential", "randomised response"] == "neither"
+
+
+def test_what_does_not_exist_says_why() -> None:
+    star = sv.metrics.from_graph([("hub", i) for i in "abcde"])
+    found = sv.candidates(star, 0.5)
+    assert "needs numbers" in found.missing["geometric"]
+    assert "negative" in found.missing["tight constraints"]
+    assert found.alternatives[0].name == "optimal"
+    assert {"exponential", "randomised response"} <= {item.name for item in found.alternatives}
+
+
+def test_safer_by_post_processing() -> None:
+    """Under the discrete metric randomised response is best for Bayes risk."""
+    found = sv.candidates(sv.metrics.discrete([0, 1, 2, 3]), math.log(2))
+    by_name = {item.name: item for item in found.alternatives}
+    assert by_name["randomised response"].loss == pytest.approx(float(found.optimal.loss))
+    assert by_name["truncated geometric"].loss > by_name["randomised response"].loss
+    assert by_name["truncated geometric"].eps <= math.log(2) + 1e-12
+
+
+def test_a_query_and_its_policy() -> None:
+    policy = sv.Policy.differential(["yes", "no"], 6)
+    found = sv.candidates(policy, 0.8, None, sv.losses.squared(7), query=sv.Query.count(["yes"]))
+    assert found.optimal.gap < 1e-10 and len(found.alternatives) == 6
+
+
+def test_the_chart() -> None:
+    found = sv.candidates(sv.metrics.grid(2, 3), 0.9, None, sv.losses.distance(sv.metrics.grid(2, 3)))
+    figure = sv.plots.candidates(found)
+    names = [trace.name for trace in figure.data if trace.mode == "markers"]
+    drawn = {name for joined in names for name in joined.split(", ")}
+    assert drawn == {item.name for item in found.alternatives}
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert len(lines) == len(found.neighbours)
+    for trace in figure.data:
+        if trace.mode == "markers":
+            item = next(i for i in found.alternatives if i.name in trace.name)
+            assert trace.y[0] == pytest.approx(item.loss, abs=1e-6)
+            assert trace.x[0] == pytest.approx(item.leaks[0].after, abs=1e-6)
+    frontier = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=4)
+    curve = sv.plots.frontier(frontier).data[0]
+    assert np.allclose(curve.y, frontier.losses) and np.allclose(curve.x, frontier.posteriors)

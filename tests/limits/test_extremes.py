@@ -1,0 +1,69 @@
+"""Solvers at the edge: columns of mere rounding, ε next to 0 and ε beyond every float."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.limits.channels import repaired
+from sievert.limits.space import space_of
+from sievert.limits.worst import worst_leakage
+from sievert.proofs.worst import WorstLeakageProof
+from sievert.spaces import graphs, metrics
+from sievert.spaces.graph import Graph
+
+# Found by random search: the plain program leaves columns of 1e-14.
+NOISY = [
+    (0.6763399060833983, 0.9655573654911169),
+    (0.9940420050153725, 0.12918099137038974),
+    (0.3492939115579734, 0.7990687418764638),
+    (0.4448410498095635, 0.20272365736950204),
+    (0.6641003366286866, 0.25102542248223836),
+    (0.4130331058027823, 0.3053446756299687),
+]
+PENDANT_TRIANGLES = Graph(range(6), [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)])
+SPACES = {
+    "line": metrics.line(4),
+    "cycle": metrics.cycle(5),
+    "plane": metrics.euclidean([(0, 0), (1, 0), (0, 2.5)]),
+    "star": graphs.star(6),
+    "triangles": PENDANT_TRIANGLES,
+}
+
+
+def test_columns_of_rounding_do_not_spoil_the_channel() -> None:
+    found = worst_leakage(metrics.euclidean(NOISY), 1)
+    assert found.exact is not None, found.reason
+    assert found.exact.factor == pytest.approx(1.5845259443450919, rel=1e-9)
+
+
+def test_repair_costs_a_column_no_more_than_itself() -> None:
+    space = space_of(metrics.line(3))
+    noisy = np.array([[0.5, 0.5, 1e-14], [0.4, 0.6, 0.0], [0.3, 0.7, 0.0]])
+    lower = repaired(noisy, space, Fraction(1))
+    proof = WorstLeakageProof(space.proof, Fraction(1), {"type": "points"}, lower)
+    assert float(proof.bounds()[0]) == pytest.approx(1.2, abs=1e-12)
+
+
+@pytest.mark.parametrize("eps", [0, 1e-300, 1e-18, 1e-15, 1e-13, 23, 25, 31, 800, 1e9, 1e300])
+@pytest.mark.parametrize("name", SPACES)
+def test_every_question_has_an_answer_at_every_eps(name: str, eps: float) -> None:
+    space = SPACES[name]
+    uniform = [1 / space.size] * space.size
+    for question in ({}, {"prior": uniform}, {"outputs": 2}):
+        found = worst_leakage(space, eps, **question)
+        assert found.exact is not None, found.reason
+        assert found.certificate.verify()
+        limit = 1 if eps < 1 else min(space.size, question.get("outputs", space.size))
+        assert found.exact.factor == pytest.approx(limit, rel=1e-5)
+
+
+@pytest.mark.parametrize("eps", [0, 1e-300, 25, 800, 1e300])
+def test_directed_adjacency_at_every_eps(eps: float) -> None:
+    pairs = sv.secrets.edges(3, [(0, 1), (0, 2)])
+    policy = sv.Policy.blowfish(pairs, 2, permitted=[(0, 0), (0, 1), (1, 2)])
+    found = worst_leakage(policy.adjacency(directed=True), eps)
+    assert found.exact is not None, found.reason
+    assert found.certificate.verify()
+    assert found.exact.factor == pytest.approx(1 if eps < 1 else 3)

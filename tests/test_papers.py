@@ -1,0 +1,26 @@
+"""Tables and figures of the sources: every entry agrees or is a known erratum, and docs/papers is fresh."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = sorted(
+    path.stem for path in Path("papers").glob("*.py") if "def build()" in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_page_is_fresh(name: str) -> None:
+    page = importlib.import_module(f"papers.{name}").build()
+    assert page.entries
+    assert [str(entry) for entry in page.entries if entry.status == "DIFFERS"] == []
+    assert page.text() == Path(f"docs/papers/{name}.md").read_text(encoding="utf-8"), "run make papers"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_figures_are_there(name: str) -> None:
+    page = Path(f"docs/papers/{name}.md").read_text(encoding="utf-8")
+    for figure in re.findall(r"\]\((\w+\.svg)\)", page):
+        assert "<svg" in Path("docs/papers", figure).read_text(encoding="utf-8")
