@@ -22,7 +22,7 @@ from benchmarks.harness import Row, exponents, table
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / ".bench"
 OURS = ("sievert", "numpy", "scipy", "highspy", "igraph", "python-flint")
-PEERS = ("qif", "opendp", "networkx", "POT", "dp-accounting")
+PEERS = ("qif", "opendp", "networkx", "POT", "dp-accounting", "multi-freq-ldpy", "pure-ldp")
 
 
 def main(names: Sequence[str]) -> int:

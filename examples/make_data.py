@@ -49,6 +49,31 @@ def survey(rng: np.random.Generator) -> None:
     write("survey.csv", ["person", "answer"], zip(range(1, 801), answers, strict=True))
 
 
+def ages(rng: np.random.Generator) -> None:
+    """2000 people of 0 to 99 years."""
+    years = np.clip(np.round(rng.gamma(4.0, 11.0, 2000)), 0, 99).astype(int)
+    write("ages.csv", ["person", "age"], zip(range(1, 2001), years, strict=True))
+
+
+def taxis(rng: np.random.Generator) -> None:
+    """Three waiting places of each of 200 drivers around five ranks, and the public ranks."""
+    ranks = [
+        ("station", 52.5255, 13.3695, 40),
+        ("square", 52.5219, 13.4132, 30),
+        ("museum", 52.5186, 13.3985, 12),
+        ("gate", 52.5163, 13.3777, 12),
+        ("theatre", 52.5102, 13.3890, 6),
+    ]
+    write("taxi-ranks.csv", ["lat", "lon", "taxis"], [rank[1:] for rank in ranks])
+    weights = np.array([rank[3] for rank in ranks])
+    rows = []
+    for driver in range(1, 201):
+        for home in rng.choice(len(ranks), 3, p=weights / weights.sum()):
+            lat, lon = ranks[home][1:3] + rng.normal(0, (0.0009, 0.0015))
+            rows.append((f"d{driver:03d}", f"{lat:.6f}", f"{lon:.6f}"))
+    write("taxis.csv", ["driver", "lat", "lon"], rows)
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -56,6 +81,8 @@ def main() -> None:
     census(rng)
     town(rng)
     survey(rng)
+    ages(rng)
+    taxis(rng)
 
 
 if __name__ == "__main__":

@@ -144,6 +144,8 @@ _MODULES = {
     "metrics": "sievert.spaces.metrics",
     "plots": "sievert.report.plots",
     "priors": "sievert.channels.priors",
+    "release": "sievert.release",
+    "sampling": "sievert.sampling",
     "secrets": "sievert.spaces.secrets",
     "symmetries": "sievert.spaces.symmetries",
     "testing": "sievert.testing",
@@ -154,6 +156,8 @@ __all__ = ["__version__", *sorted([*_ATTRIBUTES, *_MODULES])]
 if TYPE_CHECKING:
     from sievert import errors as errors
     from sievert import mechanisms as mechanisms
+    from sievert import release as release
+    from sievert import sampling as sampling
     from sievert import testing as testing
     from sievert.channels import Channel as Channel
     from sievert.channels import Epsilon as Epsilon

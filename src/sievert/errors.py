@@ -5,11 +5,16 @@ A message names the argument, the offending value and where it stands, the rule,
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 __all__ = [
+    "BudgetError",
     "ChannelError",
+    "DataError",
     "FileError",
     "GainError",
     "GraphError",
+    "LedgerError",
     "MechanismError",
     "MetricError",
     "PolicyError",
@@ -69,6 +74,24 @@ class MechanismError(SievertError):
 
 class FileError(SievertError):
     """A file that cannot be read, or a key in it that is wrong."""
+
+
+class DataError(SievertError):
+    """A row of data that the file does not say how to treat."""
+
+
+class LedgerError(SievertError):
+    """A budget ledger that is damaged, in use, or asked for something it does not know."""
+
+
+class BudgetError(LedgerError):
+    """A release that would spend more than is left; `requested`, `remaining` and `difference` are exact."""
+
+    def __init__(self, message: str, *, requested: Fraction, remaining: Fraction) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+        self.difference = requested - remaining
 
 
 class TooLargeError(SievertError):

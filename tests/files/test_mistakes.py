@@ -52,7 +52,7 @@ MISTAKES = {
         HEAD + '[query]\nkind = "count"\nwhere = {}\n',
         "query.where: give at_least, at_most or both",
     ),
-    "by": (HEAD + '[query]\nkind = "histogram"\nby = "town"\n', "by is not supported yet"),
+    "by": (HEAD + '[query]\nkind = "histogram"\nby = "town"\n', "is not one of the columns of"),
     "values beside a partition": (
         HEAD + 'secrets = { partition = [["a"], ["b", "c"]] }\n',
         "values is 'a', 'b' but the secrets name 'a', 'b', 'c'",

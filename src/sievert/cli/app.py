@@ -13,6 +13,7 @@ from sievert.cli.compare import compare
 from sievert.cli.design import design
 from sievert.cli.explain import explain
 from sievert.cli.limits import limits
+from sievert.cli.release import release
 from sievert.cli.verify import verify
 
 __all__ = ["app"]
@@ -31,6 +32,7 @@ app.command()(compare)
 app.command()(design)
 app.command()(explain)
 app.command()(limits)
+app.command()(release)
 app.command()(verify)
 
 

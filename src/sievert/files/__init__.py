@@ -76,7 +76,13 @@ class Scenario:
         """What is computed before noise."""
         policy = self.policy
         with self._at("query"):
-            return build_query(self.document.query, self.folder, policy)
+            return build_query(self.document.query, self.folder, policy, self.columns)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the data that make up a record."""
+        named = None if self.document.data is None else self.document.data.column
+        return [] if named is None else [named] if isinstance(named, str) else named
 
     @cached_property
     def answers(self) -> Answers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
+from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 from sievert import mechanisms
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior, from_counts
-from sievert.errors import FileError, QueryError
+from sievert.errors import FileError
 from sievert.files.permitted import build_permitted
+from sievert.files.queries import build_count, histogram_by
+from sievert.files.regions import Region
 from sievert.files.schema import (
     GainModel,
     LossModel,
@@ -23,7 +26,6 @@ from sievert.files.schema import (
     QueryModel,
     SecretsModel,
     ValuesModel,
-    WhereModel,
 )
 from sievert.leakage import gains, losses
 from sievert.leakage.adversary import Adversary, MatrixAdversary
@@ -59,6 +61,10 @@ def build_policy(model: PolicyModel, folder: Path) -> Policy:
 def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
     """The policy before public knowledge."""
     chosen = model.secrets
+    if isinstance(chosen, SecretsModel) and chosen.region is not None:
+        if model.values is not None:
+            raise FileError("values: the cells of the region are the values; leave values out")
+        return _sized(Region.of(chosen.region).metric(), model, "metric")
     if isinstance(chosen, SecretsModel) and chosen.points is not None:
         if model.values is not None:
             raise FileError("values: the points file already names the values; leave values out")
@@ -103,6 +109,8 @@ def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
     if model.range is not None:
         first, last = model.range
         return list(range(first, last + 1))
+    if model.product is not None:
+        return list(cartesian(*(_values(part, folder) for part in model.product)))
     assert model.file is not None
     table = _table(folder, model.file)
     column = 0
@@ -157,36 +165,17 @@ def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
     return number
 
 
-def build_query(model: QueryModel, folder: Path, policy: Policy) -> Query:
-    """The query of [query]."""
+def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
+    """The query of [query]; `columns` names the parts of a record whose values are lists."""
     if model.kind == "count":
-        if isinstance(model.where, WhereModel):
-            return _bounded_count(model.where)
-        where = model.where
-        return Query.count([label(value) for value in where] if isinstance(where, list) else where)
+        return build_count(model.where, columns)
+    if model.kind == "histogram" and model.by is not None:
+        return histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
     if model.kind == "table":
         assert model.table is not None
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
-
-
-def _bounded_count(where: WhereModel) -> Query:
-    """How many records are within bounds; only numbers can be compared with them."""
-    low = -math.inf if where.at_least is None else where.at_least
-    high = math.inf if where.at_most is None else where.at_most
-
-    def counted(value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise QueryError(
-                f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
-                "with it; list the values that are counted instead"
-            )
-        return low <= value <= high
-
-    given = (("at least", where.at_least), ("at most", where.at_most))
-    words = " and ".join(f"{name} {bound:g}" for name, bound in given if bound is not None)
-    return dataclasses.replace(Query.count(counted), words=f"the number of records that are {words}")
 
 
 def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
@@ -233,6 +222,11 @@ def build_mechanism(
                 f"{len(answers.labels)} answers of the query"
             )
         return channel, model.eps
+    if model.kind == "planar-geometric":
+        raise FileError(
+            "planar-geometric noise is on a map and has no list of outputs; "
+            "`sievert release FILE --preview` says what it gives away"
+        )
     if model.kind == "metric-channel":
         return mechanisms.metric_channel(answers.metric), 1.0
     alpha = None if eps is not None else model.alpha

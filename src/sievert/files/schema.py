@@ -13,6 +13,7 @@ __all__ = [
     "AcceptModel",
     "AdversaryModel",
     "ClaimModel",
+    "DataModel",
     "Document",
     "GainModel",
     "LossModel",
@@ -20,7 +21,11 @@ __all__ = [
     "PermittedModel",
     "PolicyModel",
     "QueryModel",
+    "RegionModel",
+    "ReleaseModel",
     "SecretsModel",
+    "UseValue",
+    "ValuesModel",
     "validated",
 ]
 
@@ -39,18 +44,41 @@ class Section(BaseModel):
 
 
 class ValuesModel(Section):
-    """`values` by rule instead of by list: a range of integers, or a column of a public codebook file."""
+    """`values` by rule instead of by list: a range of integers, a column of a public codebook file, or all
+    combinations of the values of several columns."""
 
     range: tuple[int, int] | list[int] | None = None
     file: str | None = None
     column: str | None = None
+    product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _one_rule(self) -> Self:
-        if (self.range is None) == (self.file is None):
-            raise ValueError('give range = [first, last] or file = "codebook.csv"')
+        if sum(rule is not None for rule in (self.range, self.file, self.product)) != 1:
+            raise ValueError(
+                'give range = [first, last], file = "codebook.csv", or product = [[…], […]] with the values '
+                "of each column"
+            )
         if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
             raise ValueError(f"range is {list(self.range)}; give [first, last] with first ≤ last")
+        return self
+
+
+class RegionModel(Section):
+    """Places on a map: a rectangle of latitudes and longitudes in square cells, `cell` metres wide."""
+
+    south: Annotated[float, Field(ge=-80, le=84)]
+    west: Annotated[float, Field(ge=-180, le=180)]
+    north: Annotated[float, Field(ge=-80, le=84)]
+    east: Annotated[float, Field(ge=-180, le=180)]
+    cell: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _a_rectangle(self) -> Self:
+        if not self.south < self.north:
+            raise ValueError(f"south is {self.south} and north is {self.north}; south must be less")
+        if not self.west < self.east:
+            raise ValueError(f"west is {self.west} and east is {self.east}; west must be less")
         return self
 
 
@@ -63,6 +91,7 @@ class SecretsModel(Section):
     tree: dict[str, str] | None = None
     metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
     points: str | None = None
+    region: RegionModel | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -77,7 +106,9 @@ class SecretsModel(Section):
             )
         if self.points is not None and self.metric not in ("euclidean", "manhattan"):
             raise ValueError('points goes with metric = "euclidean" or "manhattan"')
-        if self.metric in ("euclidean", "manhattan") and self.points is None:
+        if self.region is not None and (self.metric != "euclidean" or self.points is not None):
+            raise ValueError('region goes with metric = "euclidean" and takes the place of points')
+        if self.metric in ("euclidean", "manhattan") and self.points is None and self.region is None:
             raise ValueError(
                 f'metric = "{self.metric}" needs points = "file.csv" with a label and coordinates in each row'
             )
@@ -129,20 +160,24 @@ class WhereModel(Section):
         return self
 
 
+Condition = Annotated[Value | list[Value] | WhereModel, Field(union_mode="left_to_right")]
+
+
 class QueryModel(Section):
     """[query]: what is computed before noise."""
 
     kind: Literal["record", "count", "sum", "histogram", "table"] = "record"
-    where: Value | list[Value] | WhereModel | None = None
+    where: Annotated[
+        Value | list[Value] | WhereModel | Annotated[dict[str, Condition], Field(min_length=1)] | None,
+        Field(union_mode="left_to_right"),
+    ] = None
     by: str | list[str] | None = None
     table: str | None = None
 
     @model_validator(mode="after")
     def _parameters(self) -> Self:
-        if self.by is not None:
-            raise ValueError(
-                "by is not supported yet: a histogram counts every value of the policy; leave by out"
-            )
+        if self.by is not None and self.kind != "histogram":
+            raise ValueError('by goes with kind = "histogram": the columns it counts by')
         if (self.kind == "count") != (self.where is not None):
             raise ValueError(
                 'where goes with kind = "count", and a count needs it: which values are counted?'
@@ -163,6 +198,7 @@ class MechanismModel(Section):
             "exponential",
             "tight-constraints",
             "metric-channel",
+            "planar-geometric",
         ]
         | None
     ) = None
@@ -298,15 +334,33 @@ class DataModel(Section):
 
     input: str
     column: str | list[str] | None = None
+    person: str | None = None
+    rows_per_person: Positive = 1
+    missing_values: list[str] = []
+
+
+class UseValue(Section):
+    """A declared value of the policy that takes the place of one that does not fit."""
+
+    use: Value
 
 
 class ReleaseModel(Section):
-    """[release]: how rows that do not fit are treated, and who keeps the budget."""
+    """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
 
-    missing: Literal["reject", "drop"] = "reject"
-    out_of_range: Literal["reject", "clamp"] = "reject"
-    unknown: Literal["reject", "drop"] = "reject"
+    output: str | None = None
     ledger: str | None = None
+    ledger_key: str | None = None
+    missing: Literal["reject", "drop"] | UseValue = "reject"
+    unknown: Literal["reject", "drop"] | UseValue = "reject"
+    out_of_range: Literal["reject", "clamp", "drop"] = "reject"
+    off_grid: Literal["reject", "nearest", "drop"] = "reject"
+    keep: list[str] = []
+    remap: str | None = None
+    stable: bool = False
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    sampler: Literal["exact", "float"] = "exact"
+    timing: Literal["fixed", "fast"] = "fixed"
 
 
 class Document(Section):

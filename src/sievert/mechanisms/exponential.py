@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,12 @@ from sievert.channels.channel import Channel
 from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
+from sievert.numerics.balls import read_eps
 from sievert.numerics.logs import log_sum
+from sievert.sampling.base import Timing
+from sievert.sampling.bits import BitSource
+from sievert.sampling.channels import SAMPLER
+from sievert.sampling.exponential import ExponentialRows, exponential_rows
 from sievert.spaces.metric import Metric
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
@@ -160,7 +166,14 @@ def _log_channel(
 ) -> Channel:
     unreachable = np.isinf(distances)
     scores = np.where(unreachable, -np.inf, -(nominal / 2) * np.where(unreachable, 0.0, distances))
-    return Channel._trusted(scores - log_sum(scores, axis=1)[:, None], "log", inputs, outputs)
+    channel = Channel._trusted(scores - log_sum(scores, axis=1)[:, None], "log", inputs, outputs)
+    channel._cache[SAMPLER] = partial(_sampler, distances, nominal)
+    return channel
+
+
+def _sampler(distances: FloatArray, nominal: float, timing: Timing, source: BitSource) -> ExponentialRows:
+    """The exact sampler of positions for the parameter as it is written; see `sampling.for_channel`."""
+    return exponential_rows(distances, read_eps(nominal) / 2, timing=timing, insecure_rng=source)
 
 
 def _nearest(distances: FloatArray, inputs: Iterable[object], outputs: Iterable[object]) -> Channel:

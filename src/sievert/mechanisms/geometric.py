@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any, Never
 
@@ -16,6 +17,11 @@ from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
 from sievert.mechanisms.truncated import TruncatedGeometricChannel, two_sided_noise
+from sievert.sampling.base import Timing
+from sievert.sampling.bits import BitSource
+from sievert.sampling.channels import SAMPLER
+from sievert.sampling.geometric import ClampedGeometric, IrregularGeometric
+from sievert.sampling.laplace import DiscreteLaplace
 from sievert.spaces.labels import labels_or_range, shown
 
 __all__ = ["GeometricChannel", "geometric", "truncated_geometric"]
@@ -140,6 +146,10 @@ class GeometricChannel(Channel):
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
 
+    def noise_sampler(self, timing: Timing, source: BitSource) -> DiscreteLaplace:
+        """The exact sampler of the noise; see `sampling.for_channel`."""
+        return DiscreteLaplace(self.level.ratio(), timing, source)
+
     def to_dict(self) -> dict[str, Any]:
         """Inputs and parameter as plain data."""
         alpha = None if self.level.alpha is None else str(self.level.alpha)
@@ -224,7 +234,10 @@ def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
     # tanh(eps·gap/2), with 1 beyond both ends; the weight of a point is the mean of its two sides'.
     tanh = np.concatenate([[1.0], np.tanh(level.eps * np.diff(places) / 2), [1.0]])
     logs = np.log((tanh[:-1] + tanh[1:]) / 2) - level.eps * np.abs(np.subtract.outer(places, places))
-    return Channel._trusted(logs, "log", positions, positions)
+    channel = Channel._trusted(logs, "log", positions, positions)
+    points = tuple(Fraction(position) for position in positions)
+    channel._cache[SAMPLER] = partial(IrregularGeometric, points, level.ratio())
+    return channel
 
 
 def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> Channel:
@@ -278,7 +291,9 @@ def _clamped(inputs: list[int], outputs: list[int], level: Privacy) -> Channel:
     logs = math.log(math.tanh(eps / 2)) - eps * np.abs(offsets)
     logs[:, -1] = _log_tail(offsets[:, -1], eps)
     logs[:, 0] = _log_tail(-offsets[:, 0], eps)
-    return Channel._trusted(logs, "log", inputs, outputs)
+    channel = Channel._trusted(logs, "log", inputs, outputs)
+    channel._cache[SAMPLER] = partial(ClampedGeometric, inputs, (outputs[0], outputs[-1]), level.ratio())
+    return channel
 
 
 def _log_tail(k: FloatArray, eps: float) -> FloatArray:

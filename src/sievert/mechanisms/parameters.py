@@ -12,6 +12,7 @@ import numpy as np
 from sievert.errors import MechanismError
 from sievert.numerics.logs import log_fraction
 from sievert.numerics.rationals import as_fraction, is_exact
+from sievert.sampling.enclosures import Ratio, ratio
 from sievert.spaces.labels import Labels, labels_or_range
 
 __all__ = ["Privacy", "inputs_of", "privacy"]
@@ -23,6 +24,10 @@ class Privacy:
 
     eps: float
     alpha: Fraction | None
+
+    def ratio(self) -> Ratio:
+        """What an exact sampler needs: alpha where it is known, else eps as it is written."""
+        return ratio(None, self.alpha) if self.alpha is not None else ratio(self.eps, None)
 
 
 def privacy(eps: object, alpha: object) -> Privacy:

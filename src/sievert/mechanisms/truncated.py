@@ -18,6 +18,9 @@ from scipy.signal import lfilter
 from sievert.channels.structured import Level, StructuredChannel, largest_rate, rate
 from sievert.mechanisms.parameters import Privacy
 from sievert.numerics.logs import log_of
+from sievert.sampling.base import Timing
+from sievert.sampling.bits import BitSource
+from sievert.sampling.geometric import TruncatedGeometric
 from sievert.spaces.metric import Metric
 
 __all__ = ["TruncatedGeometricChannel", "two_sided_noise"]
@@ -102,6 +105,10 @@ class TruncatedGeometricChannel(StructuredChannel):
         noise = two_sided_noise(generator, self.level.eps, len(starts))
         drawn = np.clip(starts + noise, 0, self.shape[1] - 1)
         return self._named(drawn.astype(np.intp))
+
+    def position_sampler(self, timing: Timing, source: BitSource) -> TruncatedGeometric:
+        """The exact sampler of positions; see `sampling.for_channel`."""
+        return TruncatedGeometric(self.level.ratio(), 0, self.shape[0] - 1, timing, source)
 
     def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Two inputs are eps·|x - x'| apart (Fernandes, Sec 4.7.1)."""

@@ -15,6 +15,7 @@ from sievert.proofs.families import FamilyProof
 from sievert.proofs.groups import GroupsProof
 from sievert.proofs.leakage_design import LeakageDesignProof
 from sievert.proofs.metric_order import MetricOrderProof
+from sievert.proofs.noise import NoiseProof
 from sievert.proofs.partitions import BlockSizesProof, PartitionProof
 from sievert.proofs.privacy import PrivacyOrderProof, PrivacyProof
 from sievert.proofs.refinement import AdversaryProof, CascadeProof, ClassProof, MixtureProof
@@ -36,6 +37,7 @@ __all__ = [
     "LeakageDesignProof",
     "MetricOrderProof",
     "MixtureProof",
+    "NoiseProof",
     "OptimalDesignProof",
     "PartitionProof",
     "PrivacyOrderProof",

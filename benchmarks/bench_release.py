@@ -1,0 +1,110 @@
+"""Releases row by row against OpenDP and a plain loop; reading, and what a long ledger costs."""
+
+from __future__ import annotations
+
+import csv
+import random
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+
+import opendp.prelude as dp
+
+import sievert as sv
+from benchmarks.harness import Row, compare, timed
+from sievert.tables.budget import Budget
+from sievert.tables.ledger import Ledger
+
+AGES = """version = 1
+[policy]
+values = { range = [0, 99] }
+secrets = "line"
+[mechanism]
+kind = "truncated-geometric"
+eps = 1.0
+[data]
+input = "ages.csv"
+column = "age"
+[release]
+ledger = "budget.toml"
+"""
+RELEASES = count()
+
+
+def run() -> list[Row]:
+    """From the file of true rows to the file of noisy rows: both checked, charged and synced only by us."""
+    dp.enable_features("contrib")
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "budget.toml").write_text("person = 1000000")
+        (folder / "file.toml").write_text(AGES)
+        for size in (500, 1000, 2000):
+            _data(folder, size)
+            rows.append(_compared(folder, size, "OpenDP, a call a row", _opendp))
+        for size in (10_000, 30_000, 100_000):
+            _data(folder, size)
+            rows.append(_compared(folder, size, "Python loop, floats", _loop))
+        rows += [_ledger(folder, records) for records in (100, 400, 1600)]
+    return rows
+
+
+def _compared(folder: Path, size: int, peer: str, theirs: Callable[[Path], None]) -> Row:
+    name = "ages row by row, file to file"
+    return compare(name, size, lambda: _ours(folder), peer, lambda: theirs(folder), repeat=2, clock="cpu")
+
+
+def _data(folder: Path, size: int) -> None:
+    values = random.Random(size).choices(range(100), k=size)
+    (folder / "ages.csv").write_text("age\n" + "\n".join(map(str, values)) + "\n")
+
+
+def _ours(folder: Path) -> None:
+    sv.release.run(folder / "file.toml", output=folder / f"ours-{next(RELEASES)}.csv")
+
+
+def _opendp(folder: Path) -> None:
+    domain = dp.atom_domain(T=int)
+    noise = domain, dp.absolute_distance(T=int)
+    mechanism = dp.m.make_geometric(*noise, scale=1.0, bounds=(0, 99))
+    _rewritten(folder, "opendp.csv", lambda value: str(mechanism(value)))
+
+
+def _loop(folder: Path) -> None:
+    draw = random.Random(1).expovariate
+    _rewritten(
+        folder, "loop.csv", lambda value: str(max(0, min(99, value + int(draw(1.0)) - int(draw(1.0)))))
+    )
+
+
+def _rewritten(folder: Path, name: str, noisy: object) -> None:
+    with (folder / "ages.csv").open(newline="") as source, (folder / name).open("w", newline="") as target:
+        reader, writer = csv.reader(source), csv.writer(target)
+        writer.writerow(next(reader))
+        writer.writerows([noisy(int(row[0]))] for row in reader)  # type: ignore[operator]
+
+
+def _ledger(folder: Path, records: int) -> Row:
+    """CPU time to open, check and recover a ledger with many releases."""
+    path = folder / f"ledger-{records}"
+    with Ledger.hold(path, Budget(Fraction(10**9))) as ledger:
+        for i in range(records):
+            ledger.chain.append(
+                {
+                    "kind": "reserve",
+                    "id": f"r{i}",
+                    "eps": "1/10",
+                    "unit": "pair of neighbours",
+                    "columns": ["age"],
+                    "targets": [str(folder / "gone.csv")],
+                }
+            )
+            ledger.chain.append({"kind": "commit", "id": f"r{i}", "sha256": ["0" * 64]})
+
+    def opened() -> None:
+        with Ledger.hold(path):
+            pass
+
+    return Row("open and check a ledger", records, timed(opened, repeat=3, clock="cpu"))

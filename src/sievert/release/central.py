@@ -1,0 +1,169 @@
+"""One table over all rows: computed exactly, then released with noise.
+
+The table is computed before anything is charged, so that a row that does not fit costs nothing; noise is
+drawn only after the reservation is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import DataError
+from sievert.release.domain import DROPPED
+from sievert.release.noise import AddedNoise
+from sievert.release.people import PersonRows
+from sievert.release.plan import Plan
+from sievert.release.randomisers import Randomiser
+from sievert.sampling import Sampler
+from sievert.tables.batches import Rows
+
+__all__ = ["NoisyTable", "computed", "noisy_table", "true_answer"]
+
+IntArray = NDArray[np.int64]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """A released table: names of its columns, and the columns."""
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[Any, ...], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a row."""
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*self.columns, strict=True)]
+
+
+def computed(plan: Plan, rows: Rows, progress: Progress | None = None) -> IntArray:
+    """The exact table, in steps. Private: it must not leave the process."""
+    table, domain, policy = plan.table, plan.domain(), plan.scenario.policy
+    assert table is not None
+    totals, read = table.totals(), 0
+    seen: list[int] = []  # every record, where public knowledge has to be compared with the data
+    people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
+    # The policy's values begin with the absent one, where there is one.
+    shift = int(policy.absent is not None)
+    for batch in rows.batches([*plan.columns, *people.columns]):
+        codes = _located(domain.codes, batch, rows)
+        table.add(totals, codes[codes != DROPPED] + shift)
+        if policy.constrained:
+            seen.extend((codes + shift).tolist())
+        people.add(batch)
+        read += batch.size
+        if progress is not None:
+            progress(read)
+    people.check()
+    if policy.absent is None and read != policy.records:
+        raise DataError(
+            f"{rows.name}: has {read} rows but the policy protects {policy.records} records; set records "
+            'to the public number of rows, or use adjacency = "add-remove" where their number is private'
+        )
+    if read > policy.records:
+        raise DataError(
+            f"{rows.name}: has {read} rows but the policy allows at most {policy.records} records; raise "
+            "records to a public upper limit"
+        )
+    if policy.constrained and not policy._known.permits(seen):
+        raise DataError(
+            f"{rows.name}: is not one of the databases that the policy permits; the promise is only for "
+            "those: correct permitted, or the data"
+        )
+    return totals
+
+
+def _located(read: Callable[[Any], Any], batch: Any, rows: Rows) -> Any:
+    try:
+        return read(batch)
+    except DataError as problem:
+        raise DataError(f"{rows.name}: {problem}") from None
+
+
+def true_answer(plan: Plan, totals: IntArray) -> int:
+    """The position of the exact table among the channel's inputs."""
+    assert plan.table is not None and isinstance(plan.mechanism, Randomiser)
+    steps = totals.tolist()
+    answer: Hashable = tuple(steps) if len(steps) > 1 else _plain(plan.table.step * steps[0])
+    if answer not in plan.mechanism.position:
+        raise DataError(
+            "the data is not one of the databases that the policy permits; correct permitted, or the data"
+        )
+    return plan.mechanism.position[answer]
+
+
+def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
+    """Draw the noise and lay out the table: value, interval and noise scale in every row."""
+    table, mechanism = plan.table, plan.mechanism
+    assert table is not None
+    errors = mechanism.errors(plan.rules.confidence)
+    if isinstance(mechanism, AddedNoise):
+        drawn = sampler.draw(totals)
+        values: list[Any] = [table.step * int(steps) for steps in drawn]
+    else:
+        assert isinstance(mechanism, Randomiser)
+        position = int(sampler.draw([true_answer(plan, totals)])[0])
+        found: Any = mechanism.outputs[position]
+        several = len(table.cells) > 1
+        numeric = several or isinstance(found, int | float)
+        listed = list(found) if several else [found]
+        values = [Fraction(str(value)) for value in listed] if numeric else listed
+    # The truth lies in its public range, whether or not the noisy value does.
+    limits = table.range(plan.scenario.policy, plan.domain().drops)
+    lows, highs = _intervals(values, errors.radius, limits, table.step)
+    by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
+    names = [*(table.names or ["what"]), "value", "low", "high", "noise_scale"]
+    scale = None if errors.scale is None else float(f"{errors.scale:.6g}")
+    columns = [*by, [_plain(v) for v in values], lows, highs, [scale] * len(values)]
+    if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
+        names.append("adjusted")
+        columns.append(adjusted([int(value) for value in values], plan.scenario.policy.records))
+    return NoisyTable(tuple(names), tuple(tuple(column) for column in columns))
+
+
+def _intervals(
+    values: list[Any], radius: Fraction | None, limits: tuple[int, int], step: Fraction
+) -> tuple[list[Any], list[Any]]:
+    if radius is None or not all(isinstance(value, Fraction) for value in values):
+        return [None] * len(values), [None] * len(values)
+    lows, highs = [value - radius for value in values], [value + radius for value in values]
+    least, greatest = limits[0] * step, limits[1] * step
+    lows = [min(max(low, least), greatest) for low in lows]
+    highs = [max(min(high, greatest), least) for high in highs]
+    return [_plain(low) for low in lows], [_plain(high) for high in highs]
+
+
+def adjusted(values: list[int], total: int) -> list[int]:
+    """The nearest table of whole numbers ≥ 0 with a known total; post-processing, so it costs nothing.
+
+    Least squares on the simplex (subtract a constant, cut at 0), then the largest remainders are rounded up.
+
+    >>> adjusted([52, -3, 40, 14], 100)
+    [50, 0, 38, 12]
+    """
+    ordered = sorted(values, reverse=True)
+    shift, running = Fraction(0), 0
+    for count, value in enumerate(ordered, start=1):
+        running += value
+        candidate = Fraction(running - total, count)
+        if value - candidate > 0:
+            shift = candidate
+    real = [max(Fraction(0), value - shift) for value in values]
+    whole = [int(value) for value in real]
+    missing = total - sum(whole)
+    for place in sorted(range(len(real)), key=lambda i: whole[i] - real[i])[:missing]:
+        whole[place] += 1
+    return whole
+
+
+def _plain(value: Any) -> Any:
+    """A number as it is written: an integer where it is one, else a decimal."""
+    if not isinstance(value, Fraction):
+        return value
+    return int(value) if value.denominator == 1 else float(value)

@@ -1,0 +1,227 @@
+"""From cells of a table to values of the policy: the domain is declared, never found in the data.
+
+Every cell is one of the policy's values, or does not fit in one of four ways, each with a treatment that
+the file declares: missing, unknown (not a value, or no number where numbers are declared), out of range,
+or off the grid (between two values). The default is to refuse the whole run.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import DataError, FileError
+from sievert.files.schema import ReleaseModel, UseValue
+from sievert.spaces.labels import label, shown
+from sievert.tables.batches import Batch
+from sievert.tables.label_texts import KnownLabels
+
+__all__ = ["DROPPED", "Domain", "is_missing"]
+
+DROPPED = -1
+# Distinct cells that are remembered; more are forgotten and looked up again.
+LARGEST_CACHE = 200_000
+
+Codes = NDArray[np.int64]
+
+
+class _Refused(Exception):
+    """A cell that the file says must not be there."""
+
+
+class Domain:
+    """The declared values of a record, and what to do with cells that are none of them.
+
+    >>> from sievert.tables.batches import Batch
+    >>> ages = Domain(["age"], range(0, 5), ReleaseModel(out_of_range="clamp", missing="drop"))
+    >>> ages.codes(Batch(1, {"age": ["3", "17", "", "0.0"]}, 4)).tolist()
+    [3, 4, -1, 0]
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        values: Sequence[Hashable],
+        rules: ReleaseModel,
+        missing_values: Sequence[str] = (),
+    ) -> None:
+        self.columns = list(columns)
+        self.rules = rules
+        self.missing_texts = frozenset(text.strip() for text in missing_values)
+        self._index = {value: i for i, value in enumerate(values)}
+        parts: list[list[Hashable]] = [list(values)]
+        if len(columns) > 1:
+            for value in values:
+                if not isinstance(value, tuple) or len(value) != len(columns):
+                    raise FileError(
+                        f"data.column names {len(columns)} columns but the policy has the value {value!r}; "
+                        "its values must be lists with an entry for each column "
+                        "(values = { product = [[…], […]] })"
+                    )
+            parts = [list(column) for column in zip(*values, strict=True)]
+        self._attributes = [
+            _Attribute(name, list(dict.fromkeys(part)), _part(rules, i, columns), self.missing_texts)
+            for i, (name, part) in enumerate(zip(columns, parts, strict=True))
+        ]
+        self._cache: dict[Any, int] = {}
+
+    @property
+    def drops(self) -> bool:
+        """Whether some rows may be left out."""
+        rules = self.rules
+        return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+
+    def codes(self, batch: Batch) -> Codes:
+        """Index of each row's value, or DROPPED."""
+        cells: Sequence[Any] = batch.columns[self.columns[0]]
+        if len(self.columns) > 1:
+            cells = list(zip(*(batch.columns[name] for name in self.columns), strict=True))
+        try:
+            return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
+        except (KeyError, TypeError):
+            pass  # some cells are new
+        if len(self._cache) > LARGEST_CACHE:
+            self._cache.clear()
+        # NaN differs from itself; every one of them is missing.
+        cells = [None if cell != cell else cell for cell in cells]
+        for cell in set(cells) - self._cache.keys():
+            try:
+                self._cache[cell] = self._code(cell)
+            except _Refused as problem:
+                row = batch.first + cells.index(cell)
+                raise DataError(f"row {row} {problem}") from None
+        return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
+
+    def _code(self, cell: Any) -> int:
+        if len(self.columns) == 1:
+            value = self._attributes[0].value(cell)
+            return DROPPED if value is None else self._index[value[0]]
+        found = [attribute.value(part) for attribute, part in zip(self._attributes, cell, strict=True)]
+        if None in found:
+            return DROPPED
+        together = tuple(value[0] for value in found if value is not None)
+        if together not in self._index:
+            treatment = self.rules.unknown
+            if treatment == "drop":
+                return DROPPED
+            raise _Refused(
+                f"has {together!r} in the columns {', '.join(self.columns)}, which is not one of the "
+                "policy's combinations; declare it, or say unknown in [release]"
+            )
+        return self._index[together]
+
+
+class _Attribute:
+    """The declared values of one column."""
+
+    def __init__(
+        self, name: str, values: list[Hashable], rules: ReleaseModel, missing_texts: frozenset[str]
+    ) -> None:
+        self.name = name
+        self.values = values
+        self.rules = rules
+        self.missing_texts = missing_texts
+        self._known = KnownLabels(values)
+        numeric = all(isinstance(v, int | float | Fraction) and not isinstance(v, bool) for v in values)
+        self._numbers = sorted((Fraction(str(v)), v) for v in values) if numeric else None
+        self._substitutes = {
+            what: self._substitute(what, treatment)
+            for what, treatment in (("missing", rules.missing), ("unknown", rules.unknown))
+            if isinstance(treatment, UseValue)
+        }
+
+    def _substitute(self, what: str, treatment: UseValue) -> tuple[Hashable]:
+        found = self._known.find(label(treatment.use))
+        if found is None:
+            raise FileError(
+                f"release.{what}: use = {treatment.use!r} is not one of the values {shown(self.values)} of "
+                f"the column {self.name}"
+            )
+        return (found,)
+
+    def value(self, cell: Any) -> tuple[Hashable] | None:
+        """The value a cell stands for, in a tuple; None when its row is dropped."""
+        if is_missing(cell, self.missing_texts):
+            return self._treated("missing", self.rules.missing, cell)
+        found = self._known.find(cell)
+        if found is not None:
+            return (found,)
+        number = None if self._numbers is None else _number(cell)
+        if number is None:
+            return self._treated("unknown", self.rules.unknown, cell)
+        return self._nearest(number, cell)
+
+    def _nearest(self, number: Fraction, cell: Any) -> tuple[Hashable] | None:
+        assert self._numbers is not None
+        (low, first), (high, last) = self._numbers[0], self._numbers[-1]
+        if not low <= number <= high:
+            if self.rules.out_of_range == "clamp":
+                return (first if number < low else last,)
+            return self._treated("out_of_range", self.rules.out_of_range, cell)
+        if self.rules.off_grid == "nearest":
+            place = bisect_left(self._numbers, (number,))
+            below, above = self._numbers[place - 1], self._numbers[place]
+            return ((below if number - below[0] <= above[0] - number else above)[1],)
+        return self._treated("off_grid", self.rules.off_grid, cell)
+
+    def _treated(self, what: str, treatment: object, cell: Any) -> tuple[Hashable] | None:
+        if treatment == "drop":
+            return None
+        if what in self._substitutes:
+            return self._substitutes[what]
+        problem = {
+            "missing": "has no value",
+            "unknown": f"has {cell!r}, which is not one of {shown(self.values)},",
+            "out_of_range": f"has {cell!r}, which is not from {self.values[0]!r} to {self.values[-1]!r},",
+            "off_grid": f"has {cell!r}, which lies between two values,",
+        }[what]
+        other = {"missing": '"drop"', "unknown": '"drop"', "out_of_range": '"clamp"', "off_grid": '"nearest"'}
+        raise _Refused(
+            f"{problem} in the column {self.name!r}; nothing was released. Correct it, or declare under "
+            f"[release] {what} = {other[what]}"
+        )
+
+
+def is_missing(cell: Any, texts: frozenset[str] = frozenset()) -> bool:
+    """Whether a cell is empty: nothing, blank, not a number, or one of the declared texts."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return True
+    return isinstance(cell, str) and (not cell.strip() or cell.strip() in texts)
+
+
+def _part(rules: ReleaseModel, place: int, columns: Sequence[str]) -> ReleaseModel:
+    """The rules of one column: where there are several, a substitute is a list with an entry for each."""
+    changed = {}
+    for what in ("missing", "unknown"):
+        treatment = getattr(rules, what)
+        if isinstance(treatment, UseValue) and len(columns) > 1:
+            if not isinstance(treatment.use, list) or len(treatment.use) != len(columns):
+                raise FileError(
+                    f"release.{what}: use = {treatment.use!r} must be a list with a value for each of the "
+                    f"columns {', '.join(columns)}"
+                )
+            changed[what] = UseValue(use=treatment.use[place])
+    return rules.model_copy(update=changed)
+
+
+def _number(cell: Any) -> Fraction | None:
+    """The exact value of a number or of a decimal text; None for anything else."""
+    if isinstance(cell, bool):
+        return None
+    text = str(cell).strip()
+    try:
+        size = abs(float(text))
+        # Numbers that no float can hold are far out of any range, or next to nothing.
+        if math.isnan(size):
+            return None
+        if not 1e-300 < size < 1e300:
+            return Fraction(0) if size < 1 else Fraction(-(10**300) if text.startswith("-") else 10**300)
+        return Fraction(text)
+    except ValueError:
+        return None

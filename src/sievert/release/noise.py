@@ -1,0 +1,168 @@
+"""Noise that is added to every cell of a table, and how far off a released number will be.
+
+ε is a fraction that is never too small: a logarithm is rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import FileError, MechanismError
+from sievert.files import Scenario
+from sievert.numerics.logs import log_fraction
+from sievert.numerics.rationals import as_fraction
+from sievert.release.statistics import Statistic, consecutive
+from sievert.sampling import (
+    Sampler,
+    discrete_laplace,
+    truncated_geometric,
+)
+from sievert.tables.budget import amount, number
+
+__all__ = ["AddedNoise", "Errors", "added_noise", "exact_alpha", "finite_eps", "rounded_up"]
+
+IntArray = NDArray[np.int64]
+# ε that is a logarithm is charged as the next multiple of this, plus a margin for the rounding of a float.
+CHARGED_DIGITS = 10**9
+ROUNDING_MARGIN = 1e-3
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far a released number is from the truth.
+
+    Attributes
+    ----------
+    scale : standard deviation of the noise
+    mean : expected distance
+    radius : the truth is within this distance with at least the asked-for probability
+    kept : smallest probability that the released value is the true one (None: not a useful number here)
+    """
+
+    scale: float | None
+    mean: float | None
+    radius: Fraction | None
+    kept: float | None = None
+
+
+@dataclass(frozen=True)
+class AddedNoise:
+    """Discrete Laplace noise on every cell of a table, clamped to a public range if there is one."""
+
+    eps: Fraction
+    step_eps: Fraction | None
+    step_alpha: Fraction | None
+    step: Fraction
+    limits: tuple[int, int] | None
+    kind: str
+
+    @property
+    def rate(self) -> float:
+        """ε of one step."""
+        if self.step_eps is not None:
+            return float(self.step_eps)
+        assert self.step_alpha is not None
+        return -log_fraction(self.step_alpha)
+
+    def sampler(self, timing: Any = "fixed", insecure_rng: object = None) -> Sampler:
+        """The exact sampler, on whole steps."""
+        level: dict[str, Any] = {"eps": self.step_eps, "alpha": self.step_alpha}
+        if self.limits is None:
+            return discrete_laplace(**level, timing=timing, insecure_rng=insecure_rng)
+        low, high = self.limits
+        return truncated_geometric(**level, low=low, high=high, timing=timing, insecure_rng=insecure_rng)
+
+    def errors(self, confidence: float) -> Errors:
+        """Before clamping, which only brings numbers closer to the truth."""
+        if self.rate == 0:
+            return Errors(None, None, None)
+        decay, step = math.exp(-self.rate), float(self.step)
+        # P(|Z| > q) = 2·λ^(q+1)/(1+λ)
+        q = max(0, math.ceil(math.log((1 - confidence) * (1 + decay) / 2) / -self.rate - 1 - 1e-12))
+        scale = math.sqrt(0.5) / math.sinh(self.rate / 2) if self.rate < 700 else 0.0
+        mean = 1 / math.sinh(self.rate) if self.rate < 700 else 0.0
+        return Errors(step * scale, step * mean, q * self.step)
+
+    def describe(self) -> str:
+        """In words."""
+        per = f"alpha = {self.step_alpha}" if self.step_eps is None else f"ε = {_short(self.step_eps)}"
+        clamped = "" if self.limits is None else ", clamped to its possible range"
+        return f"discrete Laplace noise, {per} for each step of {number(self.step)}{clamped}"
+
+
+def added_noise(
+    scenario: Scenario, table: Statistic, steps: Fraction, absence: bool = False
+) -> AddedNoise | None:
+    """The noise that [mechanism] asks for on a table of sensitivity `steps`; None for other mechanisms.
+
+    With `absence`, rows may be left out of the table.
+    """
+    model = scenario.document.mechanism
+    assert model is not None
+    if model.kind not in ("geometric", "truncated-geometric"):
+        return None
+    if model.kind == "truncated-geometric" and model.outputs is None:
+        if len(table.cells) == 1 and not consecutive(table, scenario.policy):
+            return None
+        limits: tuple[int, int] | None = table.range(scenario.policy, absence)
+    elif model.outputs is not None:
+        limits = _steps_of(model.outputs, table.step)
+    else:
+        limits = None
+    if model.eps is not None:
+        eps = finite_eps(model.eps)
+        per_step = eps / steps if steps else eps
+        return AddedNoise(eps, per_step, None, table.step, limits, model.kind)
+    alpha = exact_alpha(model.alpha)
+    if table.step.denominator != 1:
+        raise FileError(
+            f"mechanism.alpha is for one unit of the answer, but answers are multiples of {table.step}; give "
+            "eps instead"
+        )
+    per_step_alpha = Fraction(alpha**table.step.numerator)
+    eps = rounded_up(-log_fraction(per_step_alpha) * float(steps)) if alpha != 1 else Fraction(0)
+    return AddedNoise(eps, None, per_step_alpha, table.step, limits, model.kind)
+
+
+def finite_eps(value: float) -> Fraction:
+    """The file's eps, as written; infinite ones are refused."""
+    if not math.isfinite(value):
+        raise FileError("mechanism.eps is infinite: the data itself would be released; give a finite eps")
+    return amount(value, "mechanism.eps")
+
+
+def exact_alpha(given: object) -> Fraction:
+    """The file's alpha, as written; 0 would release the data itself."""
+    alpha = as_fraction(str(given) if isinstance(given, float) else given)
+    if not 0 < alpha <= 1:
+        raise FileError(f"mechanism.alpha is {given!r}; a release needs a number above 0 and at most 1")
+    return alpha
+
+
+def rounded_up(eps: float) -> Fraction:
+    """A fraction that is certainly not below an ε computed in floating point.
+
+    >>> rounded_up(math.log(3))
+    Fraction(1098612289, 1000000000)
+    """
+    if not math.isfinite(eps):
+        raise MechanismError("no ε is large enough for this mechanism: it rules values out with certainty")
+    return Fraction(math.ceil(eps * CHARGED_DIGITS + ROUNDING_MARGIN), CHARGED_DIGITS)
+
+
+def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:
+    low, high = Fraction(min(outputs)) / step, Fraction(max(outputs)) / step
+    if low.denominator != 1 or high.denominator != 1:
+        raise FileError(f"mechanism.outputs: {min(outputs)} and {max(outputs)} must be multiples of {step}")
+    return int(low), int(high)
+
+
+def _short(value: Fraction) -> str:
+    return str(value) if len(str(value)) <= 12 else number(value)

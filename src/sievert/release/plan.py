@@ -1,0 +1,253 @@
+"""What a release will do, decided before any data is read and before anything is spent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from sievert.errors import FileError, QueryError, SievertError
+from sievert.files import Scenario
+from sievert.files.schema import DataModel, Document, ReleaseModel, SecretsModel, ValuesModel
+from sievert.release.domain import Domain
+from sievert.release.noise import AddedNoise, added_noise
+from sievert.release.places import PlaceNoise, place_noise
+from sievert.release.randomisers import Randomiser, randomiser
+from sievert.release.statistics import Sensitivity, Statistic, record_statistic, statistic
+from sievert.tables.budget import Budget
+from sievert.tables.ledger import UNIT
+
+__all__ = ["Plan", "make_plan", "refuse_private_domain"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release, ready to run.
+
+    Attributes
+    ----------
+    central : whether one table is computed over all rows; otherwise each row is perturbed by itself
+    eps : what the release costs each person, nats per unit of the policy's distance
+    unit_eps : what it costs for one record
+    """
+
+    scenario: Scenario
+    rules: ReleaseModel
+    central: bool
+    mechanism: AddedNoise | Randomiser | PlaceNoise
+    unit_eps: Fraction
+    table: Statistic | None = None
+    sensitivity: Sensitivity | None = None
+    output_name: str | None = field(default=None)
+
+    @property
+    def data(self) -> DataModel:
+        """The table [data]."""
+        found = self.scenario.document.data
+        assert found is not None
+        return found
+
+    @property
+    def owned(self) -> int:
+        """How many rows one person may have."""
+        if self.rules.stable:
+            return 1
+        return self.scenario.policy.person_records if self.central else self.data.rows_per_person
+
+    @property
+    def eps(self) -> Fraction:
+        """What the release costs each person."""
+        return self.unit_eps * self.owned
+
+    @property
+    def unit(self) -> str:
+        """What ε is counted for: neighbours, a metre on a map, or a unit of the policy's distance."""
+        if isinstance(self.mechanism, PlaceNoise):
+            return "metre"
+        return "unit of distance" if self.scenario.policy.preset == "metric" else UNIT
+
+    @property
+    def columns(self) -> list[str]:
+        """The private columns that are read."""
+        return self.scenario.columns
+
+    def domain(self) -> Domain:
+        """The declared values and the treatment of cells that do not fit."""
+        policy = self.scenario.policy
+        if isinstance(self.mechanism, Randomiser) and not self.central:
+            values = list(self.mechanism.inputs)
+        else:
+            values = [value for value in policy.values if policy.absent is None or value != policy.absent]
+        return Domain(self.columns, values, self.rules, self.data.missing_values)
+
+    @property
+    def output(self) -> Path:
+        """Where the released table goes."""
+        name = self.output_name or self.rules.output or f"{Path(self.scenario.source).stem}-released.csv"
+        path = Path(name)
+        return path if self.output_name else self.scenario.folder / path
+
+    @property
+    def sidecar(self) -> Path:
+        """Where what was done is written."""
+        return self.output.with_name(self.output.name + ".json")
+
+    @cached_property
+    def budget_file(self) -> Path:
+        """The file that says how much may be spent."""
+        if self.rules.ledger is None:
+            raise FileError(
+                f"{self.scenario.source}: key release.ledger is missing; name a budget file, for example "
+                'ledger = "budget.toml" with the line person = 3.0 in it: the most ε one person may lose'
+            )
+        path = self.scenario.folder / self.rules.ledger
+        if path.suffix != ".toml":
+            raise FileError(
+                f"{self.scenario.source}: key release.ledger names {path.name}; a budget is a .toml file"
+            )
+        return path
+
+    @property
+    def ledger_folder(self) -> Path:
+        """The folder that keeps what was spent, beside the budget file."""
+        return self.budget_file.with_suffix(".ledger")
+
+    def budget(self) -> Budget:
+        """The budget file, read."""
+        return Budget.read(self.budget_file)
+
+    def ledger_key(self) -> bytes | None:
+        """The secret that binds the ledger's records, if there is one."""
+        if self.rules.ledger_key is None:
+            return None
+        path = self.scenario.folder / self.rules.ledger_key
+        try:
+            key = path.read_bytes().strip()
+        except OSError as problem:
+            raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
+        if len(key) < 16:
+            raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
+        return key
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the file, to find an interrupted run of the same release."""
+        return hashlib.sha256(self.scenario.to_toml().encode()).hexdigest()
+
+    @cached_property
+    def stable_mark(self) -> str | None:
+        """What makes a remembered place the same: policy, mechanism, remap and whose row it is."""
+        if not self.rules.stable:
+            return None
+        document = self.scenario.document
+        parts = [
+            document.policy.model_dump_json(),
+            document.mechanism.model_dump_json() if document.mechanism else "",
+        ]
+        parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
+    """Check everything that can be checked without the data."""
+    document, source = scenario.document, scenario.source
+    if document.data is None:
+        raise FileError(f"{source}: table [data] is missing; say where the records are")
+    if not scenario.columns:
+        raise FileError(f"{source}: key data.column is missing; name the column that is released")
+    if document.mechanism is None:
+        raise FileError(f"{source}: table [mechanism] is missing")
+    refuse_private_domain(scenario, scenario.folder / document.data.input)
+    rules = document.release or ReleaseModel()
+    name = None if output is None else str(output)
+    try:
+        if _is_map(scenario):
+            noise = place_noise(scenario, rules)
+            return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
+        if document.query.kind == "record":
+            return _local(scenario, rules, name)
+        return _central(scenario, rules, name)
+    except FileError as problem:
+        text = str(problem)
+        raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
+    except SievertError as problem:
+        raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def refuse_private_domain(scenario: Scenario, data: object) -> None:
+    """A domain, prior or channel read from the private data itself would void the promise."""
+    if not isinstance(data, str | Path):
+        return
+    private = Path(data).resolve()
+    for key, name in _public_files(scenario.document):
+        if (scenario.folder / name).resolve() == private:
+            raise FileError(
+                f"{scenario.source}, {key}: {name} is the private data; what is public must not be taken "
+                "from it: the values, weights and channels of a release come from a public file"
+            )
+
+
+def _public_files(document: Document) -> Iterator[tuple[str, str]]:
+    """Every file that the promise treats as public."""
+    policy, mechanism, adversary = document.policy, document.mechanism, document.adversary
+    if isinstance(policy.values, ValuesModel):
+        parts = [
+            policy.values,
+            *(part for part in policy.values.product or [] if isinstance(part, ValuesModel)),
+        ]
+        yield from (("policy.values", part.file) for part in parts if part.file is not None)
+    if isinstance(policy.secrets, SecretsModel) and policy.secrets.points is not None:
+        yield "policy.secrets.points", policy.secrets.points
+    if mechanism is not None and mechanism.matrix is not None:
+        yield "mechanism.matrix", mechanism.matrix
+    for key, prior in (("prior", adversary.prior), ("record_prior", adversary.record_prior)):
+        if isinstance(prior, str) and prior != "uniform":
+            yield f"adversary.{key}", prior
+    if document.query.table is not None:
+        yield "query.table", document.query.table
+    if document.release is not None and document.release.remap is not None:
+        yield "release.remap", document.release.remap
+
+
+def _is_map(scenario: Scenario) -> bool:
+    chosen = scenario.document.policy.secrets
+    return isinstance(chosen, SecretsModel) and chosen.region is not None
+
+
+def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    if rules.remap is not None or rules.stable:
+        raise FileError("release: remap and stable go with places on a map (policy.secrets with a region)")
+    table = record_statistic(scenario)
+    sensitivity = None if table is None else table.sensitivity(scenario.policy)
+    mechanism = randomiser(scenario, table, Fraction(0) if sensitivity is None else sensitivity.steps)
+    return Plan(scenario, rules, False, mechanism, mechanism.eps, table, sensitivity, name)
+
+
+def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    policy = scenario.policy
+    if rules.remap is not None or rules.stable or rules.keep:
+        raise FileError("release: remap, stable and keep go with a release row by row")
+    table = statistic(scenario)
+    drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+    complete = getattr(policy.secrets, "kind", None) == "complete" and not policy.constrained
+    if drops and policy.absent is None and not complete:
+        raise QueryError(
+            "dropping rows changes the table, but secrets does not say how far a dropped row is from the "
+            'others; use { use = … } with one of the values, adjacency = "add-remove", or secrets = '
+            '"complete" without permitted'
+        )
+    sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
+    added = added_noise(scenario, table, sensitivity.steps, absence=drops)
+    if added is not None:
+        return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
+    if drops:
+        raise FileError("release: rows can be dropped only with geometric noise on the answer")
+    if len(table.cells) > 1 and scenario.document.query.by is not None:
+        raise FileError(
+            'mechanism: a histogram by columns is released with kind = "geometric" or "truncated-geometric"'
+        )
+    mechanism = randomiser(scenario, table, sensitivity.steps)
+    return Plan(scenario, rules, True, mechanism, mechanism.eps, table, sensitivity, name)

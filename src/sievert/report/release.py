@@ -1,0 +1,113 @@
+"""A release, and the preview of one, in sentences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from sievert.release import Preview, Release
+from sievert.report.words import probability, times
+from sievert.tables.budget import number
+
+__all__ = ["preview_lines", "release_lines", "table_lines"]
+
+
+def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What is protected", [found.policy]
+    yield "What would be released", [f"{_capital(found.released)}, through {found.mechanism}.", found.promise]
+    yield "How good it would be", list(_errors(found))
+    yield "What it gives away", list(_leakage(found))
+    yield "The ledger", list(_ledger(found))
+    if found.warnings:
+        yield "Note", list(found.warnings)
+
+
+def _errors(found: Preview) -> Iterator[str]:
+    if found.noise_scale is not None and found.expected_error is not None and found.radius is not None:
+        what, metres = ("place is moved", " m") if found.unit == "metre" else ("number is off", "")
+        yield (
+            f"Each {what} by {found.expected_error:.4g}{metres} on average (noise scale "
+            f"{found.noise_scale:.4g}{metres}), and by at most {_plain(found.radius)}{metres} with "
+            f"probability {probability(found.confidence)}."
+        )
+    if found.kept is not None:
+        yield f"A value stays as it is with probability {probability(found.kept)} or more."
+    if found.noise_scale is None and found.kept is None:
+        yield "The outputs are not numbers, so there is no error to state."
+
+
+def _leakage(found: Preview) -> Iterator[str]:
+    if found.guess_before is not None and found.guess_after is not None:
+        most = "at most " if found.guess_is_bound else ""
+        who = (
+            "Someone who knows every other record guesses the remaining one"
+            if found.central
+            else "It is guessed"
+        )
+        yield (
+            f"{who} with probability "
+            f"{probability(found.guess_before)} before and {most}{probability(found.guess_after)} after."
+        )
+    if found.factors:
+        reach = ", ".join(f"{times(factor)} for {radius:g} m" for radius, factor in found.factors)
+        yield (
+            "For someone who knows the place to within a distance, belief in the truth grows at most "
+            f"{reach}."
+        )
+
+
+def _ledger(found: Preview) -> Iterator[str]:
+    if found.remaining is None:
+        yield "There is none: a release needs one."
+    elif found.remaining_after is None:
+        yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left."
+    else:
+        yield (
+            f"ε = {number(found.eps)} would be charged to each person; {number(found.remaining)} is left now "
+            f"and {number(found.remaining_after)} would be left."
+        )
+
+
+def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    if found.table is not None:
+        yield "Released", list(table_lines(found.table.names, found.table.columns))
+    yield (
+        "Files",
+        [
+            f"{near(found.output)}: the released table.",
+            f"{near(found.sidecar)}: what was done, and what it promises.",
+            f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice "
+            "an older ledger put back in place.",
+        ],
+    )
+
+
+def near(path: str) -> str:
+    """A path as somebody in the current folder would write it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def table_lines(names: Any, columns: Any, most: int = 20) -> Iterator[str]:
+    """A small table, one line a row."""
+    texts = [
+        [str(name), *("" if value is None else str(value) for value in column[:most])]
+        for name, column in zip(names, columns, strict=True)
+    ]
+    widths = [max(map(len, column)) for column in texts]
+    for row in zip(*texts, strict=True):
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    if columns and len(columns[0]) > most:
+        yield f"… and {len(columns[0]) - most} more rows in the file"
+
+
+def _plain(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):g}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,64 @@
+"""Exact samplers on a bit source, and float reference samplers.
+
+A sampler has one verb: `sampler.draw(inputs)` gives one independent output for each input. Additive ones
+also have `sampler.noise(size)` and `sampler.variance`. Each says what it promises: `.exact` (integers only,
+or floating point), `.timing` ("fixed" work by default, or "fast"), `.source` (the bits; `.source.secure`,
+`.source.used` in bytes), `.parameters`, `.secure` (exact law on secret bits), `.to_dict()`, `str()`.
+
+Every maker takes `timing="fixed"` and `insecure_rng=None` (the operating system; a seed, a numpy Generator or
+a `BitSource` asked for by name). ε is rational: an int, a Fraction, a Decimal, a text such as "1/10", or a
+float, read as it is written. `alpha` = e^-ε is a rational ratio.
+
+    discrete_laplace(eps | alpha= | scale=)         integers: x + noise
+    truncated_geometric(n, eps | alpha=)            x + noise, clamped to 0…n-1 (or low=, high= instead of n)
+    irregular_geometric(points, eps | alpha=)       indices of increasing rational points
+    randomised_response(n, eps | alpha=)            0…n-1: keep or replace by a uniform value
+    rational_rows(matrix)                           row indices to column indices, any exact channel
+    exponential_rows(distances, eps)                row indices to column indices, P ∝ e^(-ε·distance)
+    pixelated_laplace(pixels, eps, *, low=0, high=1, denominator=None)    numbers to pixels 0…pixels-1
+    planar_geometric(eps, *, bounds=None)           lattice points (n, 2): x + noise of P(z) ∝ e^(-ε·|z|)
+    discrete_gaussian(sigma= | variance=)           integers: x + noise of P(z) ∝ e^(-z²/2σ²)
+    bernoulli(p), bernoulli_exp(gamma)              0 or 1
+    bernoulli_exp_each(denominator)                 numerators of γ to 0 or 1, with probability e^-γ
+    for_channel(channel)                            labels to labels: the exact sampler of any channel that
+                                                    has one; refused otherwise (then floats.of_channel)
+    floats.laplace, .truncated_laplace, .planar_laplace, .laplace_vectors, .of_channel     reference tier
+"""
+
+from sievert.sampling import attack, floats
+from sievert.sampling.base import NoiseSampler, Sampler
+from sievert.sampling.bernoulli import bernoulli, bernoulli_exp, bernoulli_exp_each
+from sievert.sampling.bits import BitSource, OperatingSystemBits, SeededBits, bit_source
+from sievert.sampling.channels import for_channel
+from sievert.sampling.exponential import exponential_rows
+from sievert.sampling.gaussian import discrete_gaussian
+from sievert.sampling.geometric import irregular_geometric, truncated_geometric
+from sievert.sampling.laplace import discrete_laplace
+from sievert.sampling.pixels import pixelated_laplace
+from sievert.sampling.planar import planar_geometric
+from sievert.sampling.response import randomised_response
+from sievert.sampling.rows import rational_rows
+
+__all__ = [
+    "BitSource",
+    "NoiseSampler",
+    "OperatingSystemBits",
+    "Sampler",
+    "SeededBits",
+    "attack",
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_exp_each",
+    "bit_source",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_rows",
+    "floats",
+    "for_channel",
+    "irregular_geometric",
+    "pixelated_laplace",
+    "planar_geometric",
+    "randomised_response",
+    "rational_rows",
+    "truncated_geometric",
+]

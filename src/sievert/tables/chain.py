@@ -1,0 +1,152 @@
+"""An append-only file of records, each bound to all before it by a hash.
+
+A line is {"b": body, "h": hash of the previous h and the body}. A crash can leave a torn last line, whose
+write never returned: it is cut off. Anything else that does not fit is refused, whatever it is, and a
+person has to look. The chain finds accidents and naive edits; with a key (HMAC) it also finds edits by
+whoever does not know the key. An older copy put back in place cannot be noticed from the file alone: note
+the head elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import LedgerError
+
+__all__ = ["Chain", "Record", "sync_folder"]
+
+START = "0" * 64
+Record = dict[str, Any]
+
+
+@dataclass
+class Chain:
+    """The records of a file and the hash of the last one."""
+
+    path: Path
+    records: list[Record]
+    head: str
+    key: bytes | None = None
+    heads: list[str] = field(default_factory=list, repr=False)  # the hash after each record
+
+    @classmethod
+    def read(cls, path: Path, key: bytes | None = None, repair: bool = False) -> Chain:
+        """Read and check every record; with `repair`, a torn last line is finished or cut off on disk."""
+        chain = cls(path, [], START, key)
+        content = path.read_bytes() if path.exists() else b""
+        *lines, tail = content.split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            if not chain._take(line):
+                raise LedgerError(
+                    f"{path}, line {number}: the record does not follow from those before it (edited, "
+                    "damaged, or another key); nothing is released until a person has looked at it: put "
+                    "the last sound copy back, or start a new ledger with the budget that is left"
+                )
+        if tail:
+            chain._mend(tail, len(content), repair)
+        return chain
+
+    def _take(self, line: bytes) -> bool:
+        """Append a line's record if it is exactly what we would have written here."""
+        try:
+            parsed = json.loads(line)
+            body = parsed["b"]
+        except (ValueError, KeyError, TypeError):
+            return False
+        expected, head = self._line(body)
+        if line + b"\n" != expected:
+            return False
+        self._added(body, head)
+        return True
+
+    def _mend(self, tail: bytes, size: int, repair: bool) -> None:
+        """A last line without its end: a whole record counts; the beginning of one never happened."""
+        if self._take(tail):
+            if repair:
+                self._write(b"\n")
+            return
+        if _holds_whole_object(tail):
+            raise LedgerError(
+                f"{self.path}: the last record is damaged, and not by an interrupted write; nothing is "
+                "released until a person has looked at it"
+            )
+        if repair:
+            descriptor = os.open(self.path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+            try:
+                os.ftruncate(descriptor, size - len(tail))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def append(self, body: Record) -> None:
+        """Write one record and wait until the disk has it. A failure is final: nothing is retried."""
+        line, head = self._line(body)
+        self._write(line)
+        self._added(body, head)
+
+    def _added(self, body: Record, head: str) -> None:
+        self.records.append(body)
+        self.heads.append(head)
+        self.head = head
+
+    def _line(self, body: Record) -> tuple[bytes, str]:
+        text = _canonical(body)
+        head = self._hash((self.head + text).encode())
+        return f'{{"b":{text},"h":"{head}"}}\n'.encode(), head
+
+    def _hash(self, content: bytes) -> str:
+        if self.key is not None:
+            return hmac.new(self.key, content, hashlib.sha256).hexdigest()
+        return hashlib.sha256(content).hexdigest()
+
+    def _write(self, content: bytes) -> None:
+        new = not self.path.exists()
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        try:
+            descriptor = os.open(self.path, flags, 0o600)
+            try:
+                written = os.write(descriptor, content)
+                if written != len(content):
+                    raise LedgerError(
+                        f"{self.path}: only {written} of {len(content)} bytes could be written (is the disk "
+                        "full?); nothing was released"
+                    )
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if new:
+                sync_folder(self.path.parent)
+        except OSError as problem:
+            raise LedgerError(
+                f"{self.path}: cannot be written ({problem.strerror}); nothing was released"
+            ) from None
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _holds_whole_object(tail: bytes) -> bool:
+    """Whether the bytes begin with a complete JSON value: no beginning of a record of ours does."""
+    try:
+        json.JSONDecoder().raw_decode(tail.decode(errors="replace"))
+    except ValueError:
+        return not tail.startswith(b'{"b":'[: len(tail)])
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk (where the system can)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

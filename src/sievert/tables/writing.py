@@ -1,0 +1,150 @@
+"""Tables out, a batch at a time: CSV without extras, Parquet and Arrow with pyarrow.
+
+A writer leaves a file that is complete and on disk when it is closed; giving it its name is the ledger's
+work. CSV can be continued after an interruption at any size that was on disk.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sievert.errors import FileError
+
+__all__ = ["TableWriter", "table_bytes", "table_writer"]
+
+
+class TableWriter(ABC):
+    """Writes batches of columns to a new file."""
+
+    resumable = False
+
+    @abstractmethod
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Append rows, given by column."""
+
+    @abstractmethod
+    def sync(self) -> int:
+        """Wait until all rows so far are on disk; the size of the file then."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file and wait until it is on disk."""
+
+
+def table_writer(path: Path, target: Path, names: Sequence[str], size: int = 0) -> TableWriter:
+    """A writer to `path`, in the format of the name `target`; CSV goes on after `size` bytes."""
+    suffix = target.suffix.lower()
+    if suffix == ".csv":
+        return _CsvWriter(path, names, size)
+    if suffix in (".parquet", ".arrow", ".feather", ".ipc"):
+        return _ArrowWriter(path, suffix, names)
+    raise FileError(
+        f"{target}: a release is written to .csv, .parquet or .arrow, not {suffix or 'a bare name'}"
+    )
+
+
+def table_bytes(target: Path, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> bytes:
+    """A small table as the bytes of a file in the format of the name `target`."""
+    if target.suffix.lower() == ".csv":
+        return (_csv_text([names]) + _csv_text(list(zip(*columns, strict=True)))).encode()
+    stream = io.BytesIO()
+    writer = _ArrowWriter(stream, target.suffix.lower(), names)
+    writer.write(columns)
+    writer.finish()
+    return stream.getvalue()
+
+
+def _csv_text(rows: Sequence[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+class _CsvWriter(TableWriter):
+    resumable = True
+
+    def __init__(self, path: Path, names: Sequence[str], size: int) -> None:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        self._descriptor = os.open(path, flags, 0o666)
+        os.ftruncate(self._descriptor, size)
+        os.lseek(self._descriptor, size, os.SEEK_SET)
+        self._size = size
+        self._width = len(names)
+        if not size:
+            self._append(_csv_text([names]).encode())
+
+    def _append(self, content: bytes) -> None:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+        self._size += len(content)
+
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        if self._width == 1 and not any(map(_needs_quotes, set(columns[0]))):
+            text = "\n".join(map(str, columns[0]))
+            self._append((text + "\n").encode() if len(columns[0]) else b"")
+        else:
+            self._append(_csv_text(list(zip(*columns, strict=True))).encode())
+
+    def sync(self) -> int:
+        os.fsync(self._descriptor)
+        return self._size
+
+    def close(self) -> None:
+        self.sync()
+        os.close(self._descriptor)
+
+
+def _needs_quotes(value: Any) -> bool:
+    return isinstance(value, str) and (not value or any(letter in value for letter in ',"\r\n'))
+
+
+class _ArrowWriter(TableWriter):
+    def __init__(self, path: Path | BinaryIO, suffix: str, names: Sequence[str]) -> None:
+        try:
+            import pyarrow
+        except ImportError:
+            raise FileError(f"{path}: needs pyarrow; install sievert[data], or write CSV") from None
+        self._arrow = pyarrow
+        self._stream: Any = path.open("w+b") if isinstance(path, Path) else path
+        self._suffix, self._names = suffix, list(names)
+        self._writer: Any = None
+
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        arrays = [self._arrow.array(list(column)) for column in columns]
+        table = self._arrow.Table.from_arrays(arrays, self._names)
+        if self._writer is None:
+            self._writer = self._opened(table.schema)
+        self._writer.write_table(table.cast(self._writer_schema))
+
+    def _opened(self, schema: Any) -> Any:
+        self._writer_schema = schema
+        if self._suffix == ".parquet":
+            from pyarrow import parquet
+
+            return parquet.ParquetWriter(self._stream, schema)
+        from pyarrow import ipc
+
+        return ipc.new_file(self._stream, schema)
+
+    def finish(self) -> None:
+        """Write what ends the format."""
+        if self._writer is None:
+            empty = self._arrow.schema([(name, self._arrow.string()) for name in self._names])
+            self._writer = self._opened(empty)
+        self._writer.close()
+
+    def sync(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.finish()
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()

@@ -1,0 +1,91 @@
+"""`sievert release` as a user runs it, on every example."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sievert.cli.app import app
+from sievert.proofs import verify
+
+NAMES = ["census-count", "survey-response", "town-places"]
+NAMES += [f"release/{path.stem}" for path in sorted(Path("examples/release").glob("*.toml"))]
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    shutil.copytree("examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.ledger"))
+    return tmp_path / "examples"
+
+
+def sievert(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_previews_and_releases(examples: Path, name: str) -> None:
+    code, text = sievert("release", examples / f"{name}.toml", "--preview")
+    assert code == 0 and "Nothing was read or spent." in " ".join(text.split())
+    assert not list(examples.rglob("*.ledger")), "a preview leaves nothing behind"
+    code, text = sievert("release", examples / f"{name}.toml")
+    assert code == 0 and "NOT PRIVATE" not in text
+    (output,) = (examples.parent / "out").glob("*.csv")
+    with output.open(newline="", encoding="utf-8") as stream:
+        assert len(list(csv.DictReader(stream))) in (1, 20, 500, 600, 800, 2000)
+    sidecar = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
+    assert sidecar["mechanism"]["secure"] and sidecar["mechanism"]["arithmetic"] == "exact"
+    # The budgets hold for it again, or the ledger says by how much they do not; nothing is replaced.
+    code, text = sievert("release", examples / f"{name}.toml", "--output", output.with_name("second.csv"))
+    assert code in (0, 1)
+    code, text = sievert("release", examples / f"{name}.toml", "--preview", "--json")
+    assert code == 1 and json.loads(text)["possible"] is False
+
+
+def test_the_data_of_the_examples_is_what_the_script_makes(examples: Path) -> None:
+    before = {path.name: path.read_bytes() for path in (examples / "data").iterdir()}
+    subprocess.run([sys.executable, str(examples / "make_data.py")], check=True)
+    assert {path.name: path.read_bytes() for path in (examples / "data").iterdir()} == before
+
+
+def test_json_and_refusals(examples: Path) -> None:
+    file = examples / "census-count.toml"
+    code, text = sievert("release", file, "--json", "--id", "first", "--insecure-seed", 3)
+    done = json.loads(text)
+    assert code == 0
+    assert (done["id"], done["eps_exact"], done["secure"]) == ("first", "1/2", False)
+    assert done["table"][0]["low"] <= done["table"][0]["value"] <= done["table"][0]["high"]
+    for number in range(3):
+        code, _ = sievert("release", file, "--output", examples / f"{number}.csv")
+        assert code == 0
+    code, text = sievert("release", file, "--output", examples / "last.csv", "--json")
+    refused = json.loads(text)
+    assert code == 1
+    # The column's limit of 2 is used up before the person's 3.
+    assert (refused["requested"], refused["remaining"], refused["difference"]) == ("1/2", "0", "1/2")
+    assert not (examples / "last.csv").exists()
+
+
+def test_bad_input_is_exit_code_2(tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_text('version = 1\n[policy]\nvalues = ["a", "b"]\n')
+    command = [sys.executable, "-m", "sievert", "release", str(tmp_path / "file.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+    assert done.returncode == 2
+    assert "table [data] is missing" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_proof_of_the_noise(examples: Path, tmp_path: Path) -> None:
+    code, _ = sievert(
+        "release", examples / "release/household-sizes.toml", "--preview", "--proof", tmp_path / "p.json"
+    )
+    assert code == 0
+    checked = verify(tmp_path / "p.json")
+    assert checked and "ε = 1/2" in checked.statement
