@@ -11,7 +11,11 @@ SCRIPTS = sorted(
 )
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize(
+    "name",
+    # The experiments of chapter 8 run hundreds of estimates.
+    [pytest.param(name, marks=pytest.mark.slow) if "figure_8" in name else name for name in SCRIPTS],
+)
 def test_the_page_is_fresh(name: str) -> None:
     page = importlib.import_module(f"papers.{name}").build()
     assert page.entries

@@ -144,6 +144,7 @@ def pictures() -> dict[str, go.Figure]:
         ),
         "candidates": sv.plots.candidates(found),
         "channel_heatmap": sv.plots.channel_heatmap(warner),
+        "estimated_distribution": sv.plots.estimated_distribution(["a", "b"], [0.4, 0.6]),
         "frontier": sv.plots.frontier(losses),
         "hypers": hypers({"A": warner}),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),

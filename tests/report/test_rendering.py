@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import sievert as sv
-from sievert.report.breach import breach_html, breach_of
+from sievert.report.breach import breach_of
+from sievert.report.breach_page import breach_html
 from sievert.report.compare_page import comparison_html
 from sievert.report.design import design_html, design_of
 from sievert.report.explain import explain_file

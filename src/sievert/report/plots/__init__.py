@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sievert.report.plots.belief_bars import beliefs
 from sievert.report.plots.designs import candidates, frontier
+from sievert.report.plots.estimates import estimated_distribution
 from sievert.report.plots.heatmaps import channel_heatmap
 from sievert.report.plots.leakage_curves import leakage_curve
 from sievert.report.plots.policies import policy_graph
@@ -24,6 +25,7 @@ __all__ = [
     "breach_curve",
     "candidates",
     "channel_heatmap",
+    "estimated_distribution",
     "frontier",
     "hypers",
     "leakage_curve",

@@ -11,12 +11,9 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.leakage.columns import joint_distribution
-from sievert.report.plots.style import AFTER, BEFORE, label_texts, laid_out, thinned
+from sievert.report.plots.style import AFTER, BEFORE, LARGEST_BARS, label_texts, laid_out, thinned
 
 __all__ = ["beliefs"]
-
-# More bars than this are too thin to see; beliefs are then drawn as steps.
-LARGEST_BARS = 60
 
 
 def beliefs(channel: Channel, prior: object = None, output: Hashable | None = None) -> go.Figure:

@@ -18,6 +18,7 @@ __all__ = [
     "CURVES",
     "DASHES",
     "EDGE",
+    "LARGEST_BARS",
     "LIMIT",
     "MARK",
     "SYMBOLS",
@@ -35,6 +36,8 @@ CURVES = (AFTER, "#e69f00", "#222222", "#009e73", "#882e72", "#56b4e9")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 LARGEST_HEATMAP = 400
+# More bars than this are too thin to see; shares are then drawn as steps.
+LARGEST_BARS = 60
 
 
 def laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
