@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 import sievert as sv
 from sievert.estimation.experiments import binomial
-from sievert.report import plots
+from sievert.report.plots import style
 
 LN2 = math.log(2)
 LINE = sv.metrics.line(101)
@@ -36,7 +36,7 @@ def lines(
     """Curves over a common axis; `log` names the axes ("x", "y", "xy") with a logarithmic scale."""
     figure = go.Figure()
     for position, (name, values) in enumerate(curves.items()):
-        line = {"color": plots.CURVES[position % 6], "dash": plots.DASHES[position % 6], "width": 2}
+        line = {"color": style.CURVES[position % 6], "dash": style.DASHES[position % 6], "width": 2}
         figure.add_scatter(x=list(x), y=list(values), name=name, mode="lines", line=line)
     figure.update_layout(
         xaxis_title=across,
