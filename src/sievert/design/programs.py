@@ -20,6 +20,7 @@ from sievert.design.polishing import Rows, polished
 from sievert.design.problem import Piece
 from sievert.errors import TooLargeError
 from sievert.numerics.linear_programs import LinearProgram, solved
+from sievert.numerics.progress import advance
 from sievert.numerics.row_generation import RowProgram
 from sievert.proofs.design import Multipliers
 
@@ -67,6 +68,7 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
         z, prices, y = program.solve(first if turn == 0 else "warm")  # type: ignore[arg-type]
         violation = coefficients * z[rows.right] - z[rows.left]
         wanted = np.flatnonzero(violation > VIOLATED)
+        advance("meeting the constraints", len(rows.left) - len(wanted), len(rows.left))
         last = one_round or not len(wanted) or turn == MOST_ROUNDS - 1
         if every_round or last:
             share = sizes / np.bincount(folding.point)[_point_of(folding)]

@@ -86,6 +86,8 @@ def solve_problem(
     lower = loss_below(problem.space, problem.decay, problem.cost, multipliers, uniform)
     upper = loss_above(problem.cost, counts)
     methods = tuple(dict.fromkeys(part.method for part in parts))
+    if len(parts) > 1:
+        methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
     return Solved(counts, multipliers, uniform, min(lower, upper) - spare, upper + spare, methods)
 
 
