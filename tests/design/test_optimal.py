@@ -297,6 +297,11 @@ class TestEdges:
         assert best.mechanism.matrix.tolist() == np.eye(4).tolist()
         assert best.certificate.verify().holds
 
+    def test_a_question_with_one_answer_costs_nothing(self) -> None:
+        found = sv.optimal_mechanism(sv.metrics.line(4), 0.5, None, sv.losses.threshold(4, 99))
+        assert found.loss == 0 and found.gap < 1e-14 and found.certificate.verify().holds
+        assert "loses 0 on average" in str(found)
+
     def test_zero_and_infinite_distances(self) -> None:
         distances = np.array([[0, 0, np.inf], [0, 0, np.inf], [np.inf, np.inf, 0]])
         best = sv.optimal_mechanism(sv.Metric(distances), 1.0, [0.5, 0.25, 0.25], sv.losses.bayes_risk(3))

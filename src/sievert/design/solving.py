@@ -78,7 +78,7 @@ def solve_problem(
     spare = SPARE * float(np.abs(problem.cost).max(axis=1).sum())
     if len(parts) == 1 and pieces[0].size == len(counts):
         only = parts[0]
-        lower, upper = min(only.lower, only.upper) - spare, only.upper + spare
+        lower, upper = min(only.lower, only.upper) - spare, _spared(only.upper, spare)
         return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
     multipliers = Multipliers.joined([part.multipliers for part in parts])
     uniform = tuple(item for part in parts for item in part.uniform)
@@ -88,7 +88,12 @@ def solve_problem(
     methods = tuple(dict.fromkeys(part.method for part in parts))
     if len(parts) > 1:
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
-    return Solved(counts, multipliers, uniform, min(lower, upper) - spare, upper + spare, methods)
+    return Solved(counts, multipliers, uniform, min(lower, upper) - spare, _spared(upper, spare), methods)
+
+
+def _spared(upper: float, spare: float) -> float:
+    """A claim with room for sums in another order; a sum of zeros needs none."""
+    return upper + spare if upper else 0.0
 
 
 def _settled(
