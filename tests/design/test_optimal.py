@@ -380,3 +380,24 @@ class TestEdges:
         assert str(best).startswith("loses 5/9 = 0.555556 on average (0.666667 without any release)")
         assert best.to_dict()["gap"] == 0 and "certificate" not in best.to_dict()
         assert "<table>" in best._repr_html_()
+
+
+def test_beyond_the_largest_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program too large to be solved to the end still gives a private mechanism and an honest gap."""
+    from sievert.design import programs
+
+    rng = np.random.default_rng(4)
+    metric = sv.metrics.euclidean(6 * rng.random((16, 2)))
+    prior, loss = rng.dirichlet(np.ones(16)), sv.losses.distance(metric)
+    full = sv.optimal_mechanism(metric, 1.0, prior, loss)
+    monkeypatch.setattr(programs, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(programs, "SIMPLEX_UNKNOWNS", 10)
+    monkeypatch.setattr(programs, "START_INTERIOR", 1)
+    monkeypatch.setattr(programs, "LARGE_ROUNDS", 1)
+    hasty = sv.optimal_mechanism(metric, 1.0, prior, loss)
+    assert hasty.certificate.verify().holds
+    assert hasty.lower_bound <= full.loss and hasty.loss >= full.lower_bound
+    assert 1e-6 < hasty.gap < 0.5
+    assert "linear program" in hasty.method
+    monkeypatch.setattr(programs, "LARGE_ROUNDS", 40)
+    assert sv.optimal_mechanism(metric, 1.0, prior, loss).gap < 1e-9

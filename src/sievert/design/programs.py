@@ -36,9 +36,9 @@ VIOLATED = 1e-9
 SIMPLEX_UNKNOWNS = 1500
 # Constraints for each unknown at the start, on either side, and the most that a round adds.
 START_SIMPLEX, START_INTERIOR, ADDED = 3, 5, 10
-# Beyond this many unknowns one round must do; the certificate says what it misses.
+# Beyond this many unknowns a few rounds must do; the certificate says what they miss.
 LARGEST_EXACT = 20_000
-MOST_ROUNDS = 40
+MOST_ROUNDS, LARGE_ROUNDS = 40, 6
 # Constraints that are listed, each with its numbers.
 LARGEST_ROWS = 20_000_000
 
@@ -58,26 +58,27 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
     first = "simplex" if unknowns <= SIMPLEX_UNKNOWNS else "ipm"
     listed = _least(rows, START_SIMPLEX if first == "simplex" else START_INTERIOR)
     coefficients = np.exp(-rows.defect)
-    one_round = unknowns > LARGEST_EXACT
+    most = LARGE_ROUNDS if unknowns > LARGEST_EXACT else MOST_ROUNDS
     method = f"linear program, {unknowns} unknowns"
     if unknowns < cost.size:
         method += f" ({cost.size} folded by symmetry)"
     fresh = listed
-    for turn in range(MOST_ROUNDS):
+    for turn in range(most):
         program.add(rows.left[fresh], rows.right[fresh], coefficients[fresh])
         z, prices, y = program.solve(first if turn == 0 else "warm")  # type: ignore[arg-type]
         violation = coefficients * z[rows.right] - z[rows.left]
         wanted = np.flatnonzero(violation > VIOLATED)
         advance("meeting the constraints", len(rows.left) - len(wanted), len(rows.left))
-        last = one_round or not len(wanted) or turn == MOST_ROUNDS - 1
+        last = not len(wanted) or turn == most - 1
         if every_round or last:
             share = sizes / np.bincount(folding.point)[_point_of(folding)]
             target = prices[_point_of(folding)] * units * share
             final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
             multipliers = _expanded(piece, folding, rows, final, values / units[rows.left[final]])
-            yield Candidate(
-                (units * z)[folding.entry], multipliers, f"{method}, {len(program.left)} constraints"
-            )
+            words = f"{method}, {len(program.left)} constraints"
+            if len(wanted):
+                words += f", stopped after {turn + 1} of its rounds"
+            yield Candidate((units * z)[folding.entry], multipliers, words)
         if last:
             return
         fresh = wanted[_ranked(rows.left[wanted], -violation[wanted]) < ADDED]
