@@ -297,6 +297,19 @@ class TestEdges:
         assert best.mechanism.matrix.tolist() == np.eye(4).tolist()
         assert best.certificate.verify().holds
 
+    def test_groups_in_fractions(self) -> None:
+        """ε of 0 and ∞, and points at distance 0, need no program."""
+        loss, prior = sv.losses.absolute(20), [Fraction(k + 1, 210) for k in range(20)]
+        blind = sv.optimal_mechanism(sv.metrics.line(20), 0.0, prior, loss)
+        assert blind.method.startswith("nothing may be told") and blind.certificate.verify().holds
+        assert blind.loss == min(sum(p * abs(w - x) for x, p in enumerate(prior)) for w in range(20))
+        truth = sv.optimal_mechanism(sv.metrics.line(20), math.inf, prior, loss)
+        assert truth.loss == 0 and truth.certificate.verify().holds
+        pairs = sv.Metric([[0 if x // 2 == z // 2 else math.inf for z in range(4)] for x in range(4)])
+        half = sv.optimal_mechanism(pairs, alpha="1/2", loss=sv.losses.bayes_risk(4))
+        assert half.loss == Fraction(1, 2) and half.certificate.verify().holds
+        assert half.method.startswith("2 groups")
+
     def test_a_question_with_one_answer_costs_nothing(self) -> None:
         found = sv.optimal_mechanism(sv.metrics.line(4), 0.5, None, sv.losses.threshold(4, 99))
         assert found.loss == 0 and found.gap < 1e-14 and found.certificate.verify().holds

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.design.closed_forms import Candidate, closed_form, kernel_form
-from sievert.design.problem import Piece, Problem
+from sievert.design.problem import Piece, Problem, inward
 from sievert.design.programs import hub_program, lazy_program
 from sievert.design.repair import private_counts
 from sievert.design.spanner import spanner_programs
@@ -250,7 +250,7 @@ def _within_groups(
         bracket -= np.bincount(left, y, n * m).reshape(n, m)
         bracket += np.bincount(right, y * low[multipliers.arc >> 1], n * m).reshape(n, m)
     parts = [multipliers]
-    for point, parent, edge in _inward(problem):
+    for point, parent, edge in inward(problem):
         if covered[point]:
             continue
         surplus = bracket[point] - bracket[point].min()
@@ -259,31 +259,6 @@ def _within_groups(
         bracket[parent] += low[edge] * surplus
         parts.append(Multipliers(np.full(len(outputs), arc, dtype=np.intp), outputs, surplus[outputs]))
     return Multipliers.joined(parts)
-
-
-def _inward(problem: Problem) -> list[tuple[int, int, int]]:
-    """Points of each group with the next one towards its first point and the edge there, farthest first."""
-    pairs = problem.space.pairs
-    inside = np.flatnonzero(
-        (problem.group_of[pairs[:, 0]] == problem.group_of[pairs[:, 1]]) & (problem.exponents <= 1e-9)
-    )
-    near: dict[int, list[tuple[int, int]]] = {}
-    for edge in inside.tolist():
-        a, b = pairs[edge].tolist()
-        near.setdefault(a, []).append((b, edge))
-        near.setdefault(b, []).append((a, edge))
-    seen: set[int] = set()
-    steps: list[tuple[int, int, int]] = []
-    for root in np.unique(problem.group_of, return_index=True)[1].tolist():
-        queue = [root]
-        seen.add(root)
-        for v in queue:
-            for w, edge in near.get(v, ()):
-                if w not in seen:
-                    seen.add(w)
-                    steps.append((w, v, edge))
-                    queue.append(w)
-    return steps[::-1]
 
 
 def as_probabilities(counts: NDArray[np.int64]) -> FloatArray:
