@@ -36,15 +36,19 @@ VIOLATED = 1e-9
 SIMPLEX_UNKNOWNS = 1500
 # Constraints for each unknown at the start, on either side, and the most that a round adds.
 START_SIMPLEX, START_INTERIOR, ADDED = 3, 5, 10
-# Beyond this many unknowns a few rounds must do; the certificate says what they miss.
+# Beyond this many unknowns a few rounds must do, the best of which counts; the certificate says what they
+# miss.
 LARGEST_EXACT = 20_000
-MOST_ROUNDS, LARGE_ROUNDS = 40, 6
+MOST_ROUNDS, LARGE_ROUNDS = 40, 10
 # Constraints that are listed, each with its numbers.
 LARGEST_ROWS = 20_000_000
 
 
 def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]:
-    """Channels with multipliers, better each round; only the last unless `every_round`."""
+    """Channels with multipliers, one a round for very large programs or `every_round`, else the last.
+
+    Bounds grow from round to round, but what a channel loses after repair may rise and fall.
+    """
     cost = piece.cost
     folding = fold(piece, cost)
     away = _away(piece)
@@ -58,7 +62,8 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
     first = "simplex" if unknowns <= SIMPLEX_UNKNOWNS else "ipm"
     listed = _least(rows, START_SIMPLEX if first == "simplex" else START_INTERIOR)
     coefficients = np.exp(-rows.defect)
-    most = LARGE_ROUNDS if unknowns > LARGEST_EXACT else MOST_ROUNDS
+    large = unknowns > LARGEST_EXACT
+    most = LARGE_ROUNDS if large else MOST_ROUNDS
     method = f"linear program, {unknowns} unknowns"
     if unknowns < cost.size:
         method += f" ({cost.size} folded by symmetry)"
@@ -70,7 +75,7 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
         wanted = np.flatnonzero(violation > VIOLATED)
         advance("meeting the constraints", len(rows.left) - len(wanted), len(rows.left))
         last = not len(wanted) or turn == most - 1
-        if every_round or last:
+        if every_round or large or last:
             share = sizes / np.bincount(folding.point)[_point_of(folding)]
             target = prices[_point_of(folding)] * units * share
             final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
