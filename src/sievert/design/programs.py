@@ -68,6 +68,7 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
     if unknowns < cost.size:
         method += f" ({cost.size} folded by symmetry)"
     fresh = listed
+    advance("meeting the constraints", 0, len(rows.left))
     for turn in range(most):
         program.add(rows.left[fresh], rows.right[fresh], coefficients[fresh])
         z, prices, y = program.solve(first if turn == 0 else "warm")  # type: ignore[arg-type]
