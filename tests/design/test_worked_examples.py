@@ -371,6 +371,9 @@ class TestLines:
         assert expected_loss(g4, None, parity) == F(7, 12)
         assert expected_loss(m2, None, parity) == F(17, 30)
         assert best(line(5), parity) == F(7, 15)
+        assert expected_loss(m2, None, sv.losses.bayes_risk(5)) == F(2, 3)
+        assert expected_loss(m2, None, sv.losses.absolute(5)) / 4 == F(31, 120)
+        assert sv.refines(g4, m2).holds is False
 
     @pytest.mark.parametrize(
         "eps, n, k, value",
