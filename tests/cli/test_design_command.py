@@ -174,3 +174,14 @@ def test_groups_are_named_and_words_are_used(tmp_path: Path) -> None:
     wrong = path.read_text().replace('loss = "bayes-risk"', 'loss = "absolute"')
     path.write_text(wrong)
     assert "the value 'flu' is not a number" in sievert("design", path).stderr
+
+
+def test_much_worse_is_said_in_times(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(
+        'version = 1\n[policy]\nvalues = { range = [0, 39] }\nsecrets = "line"\n'
+        '[mechanism]\nkind = "truncated-geometric"\neps = 1.0\n[use]\nloss = "absolute"\n'
+    )
+    flat = " ".join(sievert("design", path).stdout.split())
+    assert "times as much" in flat.split("Randomised response: loses")[1].split(".  ")[0]
+    assert "Exponential: loses" in flat and "% more" in flat.split("Exponential: loses")[1][:40]

@@ -156,7 +156,13 @@ def _cost(item: Alternative, best: float) -> str:
     if item.name != "optimal":
         excess = item.loss - best
         small = excess <= 1e-9 * max(1.0, abs(best))
-        more = ", as good" if small else f", {excess / best:.1%} more" if best > 0 else f", {excess:.4g} more"
+        if small:
+            more = ", as good"
+        elif best <= 0:
+            more = f", {excess:.4g} more"
+        else:
+            share = excess / best
+            more = f", {share:.1%} more" if share < 2 else f", {item.loss / best:.3g} times as much"
     raw = ""
     if item.as_released is not None and item.as_released > item.loss * (1 + 1e-9) + 1e-12:
         raw = f" ({item.as_released:.6g} if outputs are taken as they are)"
