@@ -206,14 +206,14 @@ def estimated_distribution(
 def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     """Loss against what one adversary reaches, a point for each mechanism of the same ε.
 
-    Neighbours in the order of the loss are joined: a solid line says that the one with the larger loss is
-    safer against every adversary, a dotted one that it is not. Towards the lower left is better.
+    Neighbours in the order of the loss are joined: a solid line says that the left one is at least as safe
+    against every adversary, a dotted one that neither is. Towards the lower left is better.
     """
     figure = go.Figure()
     place = {item.name: (item.leaks[gain].after, item.loss) for item in found.alternatives}
     for pair in found.neighbours:
         (x0, y0), (x1, y1) = place[pair.first], place[pair.second]
-        dash = "solid" if pair.relation in ("safer", "equivalent") else "dot"
+        dash = "solid" if pair.relation in ("safer", "less safe", "equivalent") else "dot"
         figure.add_scatter(
             x=[x0, x1],
             y=[y0, y1],
@@ -241,13 +241,18 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
             hovertemplate=f"{', '.join(names)}<br>adversary %{{x:.4g}}<br>loss %{{y:.4g}}<extra></extra>",
         )
     before = found.alternatives[0].leaks[gain]
-    if not before.is_loss:
-        figure.add_vline(
-            x=before.before,
-            line={"color": MARK, "dash": "dot", "width": 1.5},
-            annotation={"text": "before", "yref": "paper", "y": 1, "yanchor": "bottom"},
-        )
-    figure = _layout(figure, f"what the adversary reaches ({before.name})", f"{found.loss_name} loss")
+    figure.add_vline(
+        x=before.before,
+        line={"color": MARK, "dash": "dot", "width": 1.5},
+        annotation={"text": "no release", "yref": "paper", "y": 1, "yanchor": "bottom"},
+    )
+    name = "exact guess" if before.name == "identity" else before.name
+    figure = _layout(figure, f"what the adversary reaches ({name})", f"{found.loss_name} loss")
+    reached = [before.before, *(x for x, _ in place.values())]
+    room = 0.05 * (max(reached) - min(reached)) or 0.05
+    ends = [min(reached) - room, max(reached) + room]
+    # An adversary's loss is drawn from right to left, so that left always gives away less.
+    figure.update_xaxes(range=ends[::-1] if before.is_loss else ends)
     return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
 
 
@@ -260,8 +265,21 @@ def frontier(found: Frontier) -> go.Figure:
         mode="lines+markers",
         name="least loss",
         line={"color": AFTER, "width": 2.5},
+        hovertemplate="adversary %{x:.4g}<br>loss %{y:.4g}<extra></extra>",
     )
-    return _layout(figure, "what the adversary reaches", "expected loss")
+    first, last = found.designs[0], found.designs[-1]
+    for design, words, anchor, shift in (
+        (first, "leaks least", "left", 14),
+        (last, "loses least", "right", -12),
+    ):
+        figure.add_annotation(
+            x=design.posterior, y=design.loss, text=words, showarrow=False, xanchor=anchor, yshift=shift
+        )
+    figure = _layout(figure, "what the adversary reaches", "least possible expected loss")
+    # An adversary's loss falls as more is given away.
+    if first.posterior > last.posterior:
+        figure.update_xaxes(autorange="reversed")
+    return figure
 
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:
