@@ -544,3 +544,37 @@ def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
     plan = make_plan(scenario(tmp_path, text, ["1"]))
     assert plan.mechanism.describe() == "metric-channel"
     assert plan.eps == pytest.approx(1, abs=1e-8) and plan.eps >= 1
+
+
+def test_intervals_of_numbers_cut_off_by_the_outputs_hold_the_truth(tmp_path: Path) -> None:
+    """Outputs may be fewer than the possible answers; a number at their end says only "here or beyond"."""
+    text = COUNT.replace("eps = 0.5", "eps = 2.0\noutputs = [2, 3, 4]")
+    for rows in (["low"] * 6, ["high"] * 6):
+        described = scenario(tmp_path, text, rows, budget="person = 100")
+        truth = rows.count("low")
+        intervals = []
+        for seed in range(20):
+            done = sv.release.run(described, output=tmp_path / f"{truth}-{seed}.csv", insecure_rng=seed)
+            assert done.table is not None
+            (row,) = done.table.rows
+            intervals.append((row["low"], row["high"]))
+        assert sum(low <= truth <= high for low, high in intervals) == 20
+    found = sv.release.preview(described, output=tmp_path / "unused.csv")
+    assert "clamped to 2 … 4" in found.mechanism
+    assert any("outside the outputs 2 … 4" in note for note in found.warnings)
+
+
+def test_what_cannot_be_drawn_is_not_charged(tmp_path: Path) -> None:
+    text = COUNT.replace('kind = "truncated-geometric"\neps = 0.5', 'kind = "geometric"\neps = 0.0')
+    described = scenario(tmp_path, text, SIX)
+    with pytest.raises(FileError, match=r"file\.toml.*eps is 0"):
+        sv.release.run(described)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_what_is_left_names_the_column_that_limits(tmp_path: Path) -> None:
+    described = scenario(tmp_path, COUNT, SIX, budget="person = 3.0\n[columns]\nincome = 0.75\n")
+    assert sv.release.preview(described).scarcest_column == "income"
+    done = sv.release.run(described)
+    assert done.remaining_through == (("income", Fraction(1, 4)),)
+    assert str(done).endswith("2.5 of each person's budget is left, 0.25 through the column income.")

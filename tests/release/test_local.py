@@ -118,7 +118,7 @@ def test_declared_treatments(tmp_path: Path) -> None:
     text = text.replace('column = "age"', 'column = "age"\nmissing_values = ["NA"]')
     domain = make_plan(scenario(tmp_path, text, "age", rows)).domain()
     found = domain.codes(batches.Batch(1, {"age": rows}, len(rows))).tolist()
-    assert found == [3, 9, -1, 0, 5, 0, 0, -1]
+    assert found == [3, 9, -1, 0, 5, 0, -1, -1]
     sv.release.run(load_scenario(tmp_path / "file.toml"))
     assert len(released(tmp_path)) == 6
     for row, message in [
@@ -509,3 +509,65 @@ def test_ten_million_rows_in_constant_memory(tmp_path: Path) -> None:
     assert grown < 100, f"{grown:.0f} MB for a file of 20 MB"
     with (tmp_path / "out.csv").open() as stream:
         assert sum(1 for _ in stream) == 10_000_001
+
+
+def test_a_seeded_place_is_never_repeated_in_a_private_release(tmp_path: Path) -> None:
+    text = MAP.replace("rows_per_person = 2\n", "") + "stable = true\n"
+    described = scenario(tmp_path, text, "lat,lon,who", places(200))
+    sv.release.run(described, output=tmp_path / "seeded.csv", insecure_rng=1)
+    private = sv.release.run(described)
+    assert private.secure and private.eps == Fraction(1, 100)
+    assert released(tmp_path) != released(tmp_path, "seeded.csv")
+    assert sv.release.run(described, output=tmp_path / "again.csv").eps == 0
+    assert released(tmp_path) == released(tmp_path, "again.csv")
+
+
+def test_a_remap_that_is_too_large_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("lat,lon,people\n48.8521,2.3021,1\n")
+    text = MAP.replace("cell = 100", "cell = 10") + 'remap = "people.csv"\n'
+    with pytest.raises(FileError, match="at most 2000"):
+        sv.release.run(scenario(tmp_path, text, "lat,lon,who", places(2)))
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_how_far_places_are_moved(tmp_path: Path) -> None:
+    """Mean and radius of the preview against seeded releases of one place."""
+    (tmp_path / "people.csv").write_text("lat,lon,people\n48.855,2.31,3\n48.8585,2.3180,1\n")
+    exponential = MAP.replace("cell = 100", "cell = 300").replace("planar-geometric", "exponential")
+    for name, text in {
+        "planar": MAP,
+        "remap": MAP + 'remap = "people.csv"\n',
+        "channel": exponential.replace("eps = 0.01", 'level = "true"\neps = 0.005'),
+    }.items():
+        text = text.replace("rows_per_person = 2", "rows_per_person = 4000")
+        rows = [(48.855, 2.31, "a")] * 3000 + [(48.8585, 2.3180, "b")] * 1000
+        described = scenario(tmp_path, text, "lat,lon,who", rows, "person = 1000")
+        found = sv.release.preview(described, output=tmp_path / f"{name}.csv")
+        assert found.expected_error is not None and found.radius is not None
+        sv.release.run(described, output=tmp_path / f"{name}.csv", insecure_rng=4)
+        plan = make_plan(described, tmp_path / "unused.csv")
+        assert isinstance(plan.mechanism, PlaceNoise)
+        region = plan.mechanism.region
+        out = np.array([[float(r["lat"]), float(r["lon"])] for r in released(tmp_path, f"{name}.csv")])
+        true = region.cells([row[0] for row in rows], [row[1] for row in rows])
+        moved = region.cell * np.hypot(*(region.cells(out[:, 0], out[:, 1]) - true).T)
+        assert (moved <= float(found.radius)).mean() >= 0.94
+        if name == "remap":
+            assert moved.mean() == pytest.approx(found.expected_error, rel=0.1)
+        else:  # clamping, and a cell that is not the worst, only make it less
+            assert 0.5 * found.expected_error < moved.mean() < 1.05 * found.expected_error
+
+
+def test_texts_that_python_alone_takes_for_numbers(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 1 has '0_7', which is not one of"):
+        sv.release.run(scenario(tmp_path, AGES, "age", [("0_7",)]))
+    with pytest.raises(DataError, match=r"row 1 has '48_\.855', which is not a number"):
+        sv.release.run(scenario(tmp_path, MAP, "lat,lon,who", [("48_.855", 2.31, "x")]))
+    with pytest.raises(DataError, match=r"row 1 has '4_8\.855', which is not a number"):
+        sv.release.run(scenario(tmp_path, MAP, "lat,lon,who", [("4_8.855", 2.31, "x")]))
+    # NaN is a missing number, as in the formats that have a type for it.
+    sv.release.run(scenario(tmp_path, AGES + 'missing = "drop"\n', "age", [("NaN",), ("nan",), (3,)]))
+    assert len(released(tmp_path)) == 1
+    assert make_plan(scenario(tmp_path, MAP + 'missing = "drop"\n', "lat,lon,who", [("nan", 2.31, "x")]))
+    sv.release.run(load_scenario(tmp_path / "file.toml"), output=tmp_path / "places.csv")
+    assert released(tmp_path, "places.csv") == []

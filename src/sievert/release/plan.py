@@ -32,6 +32,7 @@ class Plan:
     central : whether one table is computed over all rows; otherwise each row is perturbed by itself
     eps : what the release costs each person, nats per unit of the policy's distance
     unit_eps : what it costs for one record
+    seeded : whether the noise comes from a seed; such places are never repeated in a private release
     """
 
     scenario: Scenario
@@ -42,6 +43,7 @@ class Plan:
     table: Statistic | None = None
     sensitivity: Sensitivity | None = None
     output_name: str | None = field(default=None)
+    seeded: bool = False
 
     @property
     def data(self) -> DataModel:
@@ -139,7 +141,7 @@ class Plan:
 
     @cached_property
     def stable_mark(self) -> str | None:
-        """What makes a remembered place the same: policy, mechanism, remap and whose row it is."""
+        """What makes a remembered place the same: policy, mechanism, remap, whose row and which bits."""
         if not self.rules.stable:
             return None
         document = self.scenario.document
@@ -148,6 +150,7 @@ class Plan:
             document.mechanism.model_dump_json() if document.mechanism else "",
         ]
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
+        parts += ["seeded"] if self.seeded else []
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -166,7 +169,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     try:
         if _is_map(scenario):
             noise = place_noise(scenario, rules)
-            return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
+            return _drawable(Plan(scenario, rules, False, noise, noise.eps, output_name=name))
         if document.query.kind == "record":
             return _local(scenario, rules, name)
         return _central(scenario, rules, name)
@@ -175,6 +178,14 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
     except SievertError as problem:
         raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def _drawable(plan: Plan) -> Plan:
+    """Make the sampler, and the remap, now: what cannot be drawn must not be charged."""
+    if isinstance(plan.mechanism, PlaceNoise):
+        _ = plan.mechanism.remapped
+    plan.mechanism.sampler(plan.rules.timing)
+    return plan
 
 
 def refuse_private_domain(scenario: Scenario, data: object) -> None:
@@ -242,7 +253,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
     added = added_noise(scenario, table, sensitivity.steps, absence=drops)
     if added is not None:
-        return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
+        return _drawable(Plan(scenario, rules, True, added, added.eps, table, sensitivity, name))
     if drops:
         raise FileError("release: rows can be dropped only with geometric noise on the answer")
     if len(table.cells) > 1 and scenario.document.query.by is not None:
