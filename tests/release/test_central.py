@@ -578,3 +578,38 @@ def test_what_is_left_names_the_column_that_limits(tmp_path: Path) -> None:
     done = sv.release.run(described)
     assert done.remaining_through == (("income", Fraction(1, 4)),)
     assert str(done).endswith("2.5 of each person's budget is left, 0.25 through the column income.")
+
+
+@pytest.mark.parametrize(
+    "secrets", ['"complete"', '{ edges = [[["a", -1], ["a", 2]], [["a", 2], ["b", 4]]] }']
+)
+def test_the_sum_of_one_column_of_several(tmp_path: Path, secrets: str) -> None:
+    """Sensitivity against every pair of databases of two records that differ in one."""
+    text = (
+        COUNT.replace(
+            'values = ["very low", "low", "middle", "high", "very high"]\nrecords = 6',
+            f'values = {{ product = [["a", "b"], [-1, 2, 4]] }}\nrecords = 2\nsecrets = {secrets}',
+        )
+        .replace('kind = "count"\nwhere = ["very low", "low"]', 'kind = "sum"\nof = "size"')
+        .replace('column = "income"', 'column = ["kind", "size"]')
+    )
+    described = scenario(tmp_path, text, ["a,2", "b,-1"], "kind,size")
+    plan = make_plan(described)
+    assert plan.table is not None and plan.sensitivity is not None
+    assert plan.table.words == "the sum of size"
+    assert (computed(plan, open_rows(tmp_path / "data.csv")) * plan.table.step).tolist() == [1]
+    values = described.policy.values
+    distance = described.policy.record_metric
+    steps = max(
+        abs(x[1] - y[1]) / distance.distance(x, y)
+        for x in values
+        for y in values
+        if x != y and np.isfinite(distance.distance(x, y))
+    )
+    assert plan.sensitivity.steps * plan.table.step == Fraction(steps)
+    with pytest.raises(FileError, match="a sum needs of"):
+        make_plan(scenario(tmp_path, text.replace('of = "size"\n', ""), ["a,2", "b,-1"], "kind,size"))
+    with pytest.raises(FileError, match="'kilos' is not one of the columns"):
+        make_plan(scenario(tmp_path, text.replace('"size"\n', '"kilos"\n', 1), ["a,2", "b,-1"], "kind,size"))
+    with pytest.raises(FileError, match="is not a number"):
+        make_plan(scenario(tmp_path, text.replace('of = "size"', 'of = "kind"'), ["a,2"], "kind,size"))
