@@ -71,7 +71,7 @@ def build(target: Path) -> list[Path]:
     for name, text in texts.items():
         path = target / _html_name(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        here = next((section for section, names in sections if name in names), "")
+        here = next((section for section, names in sections if name in names), "How to")
         body = _Safe(_linked(_anchored(markdown.render(text)), name, texts))
         root = "../" * name.count("/")
         page = template.render(

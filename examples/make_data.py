@@ -49,6 +49,18 @@ def survey(rng: np.random.Generator) -> None:
     write("survey.csv", ["person", "answer"], zip(range(1, 801), answers, strict=True))
 
 
+def commute(rng: np.random.Generator) -> None:
+    """Minutes to work of 20,000 people on 0…60, and what they reported through truncated geometric noise."""
+    short, long = rng.normal(18, 6, 14_000), rng.normal(42, 5, 6_000)
+    minutes = np.clip(np.rint(np.concatenate([short, long])), 0, 60).astype(int)
+    rng.shuffle(minutes)
+    draws = rng.geometric(1 - np.exp(-0.2), (2, len(minutes)))
+    reported = np.clip(minutes + draws[0] - draws[1], 0, 60)
+    write("commute-original.csv", ["minutes"], [(int(value),) for value in minutes])
+    for part, chunk in enumerate(np.array_split(reported, 2), start=1):
+        write(f"commute-reports-{part}.csv", ["reported"], [(int(value),) for value in chunk])
+
+
 def ages(rng: np.random.Generator) -> None:
     """2000 people of 0 to 99 years."""
     years = np.clip(np.round(rng.gamma(4.0, 11.0, 2000)), 0, 99).astype(int)
@@ -83,6 +95,7 @@ def main() -> None:
     survey(rng)
     ages(rng)
     taxis(rng)
+    commute(np.random.default_rng(20260102))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from papers import readme_picture
 from papers.page import Page
 from papers.picture import write_svg
 
@@ -21,9 +22,7 @@ TARGET = HERE.parent / "docs" / "papers"
 def main(names: Sequence[str]) -> int:
     """Build the named scripts; 0 done, 1 an entry differs, 2 no such script."""
     known = sorted(
-        path.stem
-        for path in HERE.glob("*.py")
-        if path.stem not in ("__init__", "__main__", "page", "picture")
+        path.stem for path in HERE.glob("*.py") if "def build()" in path.read_text(encoding="utf-8")
     )
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -43,6 +42,8 @@ def main(names: Sequence[str]) -> int:
             if not entry.agrees:
                 print(f"  {entry}")
         differing += sum(entry.status == "DIFFERS" for entry in page.entries)
+    if not names:
+        readme_picture.main()
     print(f"written to {TARGET.relative_to(HERE.parent)}/")
     return 1 if differing else 0
 

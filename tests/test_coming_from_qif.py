@@ -48,6 +48,8 @@ def test_both_columns_agree(theirs: str, ours: str, oracle: Callable[[str], Modu
     if not isinstance(found, (np.ndarray, list)):
         found = float(found)
     tolerance = 1e-6 if "shannon.add_capacity" in theirs or "add_metric" in theirs else 1e-9
+    if "metric.kantorovich" in theirs:
+        tolerance = 1e-5  # qif's own error
     assert sorted_columns(found) == pytest.approx(sorted_columns(expected), abs=tolerance)
 
 

@@ -21,6 +21,7 @@ _ATTRIBUTES = {
     "Bound": "sievert.limits.bounds",
     "BreachCurve": "sievert.leakage.breach_times",
     "Breaches": "sievert.leakage.breaches",
+    "Calibration": "sievert.estimation.calibration",
     "Candidates": "sievert.design.candidates",
     "Capacity": "sievert.leakage.capacity",
     "Channel": "sievert.channels",
@@ -29,14 +30,17 @@ _ATTRIBUTES = {
     "ComposedClaim": "sievert.limits.composition",
     "DeltaCurve": "sievert.channels.divergences",
     "Epsilon": "sievert.channels",
+    "Estimate": "sievert.estimation.estimate",
     "Explanation": "sievert.limits.explain",
     "Frontier": "sievert.design.frontier",
     "Graph": "sievert.spaces",
     "Guess": "sievert.leakage.translations",
     "Hyper": "sievert.channels",
+    "Identifiability": "sievert.estimation.identifiability",
     "Leakage": "sievert.leakage.measures",
     "LeakageDesign": "sievert.design.leakage_families",
     "LossClass": "sievert.leakage.loss_classes",
+    "Mean": "sievert.estimation.means",
     "Metric": "sievert.spaces",
     "Objection": "sievert.orders.refinement",
     "ObservationsUntil": "sievert.leakage.until",
@@ -53,6 +57,7 @@ _ATTRIBUTES = {
     "SuccessCurve": "sievert.leakage.success",
     "SuccessProbability": "sievert.leakage.success",
     "Tradeoff": "sievert.channels.tradeoff",
+    "Transport": "sievert.estimation.transport",
     "Verdict": "sievert.orders.refinement",
     "Verification": "sievert.proofs.base",
     "Vulnerability": "sievert.leakage.measures",
@@ -68,6 +73,7 @@ _ATTRIBUTES = {
     "bayes_risk": "sievert.estimation.bayes_risk",
     "breach_curve": "sievert.leakage.breach_times",
     "breaches": "sievert.leakage.breaches",
+    "calibration": "sievert.estimation.calibration",
     "candidates": "sievert.design.candidates",
     "capacity": "sievert.leakage.capacity",
     "chernoff_information": "sievert.leakage.chernoff",
@@ -82,6 +88,8 @@ _ATTRIBUTES = {
     "distinguishability": "sievert.channels",
     "entropy": "sievert.leakage.information",
     "epsilon": "sievert.channels",
+    "estimate": "sievert.estimation.estimate",
+    "estimate_mean": "sievert.estimation.means",
     "expected_loss": "sievert.leakage.expected_losses",
     "explain": "sievert.limits.explain",
     "explain_dp_accounting": "sievert.limits.adapters",
@@ -89,8 +97,10 @@ _ATTRIBUTES = {
     "frontier": "sievert.design.frontier",
     "geometric_optimality": "sievert.design.line_certificate",
     "geometric_rate": "sievert.leakage.rates",
+    "identifiability": "sievert.estimation.identifiability",
     "individual_breach": "sievert.leakage.individuals",
     "is_private": "sievert.channels.privacy",
+    "kantorovich": "sievert.estimation.transport",
     "largest_epsilon": "sievert.limits.largest",
     "least_leakage": "sievert.design.leakage_families",
     "least_loss": "sievert.design.leakage_families",
@@ -98,6 +108,7 @@ _ATTRIBUTES = {
     "loss_curve": "sievert.leakage.expected_losses",
     "maximal_leakage": "sievert.leakage.information",
     "min_entropy_leakage": "sievert.leakage.information",
+    "multiplicative_kantorovich": "sievert.estimation.multiplicative_transport",
     "mutual_information": "sievert.leakage.information",
     "observations_until": "sievert.leakage.until",
     "observations_until_breach": "sievert.leakage.breach_times",
@@ -144,6 +155,7 @@ _MODULES = {
     "metrics": "sievert.spaces.metrics",
     "plots": "sievert.report.plots",
     "priors": "sievert.channels.priors",
+    "protocols": "sievert.estimation.protocols",
     "release": "sievert.release",
     "sampling": "sievert.sampling",
     "secrets": "sievert.spaces.secrets",
@@ -191,12 +203,26 @@ if TYPE_CHECKING:
     from sievert.design.remap import Remap as Remap
     from sievert.design.remap import remap as remap
     from sievert.errors import SievertError as SievertError
+    from sievert.estimation import protocols as protocols
     from sievert.estimation.bayes_risk import BayesRisk as BayesRisk
     from sievert.estimation.bayes_risk import bayes_risk as bayes_risk
     from sievert.estimation.black_box import BlackBoxAudit as BlackBoxAudit
     from sievert.estimation.black_box import audit_mechanism as audit_mechanism
     from sievert.estimation.black_box import audit_outputs as audit_outputs
     from sievert.estimation.black_box import audit_samples as audit_samples
+    from sievert.estimation.calibration import Calibration as Calibration
+    from sievert.estimation.calibration import calibration as calibration
+    from sievert.estimation.estimate import Estimate as Estimate
+    from sievert.estimation.estimate import estimate as estimate
+    from sievert.estimation.identifiability import Identifiability as Identifiability
+    from sievert.estimation.identifiability import identifiability as identifiability
+    from sievert.estimation.means import Mean as Mean
+    from sievert.estimation.means import estimate_mean as estimate_mean
+    from sievert.estimation.multiplicative_transport import (
+        multiplicative_kantorovich as multiplicative_kantorovich,
+    )
+    from sievert.estimation.transport import Transport as Transport
+    from sievert.estimation.transport import kantorovich as kantorovich
     from sievert.files import load as load
     from sievert.files import save as save
     from sievert.leakage import gains as gains

@@ -11,6 +11,7 @@ __all__ = [
     "BudgetError",
     "ChannelError",
     "DataError",
+    "EstimationError",
     "FileError",
     "GainError",
     "GraphError",
@@ -70,6 +71,10 @@ class GainError(SievertError):
 
 class MechanismError(SievertError):
     """Parameters for which a mechanism does not exist."""
+
+
+class EstimationError(SievertError):
+    """Reports from which the asked estimate cannot be made."""
 
 
 class FileError(SievertError):

@@ -116,3 +116,46 @@ def test_merged_rows_infinite_levels_and_silence(tmp_path: Path) -> None:
 def test_a_level_out_of_reach_is_said(tmp_path: Path) -> None:
     words = said(Path("examples/daily-question.toml"), observations=[3], about=["good"], level=1.0)
     assert "Belief in good is 50.0% at first and cannot grow by 1 bit" in words
+
+
+def test_certainty_and_limits_are_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "told.csv").write_text("input,x,y\na,1,0\nb,0,1\nc,0,1\n")
+    base = "policy = {{ values = {} }}\nmechanism = {}\nadversary = {{ prior = {} }}\n"
+    told = base.format('["a", "b", "c"]', '{ matrix = "told.csv" }', "[0.6, 0.2, 0.2]")
+    words = said(scenario(tmp_path, told), observations=range(1, 4))
+    assert "inf" not in words
+    assert "One observation tells any two apart for certain." in words
+    # 60 % at first and 80 % in the end: 50 % is no question.
+    assert "No number of observations makes a guess right with probability 90% or more." in words
+    assert "50" not in words.split("a guess right")[1].split(".")[0]
+    one = base.format('["a"]', '{ kind = "randomised-response", eps = 1 }', "[1]")
+    words = said(scenario(tmp_path, one), observations=[1])
+    assert "Belief in a is certain from the start: nothing is left to learn." in words
+    assert "It is guessed with probability 100% without any." in words
+
+
+def test_long_ranges_are_thinned_and_said() -> None:
+    path = Path("examples/daily-question.toml")
+    report = breach_of(load_scenario(path), range(1, 301), ["bad"])
+    counts = report.found.success.observations.tolist()
+    assert counts[:20] == list(range(1, 21))
+    assert counts[-1] == 300
+    assert {50, 100, 200} <= set(counts)
+    assert len(counts) < 200
+    assert len(report.found.breach.at) == 300
+    words = "\n".join(line for _, lines in breach_lines(report) for line in lines)
+    assert f"Guesses are computed for {len(counts)} of the 300 numbers." in words
+    listed = breach_of(load_scenario(path), list(range(1, 500, 2))[:10])
+    assert len(listed.found.success) == 10
+
+
+def test_a_breach_that_never_gets_likely(tmp_path: Path) -> None:
+    """Most of the predicate shares its row with an input outside, so belief stays where it was."""
+    (tmp_path / "shared.csv").write_text("input,u,v\nx,0.7,0.3\ny,0.4,0.6\nz,0.4,0.6\n")
+    text = (
+        'policy = { values = ["x", "y", "z"] }\nmechanism = { matrix = "shared.csv" }\n'
+        "adversary = { prior = [0.1, 0.5, 0.4] }\n"
+    )
+    words = said(scenario(tmp_path, text), observations=range(1, 6), about=["x", "y"])
+    assert "Even by 256 observations it is not likelier than not to have happened" in words
+    assert "In the long run the probability that it is not the case" not in words

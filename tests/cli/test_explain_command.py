@@ -56,10 +56,62 @@ def test_other_claims() -> None:
 def test_backwards() -> None:
     assert "ε ≤ 0.405465 guarantees" in run("--guess", "0.6")
     assert "σ ≥ 1.97358" in run("--guess", "0.6", "--solve", "sigma")
-    assert "number of releases ≤ 26" in run("--guess", "0.6", "--eps", "0.1")
+    assert "At most 26 releases: no mechanism" in run("--guess", "0.6", "--eps", "0.1")
     data = json.loads(run("--guess", "0.6", "--delta", "0.001", "--json"))
     assert data["name"] == "eps" and data["value"] < 0.405465
     assert "any ε" in run("--guess", "1")
+
+
+def test_sentences_at_the_ends() -> None:
+    """No table of certainties, no infinite ε in a list, no δ where there is none."""
+    certain = run("--eps", "1", "--prior", "1,0")
+    assert "certain already" in certain and "other strengths" not in certain
+    assert "No finite ε follows" in run("--sigma", "0")
+    assert "“ε = ∞”" in run("--eps", "inf")
+    assert "Prop 21)" in run("--eps", "1")
+    assert "false alarms in 1% of the cases they miss 97.3% of the true ones (in 5%: 86.4%" in run(
+        "--eps", "1"
+    )
+    assert "ρ = 0.2: at most" in run("--rho", "0.1")
+
+
+def test_backwards_leaves_a_page_and_a_proof(tmp_path: Path) -> None:
+    proof, page = tmp_path / "proof.json", tmp_path / "page.html"
+    text = run("--guess", "0.6", "--proof", str(proof), "--report", str(page))
+    assert "ε ≤ 0.405465 guarantees" in text and "Report written" in text
+    assert sv.verify(proof)
+    assert "ε ≤ 0.405465 guarantees" in page.read_text(encoding="utf-8")
+    run("--guess", "0.7", "--proof", str(proof), "--json")
+    assert "at most 0.7000" in str(sv.verify(proof))
+
+
+def test_backwards_for_a_file(tmp_path: Path) -> None:
+    """The file says how often the data is released, what is believed, and what is claimed."""
+    often = "[claim]\neps = 0.1\n[adversary]\nobservations = 10\nrecord_prior = [0.4, 0.4, 0.2]\n"
+    path = scenario(tmp_path, often)
+    found = json.loads(run(path, "--guess", "0.6", "--json"))
+    same = sv.weakest_claim(0.6, prior=[0.4, 0.4, 0.2], releases=10)
+    assert found["value"] == pytest.approx(same.value, rel=1e-9)
+    assert found["value"] < sv.weakest_claim(0.6, values=3).value / 3
+    found = json.loads(run(path, "--guess", "0.6", "--solve", "releases", "--json"))
+    assert found["value"] == sv.weakest_claim(0.6, "releases", eps=0.1, prior=[0.4, 0.4, 0.2]).value
+    found = json.loads(run(path, "--guess", "0.6", "--solve", "delta", "--json"))
+    assert 0 < found["value"] < 0.1
+
+
+def test_a_person_with_several_records_as_a_gate(tmp_path: Path) -> None:
+    rest = "[claim]\neps = 0.5\n[accept]\neps = 1.0\n"
+    policy = 'values = ["a", "b", "c"]\nrecords = 10\nperson_records = 4'
+    text = run(scenario(tmp_path, rest, policy), code=1)
+    assert "For all records of one person together this means ε = 2" in text
+    assert "total ε for a person with 4 records after the release: at most 2" in text
+    assert "Not acceptable" not in run(scenario(tmp_path, rest, policy.replace("4", "2")))
+
+
+def test_options_change_what_a_file_claims(tmp_path: Path) -> None:
+    path = scenario(tmp_path, "[claim]\neps = 1.0\ndelta = 1e-6\n")
+    data = json.loads(run(path, "--delta", "0.1", "--json"))
+    assert data["explanation"]["after"] == pytest.approx(sv.explain(eps=1, delta=0.1, values=3).after)
 
 
 def test_bad_input() -> None:
@@ -70,6 +122,11 @@ def test_bad_input() -> None:
         ["--eps", "1", "--prior", "0.5,0.6"],
         ["--guess", "0.1"],
         ["examples/census-count.toml", "--values", "3"],
+        ["examples/census-count.toml", "--guess", "0.6", "--values", "3"],
+        ["--eps", "1", "--solve", "rho"],
+        ["--eps", "1", "--sensitivity", "3"],
+        ["--guess", "0.6", "--within", "2"],
+        ["--guess", "1", "--report", "page.html"],
     ):
         done = runner.invoke(app, ["explain", *arguments])
         assert isinstance(done.exception, SievertError), arguments

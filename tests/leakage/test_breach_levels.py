@@ -255,7 +255,10 @@ def test_equal_rows_are_merged_and_reported() -> None:
     assert found.rates.utility.pair == ("a", "b")
     assert found.success[-1].limit == pytest.approx(0.8)
     assert found.success[-1].value < 0.8
-    assert sv.breaches(channel, predicate=["b"], level=0.1).breach.rate_bits == 0
+    # Belief in b tends from 1/3 to 1/2, by 0.585 bits: a breach of 0.1 bits for good, of 0.6 bits never.
+    pair = sv.chernoff_information([0.6, 0.4], [0.4, 0.6])
+    assert sv.breaches(channel, predicate=["b"], level=0.1).breach.rate_bits == pytest.approx(pair)
+    assert not sv.breaches(channel, predicate=["b"], level=0.6).breach.reachable
 
 
 def test_one_input_one_output_and_zero_columns() -> None:

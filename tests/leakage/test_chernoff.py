@@ -93,3 +93,25 @@ def test_repetition_adds_and_merging_columns_changes_nothing() -> None:
 def test_one_row_has_no_pair() -> None:
     with pytest.raises(sv.SievertError, match="one input"):
         sv.chernoff_pairs(sv.Channel([[1]]))
+
+
+@pytest.mark.parametrize("share", [0.03, 0.3])
+def test_sparse_rows_agree_with_the_definition(share: float) -> None:
+    """Few common outputs: end points, single outputs, disjoint supports and equal rows."""
+    generator = np.random.default_rng(31)
+    matrix = generator.random((60, 80)) * (generator.random((60, 80)) < share)
+    matrix[np.arange(60), generator.integers(0, 80, 60)] += 0.1
+    matrix[7] = matrix[3]
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    bits = sv.chernoff_pairs(sv.Channel(matrix)).bits
+    assert bits[3, 7] == 0
+    assert np.isinf(bits).any() == (share < 0.1)
+    points = np.linspace(0, 1, 2001)
+    for i in range(0, 60, 3):
+        for j in range(i + 1, 60):
+            both = (matrix[i] > 0) & (matrix[j] > 0)
+            if not both.any():
+                assert bits[i, j] == np.inf
+                continue
+            sums = matrix[i, both] ** points[:, None] * matrix[j, both] ** (1 - points[:, None])
+            assert bits[i, j] == pytest.approx(max(0.0, -np.log2(sums.sum(axis=1).min())), abs=1e-6)

@@ -15,6 +15,7 @@ from sievert.leakage import success as module
 from sievert.leakage.pair_errors import confusion_bounds
 from sievert.leakage.success import BOUNDS, EXACT, SIMULATION, attack_on
 from sievert.leakage.type_tables import TypeTable
+from sievert.leakage.until import observations_until_each
 
 COIN = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]])
 
@@ -157,6 +158,23 @@ def test_bounds_on_a_pair_contain_the_exact_error(seed: int, n: int) -> None:
     assert exact - 1e-9 <= high
     if n <= 30:
         assert high - low < 0.2 or exact < -60
+
+
+@pytest.mark.parametrize("n", [201, 20001])
+def test_bounds_allow_for_rounding_of_every_observation(n: int) -> None:
+    """The majority is wrong more than half of the time: a binomial tail, in integers."""
+    term, tail = math.comb(n, n // 2 + 1) * 2 ** (n // 2 + 1) * 3 ** (n // 2), 0
+    for wrong in range(n // 2 + 1, n + 1):
+        tail += term
+        term = term * 2 * (n - wrong) // (3 * (wrong + 1))
+    # log(tail / 5^n), the first being some 10^4 digits long.
+    digits = max(tail.bit_length() - 1000, 0)
+    exact = math.log(tail >> digits) + digits * math.log(2) - n * math.log(5)
+    coin = np.log([0.6, 0.4])
+    low, high = confusion_bounds([(coin, coin[::-1], n)], math.log(0.5), math.log(0.5), 1 << 18)
+    noise = 1e-15 * n
+    assert low - noise <= exact <= high + noise
+    assert high - low >= 1e-15 * n
 
 
 def test_bounds_do_not_depend_on_how_observations_are_split() -> None:
@@ -328,6 +346,51 @@ def test_a_level_that_cannot_be_reached() -> None:
     assert not everything.reachable
 
 
+def test_a_breach_is_out_of_reach_where_rows_are_equal() -> None:
+    """Belief tends to that in a class of equal rows, and never exceeds the largest of these."""
+    silent = sv.Channel([["1/2", "1/2"]] * 3)
+    for direction in ("up", "down", "either"):
+        found = sv.breach_curve(silent, None, [0], 0.0, 4, direction)
+        assert not found.reachable
+        assert found.by.tolist() == [0] * 4
+    until = sv.observations_until_breach(silent, 0.5, 1.0, [0])
+    assert not until.reachable
+    assert "no number of observations causes" in str(until)
+    merged = sv.Channel([["3/5", "2/5"], ["3/5", "2/5"], ["2/5", "3/5"]])
+    # Belief in 0 grows from 1/3 to at most 1/2, by less than 0.585 bits.
+    assert sv.breach_curve(merged, None, [0], 0.58, 200).by[-1] > 0
+    assert not sv.breach_curve(merged, None, [0], math.log2(1.5), 3).reachable
+
+
+def test_the_rate_of_a_breach_depends_on_its_direction() -> None:
+    assert sv.breach_curve(COIN, None, [0], 0.5, 1, "up").rate_bits == pytest.approx(0.029447, abs=1e-6)
+    # If the predicate is true, belief in it does not stay low: such a breach goes away.
+    down = sv.breach_curve(COIN, None, [0], 0.5, 400, "down")
+    assert down.rate_bits == 0
+    assert down.not_at[-1] > 0.99
+    # 0 shares its row with 1: belief in it tends to 1/2 from 1/4, so half a bit is passed for good.
+    merged = sv.Channel([["3/5", "2/5"], ["3/5", "2/5"], ["2/5", "3/5"], ["2/5", "3/5"]])
+    for direction in ("up", "either"):
+        found = sv.breach_curve(merged, None, [0], 0.5, 800, direction)
+        slope = -math.log2(found.not_at[799] / found.not_at[399]) / 400
+        assert found.rate_bits == pytest.approx(0.029447, abs=1e-6)
+        assert slope == pytest.approx(found.rate_bits + 0.5 / 400, rel=0.03)
+    # 2 shares its row with 3, so belief in {0, 2} stays at 1/2 if it is 2.
+    coins = sv.Channel([["3/5", "2/5"], ["1/2", "1/2"], ["2/5", "3/5"], ["2/5", "3/5"]])
+    assert sv.breach_curve(coins, None, [0, 2], 0.5, 1).rate_bits == 0
+
+
+def test_breaches_of_extreme_levels() -> None:
+    sharp = sv.Channel([[1 - 1e-300, 1e-300], [1e-300, 1 - 1e-300]])
+    assert sv.breach_curve(sharp, None, [0], 990.0, 1, "down").at[0] == pytest.approx(1e-300, rel=1e-9)
+    assert sv.breach_curve(sharp, None, [0], 1000.0, 1, "down").at[0] == 0
+    told = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"]])
+    for level in (1.0, 900.0, 1e6):
+        found = sv.breach_curve(told, None, [0], level, 2, "down")
+        assert found.at.tolist() == [0, 0], "what is true is never ruled out"
+    assert not sv.breach_curve(told, None, [0], math.inf, 2, "either").reachable
+
+
 def test_theorem_7_gives_the_slope_of_the_breach_at_n() -> None:
     channel = random_channel(3, 3, 20)
     found = sv.breach_curve(channel, [0.2, 0.3, 0.5], [0], 1.0, 400)
@@ -394,6 +457,19 @@ def test_an_interval_of_observations_where_types_are_too_many() -> None:
     assert sv.success_probability(channel, None, found.least - 1).upper < 0.99
 
 
+def test_several_targets_share_what_is_learned() -> None:
+    channel = random_channel(6, 30, 23, 0.5)
+    found = observations_until_each(channel, [0.5, 0.9], rng=4)
+    assert [item.target for item in found] == [0.5, 0.9]
+    assert found[0].most < found[1].least
+    for item in found:
+        alone = sv.observations_until(channel, item.target, rng=5)
+        assert alone.least <= item.most
+        assert item.least <= alone.most
+    few = random_channel(3, 3, 24)
+    assert observations_until_each(few, [0.8]) == (sv.observations_until(few, 0.8),)
+
+
 def test_a_budget_in_queries() -> None:
     found = sv.query_budget(COIN, 0.75)
     assert (found.queries, found.too_many) == (10, 11)
@@ -426,6 +502,20 @@ def test_observations_until_a_breach() -> None:
 
 
 def test_bad_input_is_named() -> None:
+    loss = sv.losses.bayes_risk(2)
+    for asked in (
+        sv.breaches,
+        sv.rates,
+        sv.chernoff_pairs,
+        lambda matrix: sv.breach_curve(matrix, None, [0]),
+        lambda matrix: sv.expected_loss(matrix, loss),
+    ):
+        with pytest.raises(ChannelError, match=r"channel is of type ndarray; give a sv\.Channel"):
+            asked(np.eye(2))
+    with pytest.raises(ChannelError, match=r"type list; join several by first\.alongside"):
+        sv.loss_curve([COIN, COIN], loss)
+    with pytest.raises(ChannelError, match="type int"):
+        sv.observations_until(3, 0.5)
     with pytest.raises(ChannelError, match="observations is 0"):
         sv.success_probability(COIN, None, 0)
     with pytest.raises(ChannelError, match="empty"):

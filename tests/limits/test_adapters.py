@@ -59,6 +59,7 @@ def test_dp_accounting_objects(oracle) -> None:  # type: ignore[no-untyped-def]
     pld = oracle("dp_accounting.pld.privacy_loss_distribution")
     exact = sv.explain(sigma=2, releases=4).after
     event = sv.explain_dp_accounting(accounting.GaussianDpEvent(2.0), releases=4)
+    assert event.releases == 4 and "4 releases" in str(event)
     assert event.after == pytest.approx(exact, abs=1e-4)
     loss = sv.explain_dp_accounting(pld.from_gaussian_mechanism(2.0), releases=4)
     assert loss.after == pytest.approx(exact, abs=1e-4)

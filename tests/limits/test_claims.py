@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.special import log_ndtr
 
 import sievert as sv
 from sievert.errors import SievertError
@@ -288,7 +289,7 @@ def test_gaussian_between_uneven_values() -> None:
     assert sv.explain(sigma=1, prior=[0.7, 0.3]).after == pytest.approx(exact, abs=1e-9)
 
 
-def test_gaussian_ends_enclose_a_simulated_simplex() -> None:
+def test_a_simulated_simplex() -> None:
     found = sv.explain(sigma=1.5, values=4)
     rng = np.random.default_rng(5)
     corners = np.eye(4) / math.sqrt(2) / 1.5
@@ -297,8 +298,37 @@ def test_gaussian_ends_enclose_a_simulated_simplex() -> None:
     share = np.mean((seen @ corners.T).argmax(axis=1) == truth)
     # Five standard deviations of a share.
     room = 5 * math.sqrt(0.25 / len(truth))
-    assert abs(share - found.reached) < room
-    assert found.reached < found.after
+    assert abs(share - found.after) < room
+    assert found.exact
+
+
+@pytest.mark.parametrize("prior", [None, [0.5, 0.2, 0.2, 0.1], [0.6, 0.0, 0.3, 0.1]])
+def test_no_other_gaussian_answers_are_worse(prior: list[float] | None) -> None:
+    """E max π·L over random answers within the sensitivity, and within any (ε, δ) of the claim."""
+    found = sv.explain(sigma=0.7, values=4, prior=prior)
+    weights = np.full(4, 0.25) if prior is None else np.array(prior)
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=(20_000, 4))
+    noise = np.concatenate([noise, -noise])
+    for _ in range(20):
+        answers = rng.normal(size=(4, 4)) / 0.7
+        answers /= 0.7 * max(np.linalg.norm(a - b) for a in answers for b in answers)
+        logs = noise @ answers.T - (answers**2).sum(axis=1) / 2
+        seen = (np.exp(logs) * weights).max(axis=1)
+        assert seen.mean() - 5 * seen.std() / math.sqrt(len(seen)) <= found.after
+    for delta, eps in found.equivalents:
+        assert found.after <= sv.explain(eps=eps, delta=delta, values=4, prior=prior).after
+
+
+def test_gaussian_among_very_many_values() -> None:
+    """Against adaptive quadrature of the same integral for equal priors, and no noise at all."""
+    shift = 4 / math.sqrt(2)
+    grid = np.linspace(shift - 12, shift + 12, 200_001)
+    density = np.exp(-((grid - shift) ** 2) / 2 + (10**6 - 1) * log_ndtr(grid)) / math.sqrt(2 * math.pi)
+    exact = np.trapezoid(density, grid)
+    assert sv.explain(sigma=0.25, values=10**6).after == pytest.approx(exact, abs=1e-12)
+    assert sv.explain(sigma=0, values=10**6).after == 1
+    assert sv.explain(sigma=math.inf, prior=[0.6, 0.3, 0.1]).after == 0.6
 
 
 def test_zcdp_and_renyi_bound_the_gaussian() -> None:
@@ -480,6 +510,74 @@ def test_backwards_at_the_ends() -> None:
     ):
         with pytest.raises(SievertError):
             sv.weakest_claim(**options)
+
+
+def test_a_printed_parameter_keeps_the_promise() -> None:
+    """ln 6 = 1.7917595 is printed as 1.79175, and σ is rounded up."""
+    eps = sv.weakest_claim(0.6, values=5)
+    assert "ε ≤ 1.79175 " in str(eps)
+    sigma = sv.weakest_claim(0.6, "sigma")
+    printed = float(str(sigma).split()[2])
+    assert sigma.value <= printed < sigma.value * (1 + 1e-5)
+    assert sv.explain(sigma=printed).after <= 0.6
+
+
+def test_countless_releases_are_not_called_any_number() -> None:
+    """Ten million harmless releases are within the limit; nothing is claimed of more."""
+    found = sv.weakest_claim(0.6, "releases", eps=1e-6)
+    assert found.value == 10_000_000
+    assert str(found).startswith("at most 10000000 releases")
+    assert math.isinf(sv.weakest_claim(1.0, "releases", eps=1).value)
+
+
+def test_places_at_no_epsilon_and_tiny_distances() -> None:
+    """ε = 0 says nothing on any metric; distances of a millionth need an ε of millions."""
+    places = sv.metrics.euclidean([[0, 0], [1e-6, 0], [0, 1e-6]])
+    assert sv.explain(eps=0, policy=places).after == pytest.approx(1 / 3, abs=1e-12)
+    found = sv.weakest_claim(0.5, policy=places)
+    assert 1e5 < found.value < 1e7
+    assert found.explanation.after == pytest.approx(0.5, abs=1e-9)
+
+
+def _worst_for_two_records(eps: float) -> float:
+    """Best guess between (0, 0) and (1, 1) over all ε-private channels on two binary records."""
+    points = list(itertools.product((0, 1), repeat=2))
+    rows = []
+    for i, h in itertools.permutations(range(4), 2):
+        if sum(a != b for a, b in zip(points[i], points[h], strict=True)) == 1:
+            for y in range(2):
+                row = np.zeros(8)
+                row[2 * i + y], row[2 * h + y] = 1, -math.exp(eps)
+                rows.append(row)
+    sums = np.kron(np.eye(4), np.ones(2))
+    cost = np.zeros(8)
+    cost[0] = cost[7] = -0.5
+    return -linprog(cost, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=sums, b_eq=np.ones(4)).fun
+
+
+def test_a_person_with_several_records() -> None:
+    """All records of a person move together: ε and the sensitivity grow with them, ρ with their square."""
+    two = sv.Policy.differential(2, records=2, person_records=2)
+    found = sv.explain(eps=0.7, policy=two)
+    assert found.after == pytest.approx(sv.explain(eps=1.4).after)
+    assert found.reached - 1e-12 <= _worst_for_two_records(0.7) <= found.after + 1e-12
+    assert found.person == "ε = 1.4" and not found.exact and not found.curve.exact
+    five = sv.Policy.differential(3, records=9, person_records=5)
+    assert sv.explain(rho=0.01, policy=five).after == pytest.approx(sv.explain(rho=0.25, values=3).after)
+    assert sv.explain(sigma=10, policy=five).after == pytest.approx(sv.explain(sigma=2, values=3).after)
+    lost = 1e-3 * sum(math.exp(0.2 * k) for k in range(5))
+    loose = sv.explain(eps=0.2, delta=1e-3, policy=five)
+    assert loose.after == pytest.approx(sv.explain(eps=1, delta=lost, values=3).after)
+    assert sv.weakest_claim(0.6, policy=five).value == pytest.approx(math.log(3) / 5)
+    # The whole database is as before: each of its records is protected by the claim itself.
+    alone = sv.Policy.differential(3, records=9)
+    assert sv.explain(eps=1, policy=five).database == sv.explain(eps=1, policy=alone).database
+    places = sv.Policy(sv.metrics.line(4), records=3, person_records=3)
+    with pytest.raises(SievertError, match="depends on the distance"):
+        sv.explain(eps=1, delta=0.1, policy=places)
+    assert sv.explain(eps=1, policy=places).after == pytest.approx(
+        sv.explain(eps=3, policy=sv.metrics.line(4)).after
+    )
 
 
 def test_the_answer_is_plain_data_and_a_sentence() -> None:

@@ -11,6 +11,7 @@ from sievert.cli.audit import audit
 from sievert.cli.breach import breach
 from sievert.cli.compare import compare
 from sievert.cli.design import design
+from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
 from sievert.cli.limits import limits
 from sievert.cli.release import release
@@ -30,6 +31,7 @@ app.command()(audit)
 app.command()(breach)
 app.command()(compare)
 app.command()(design)
+app.command()(estimate)
 app.command()(explain)
 app.command()(limits)
 app.command()(release)

@@ -10,24 +10,47 @@ import typer
 
 from sievert.cli.printing import print_sections
 from sievert.cli.progress import progress_bar
+from sievert.cli.samples import audit_runs
 
 __all__ = ["audit"]
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(help="The TOML file that describes policy, query and mechanism.")],
+    file: Annotated[
+        Path | None, typer.Argument(help="The TOML file that describes policy, query and mechanism.")
+    ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(help="Audit a black box: a table of runs with the columns input and output."),
+    ] = None,
+    eps: Annotated[float | None, typer.Option(help="With --samples: the claimed ε (the file's).")] = None,
+    delta: Annotated[float | None, typer.Option(help="With --samples: the claimed δ (the file's).")] = None,
+    confidence: Annotated[float, typer.Option(help="With --samples: how sure to be.")] = 0.95,
+    seed: Annotated[int | None, typer.Option(help="With --samples: for the split into halves.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check a mechanism against its policy and say what it gives away.
 
+    With --samples only the outputs are looked at: runs can refute a claim, but a pass proves nothing.
+
     Exit code 0: the promise and every limit of [accept] hold; 1: one does not; 2: bad input.
     """
+    from sievert.errors import MechanismError
     from sievert.files import load_scenario
     from sievert.report.audit import audit as run_audit
     from sievert.report.text import audit_lines
     from sievert.tables.atomic import write_text
 
+    if samples is not None:
+        if report is not None:
+            raise MechanismError("--report goes without --samples; use --json to keep what the runs show")
+        audit_runs(samples, file, eps, delta, confidence, seed, as_json)
+        return
+    if file is None:
+        raise MechanismError("give a file, or runs of a black box with --samples RUNS.csv")
+    if eps is not None or delta is not None or seed is not None:
+        raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
     scenario = load_scenario(file)
     with progress_bar():
         result = run_audit(scenario)

@@ -34,13 +34,15 @@ def breach(
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
     from sievert.files import load_scenario
-    from sievert.report.breach import breach_html, breach_lines, breach_of, breach_table, read_range
+    from sievert.report.breach import breach_lines, breach_of, breach_table, read_range
     from sievert.tables.atomic import write_text
 
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
     result = breach_of(scenario, counts, about or (), level)
     if report is not None:
+        from sievert.report.breach_page import breach_html
+
         write_text(report, breach_html(scenario, result))
     if as_json:
         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))

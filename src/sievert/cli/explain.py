@@ -20,10 +20,12 @@ def explain(
         Path | None, typer.Argument(help="A TOML file with a policy, and perhaps a claim and limits.")
     ] = None,
     eps: Annotated[float | None, typer.Option(help="ε of each release, in nats.")] = None,
-    delta: Annotated[float, typer.Option(help="δ of each release, with --eps.")] = 0.0,
+    delta: Annotated[float | None, typer.Option(help="δ of each release, with ε (0).")] = None,
     rho: Annotated[float | None, typer.Option(help="ρ of zero-concentrated privacy, instead of ε.")] = None,
     sigma: Annotated[float | None, typer.Option(help="Scale of Gaussian noise, instead of ε.")] = None,
-    sensitivity: Annotated[float, typer.Option(help="How far one person moves the answer.")] = 1.0,
+    sensitivity: Annotated[
+        float | None, typer.Option(help="With --sigma: how far one person moves the answer (1).")
+    ] = None,
     values: Annotated[int | None, typer.Option(help="How many values a person may have (2).")] = None,
     prior: Annotated[
         str | None, typer.Option(help="What is believed before: probabilities, as 0.6,0.3,0.1.")
@@ -52,11 +54,22 @@ def explain(
     from sievert.limits.explain import explain as explain_claim
     from sievert.report.explain import explain_file, report_of
 
-    claim = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
+    stated = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
+    claim = {name: value for name, value in stated.items() if value is not None}
     belief = _prior(prior)
+    if file is not None and (values is not None or belief is not None):
+        raise MechanismError(
+            "--values and --prior go without a file; the file's policy and [adversary] say both"
+        )
     if guess is not None:
-        _backwards(file, guess, solve, claim, values, belief, releases, as_json)
+        if within is not None or centre is not None:
+            raise MechanismError("--within and --centre go without --guess")
+        _backwards(file, guess, solve, claim, values, belief, releases, proof, report, as_json)
         return
+    if solve is not None:
+        raise MechanismError(
+            f"--solve {solve} looks for the weakest acceptable claim; say with --guess what is acceptable"
+        )
     text = None
     if file is None and eps is None and rho is None and sigma is None:
         raise MechanismError(
@@ -75,7 +88,6 @@ def explain(
             )
         )
     else:
-        _refuse_with_file(values, belief)
         scenario = load_scenario(file)
         found = explain_file(scenario, releases, within, centre, **claim)
         text = scenario.to_toml()
@@ -85,17 +97,10 @@ def explain(
 
 
 def _output(found: Any, text: str | None, proof: Path | None, report: Path | None, as_json: bool) -> None:
-    from sievert.proofs import save_proof
     from sievert.report.explain import explanation_lines
-    from sievert.tables.atomic import write_text
 
     certificate = found.explanation.certificate
-    if proof is not None and certificate is not None:
-        write_text(proof, save_proof(certificate))
-    if report is not None:
-        from sievert.report.explain_html import explain_html
-
-        write_text(report, explain_html(found, text))
+    _save(found, text, proof, report)
     if as_json:
         typer.echo(json.dumps({**found.to_dict(), "passed": found.passed}, ensure_ascii=False, indent=2))
         return
@@ -107,6 +112,18 @@ def _output(found: Any, text: str | None, proof: Path | None, report: Path | Non
         typer.echo(f"\nReport written to {report}")
 
 
+def _save(found: Any, text: str | None, proof: Path | None, report: Path | None) -> None:
+    from sievert.proofs import save_proof
+    from sievert.tables.atomic import write_text
+
+    if proof is not None and found.explanation.certificate is not None:
+        write_text(proof, save_proof(found.explanation.certificate))
+    if report is not None:
+        from sievert.report.explain_html import explain_html
+
+        write_text(report, explain_html(found, text))
+
+
 def _backwards(
     file: Path | None,
     guess: float,
@@ -115,30 +132,33 @@ def _backwards(
     values: int | None,
     prior: list[float] | None,
     releases: int | None,
+    proof: Path | None,
+    report: Path | None,
     as_json: bool,
 ) -> None:
+    from sievert.errors import MechanismError
     from sievert.files import load_scenario
     from sievert.limits.backwards import weakest_claim
-    from sievert.report.explain import weakest_lines
+    from sievert.report.explain import weakest_for_file, weakest_report
 
-    given = any(claim[name] is not None for name in ("eps", "rho", "sigma"))
-    policy = None
-    if file is not None:
-        _refuse_with_file(values, prior)
-        policy = load_scenario(file).policy
-    found = weakest_claim(
-        guess,
-        solve or ("releases" if given else "eps"),
-        **claim,
-        values=values,
-        prior=prior,
-        releases=1 if releases is None else releases,
-        policy=policy,
-    )
-    if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
+    given = any(name in claim for name in ("eps", "rho", "sigma"))
+    unknown = solve or ("releases" if given else "eps")
+    text = None
+    if file is None:
+        count = 1 if releases is None else releases
+        found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
+    else:
+        scenario = load_scenario(file)
+        found = weakest_for_file(scenario, guess, unknown, releases, **claim)
+        text = scenario.to_toml()
+    if found.explanation is None and (proof or report):
+        raise MechanismError(f"--proof and --report have nothing to show: {found}")
+    if as_json or found.explanation is None:
+        _save(None if found.explanation is None else weakest_report(found), text, proof, report)
+        said = json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if as_json else f"{found}."
+        typer.echo(said)
         return
-    print_sections(f"What keeps a guess at {guess:g} or below?", f"{found}.", weakest_lines(found))
+    _output(weakest_report(found), text, proof, report, as_json)
 
 
 def _prior(text: str | None) -> list[float] | None:
@@ -150,10 +170,3 @@ def _prior(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise PriorError(f"--prior is {text!r}; give probabilities between commas, as 0.6,0.3,0.1") from None
-
-
-def _refuse_with_file(values: int | None, prior: list[float] | None) -> None:
-    from sievert.errors import FileError
-
-    if values is not None or prior is not None:
-        raise FileError("--values and --prior go without a file; the file's policy and [adversary] say both")

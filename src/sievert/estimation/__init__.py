@@ -1,1 +1,1 @@
-"""What samples and aggregates tell: estimates with intervals, and audits of black boxes."""
+"""What samples and aggregates tell: distributions from noisy reports, audits of black boxes, intervals."""

@@ -15,6 +15,7 @@ __all__ = [
     "ClaimModel",
     "DataModel",
     "Document",
+    "EstimateModel",
     "GainModel",
     "LossModel",
     "MechanismModel",
@@ -366,6 +367,37 @@ class ReleaseModel(Section):
     timing: Literal["fixed", "fast"] = "fixed"
 
 
+class ReportGroupModel(Section):
+    """Reports of users who applied the same family at another ε."""
+
+    reports: str | list[str]
+    eps: NonNegative | None = None
+
+
+class EstimateModel(Section):
+    """[estimate]: where the noisy reports are, and how the distribution behind them is estimated."""
+
+    reports: str | list[str] | None = None
+    column: str | None = None
+    counts: str | None = None
+    groups: list[ReportGroupModel] | None = None
+    missing: Literal["reject", "drop"] = "reject"
+    method: Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"] = "auto"
+    interval: Literal["normal", "bootstrap", "profile", "none"] = "normal"
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    seed: Count = 0
+    original: str | None = None
+    original_column: str | None = None
+
+    @model_validator(mode="after")
+    def _reports_once(self) -> Self:
+        if self.reports is not None and self.groups is not None:
+            raise ValueError("give reports, or groups with reports of their own, not both")
+        if self.original_column is not None and self.original is None:
+            raise ValueError("original_column goes with original")
+        return self
+
+
 class Document(Section):
     """The whole file."""
 
@@ -380,6 +412,7 @@ class Document(Section):
     accept: AcceptModel | None = None
     data: DataModel | None = None
     release: ReleaseModel | None = None
+    estimate: EstimateModel | None = None
 
 
 def validated(raw: dict[str, Any], source: str) -> Document:

@@ -20,6 +20,7 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.channels.privacy import _widest_column
 from sievert.errors import GainError, PriorError
+from sievert.leakage.row_classes import finite_channel
 from sievert.numerics.logs import log_fraction, log_of, log_sum
 from sievert.results import Result, in_bits
 
@@ -190,7 +191,7 @@ def worst_level(channel: Channel) -> WorstLevel:
     >>> round(worst_level(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).bits, 6)
     1.584963
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     logs = finite.log_matrix
     likely, unlikely = _widest_column(logs)
     with np.errstate(invalid="ignore"):
@@ -216,7 +217,7 @@ def average_level(channel: Channel) -> AverageLevel:
     >>> average_level(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).distance
     0.5
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     if finite.shape[0] == 1:
         return AverageLevel(0.0, 0.0, None)
     distances = squareform(pdist(finite.rounded(), "cityblock")) / 2
@@ -240,7 +241,7 @@ def predicate_breach(
     Belief in a set changes by an average of the changes for its members, so the worst predicate is a
     single input.
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     belief = as_prior(prior, finite.shape[0]).astype(np.float64)
     joint = finite.log_matrix + log_of(belief)[:, None]
     outputs = log_sum(joint, axis=0)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.errors import GainError, PriorError
 from sievert.leakage.chernoff import chernoff_pairs
-from sievert.leakage.row_classes import RowClasses, row_classes
+from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
@@ -54,7 +54,8 @@ class BreachCurve(Result):
     before : prior probability of the predicate
     at, by : [n-1]: probability of a breach by all n observations, and by the first m for some m ≤ n
     not_at, not_by : 1 - at and 1 - by, to full precision
-    rate_bits : not_at falls like 2^(-n·rate) (Thm 7); 0 where it does not fall
+    rate_bits : not_at falls like 2^(-n·rate) (Thm 7; at least so fast where entries are 0); 0 where it
+        does not fall
     reachable : whether any observations could cause such a breach
     exact_until : up to which n the probabilities are exact, by types; beyond, they are simulated
     lower, upper : [2, n]: bounds of (at, by), 99.9 % intervals where simulated
@@ -98,7 +99,8 @@ class BreachCurve(Result):
     def __str__(self) -> str:
         what = f"a breach of {in_bits(self.level_bits)} about {shown(self.predicate)}"
         if not self.reachable:
-            return f"{what} cannot happen: belief {self.before:.4g} cannot grow that much"
+            verb = {"up": "grow", "down": "fall", "either": "change"}[self.direction]
+            return f"{what} cannot happen: belief {self.before:.4g} cannot {verb} that much"
         n = len(self.at)
         return (
             f"{what} has probability {self.at[-1]:.4g} at n = {n} and {self.by[-1]:.4g} by n = {n} "
@@ -114,6 +116,7 @@ class BreachUntil(Result):
     ----------
     least, most : it is between them; equal when exact, None when not up to `searched` observations
     searched : how many observations were looked at
+    reachable : whether any observations could cause such a breach
     """
 
     probability: float
@@ -122,12 +125,15 @@ class BreachUntil(Result):
     most: int | None
     searched: int
     method: str
+    reachable: bool = True
 
     def __float__(self) -> float:
         return math.inf if self.most is None else float(self.most)
 
     def __str__(self) -> str:
         what = f"a breach has probability {self.probability:g}"
+        if not self.reachable:
+            return "no number of observations causes such a breach: belief cannot change that much"
         if self.most is None:
             return f"{self.when} no number of observations up to {self.searched} {what} ({self.method})"
         count = f"{self.most}" if self.least == self.most else f"{self.least} to {self.most}"
@@ -164,7 +170,7 @@ def breach_curve(
     >>> [round(float(x), 3) for x in (found.at[9], found.by[9], found.at[29], found.by[29])]
     [0.382, 0.567, 0.715, 0.877]
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     most = whole_number("observations", observations, GainError)
     bits = _level(level)
     if direction not in ("up", "down", "either"):
@@ -173,7 +179,7 @@ def breach_curve(
     classes = row_classes(finite, prior)
     question = _Question(classes, members, bits, direction)
     named = tuple(finite.inputs[i] for i in members)
-    rate = _rate(finite, classes, members) if question.reachable else 0.0
+    rate = _rate(question, classes) if question.reachable else 0.0
 
     logs = classes.parts[0]
     at, by, not_at, not_by = np.zeros((4, most))
@@ -253,7 +259,8 @@ def observations_until_breach(
             least = int(maybe[0]) + 1 if len(maybe) else None
             enough = int(sure[0]) + 1 if len(sure) else None
             exact = found.reachable is False or (enough or count) <= found.exact_until
-            return BreachUntil(probability, when, least, enough, count, EXACT if exact else found.method)
+            method = EXACT if exact else found.method
+            return BreachUntil(probability, when, least, enough, count, method, found.reachable)
         count = min(2 * count, most)
 
 
@@ -280,9 +287,24 @@ class _Question:
         self._weights = np.array([inside, classes.total])
         self.direction = direction
         self.nats = bits * LN2
-        # A posterior is at most 1, so belief p(Q) cannot grow by a factor of 1/p(Q) or more (erratum 5).
-        grows = not self.certain and math.log(self.before) + self.nats < -TIE
-        self.reachable = {"up": grows, "down": not self.certain, "either": not self.certain}[direction]
+        # Belief in the predicate once the class is known: every posterior is an average of these.
+        with np.errstate(divide="ignore"):
+            known = np.log(inside / classes.total) - math.log(self.before)
+        self.ends_above = known > self.nats + TIE
+        self._ends_below = known < -self.nats - TIE
+        # So belief cannot grow by 1/p(Q) or more (erratum 5), nor at all where all rows are equal.
+        ends = {"up": self.ends_above, "down": self._ends_below, "either": self.ends_above | self._ends_below}
+        self.reachable = not self.certain and bool(ends[direction].any())
+        # A finite number that is compared with posteriors; the least positive one is exceeded by all but 0.
+        self._high = self.before * math.exp(min(self.nats + TIE, 700.0))
+        self._low = self.before * math.exp(max(-self.nats - TIE, -700.0))
+
+    def rate_pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Classes that must be told apart for the breach to be there in the end; none if it need not be."""
+        ends = self.ends_above | self._ends_below if self.direction == "either" else self.ends_above
+        if self.direction == "down" or not ends[self.shares > 0].all():
+            return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(self.ends_above), np.flatnonzero(~self.ends_above)
 
     def judge(self, logs: FloatArray) -> tuple[BoolArray, FloatArray]:
         """For columns of log-likelihoods: is it a breach, and how likely is it if the predicate holds.
@@ -290,13 +312,20 @@ class _Question:
         A posterior that underflows is as good as 0 for every level that fits in a float.
         """
         top = logs.max(axis=0)
-        top = np.where(np.isneginf(top), 0.0, top)
-        inside, possible = self._weights @ np.exp(logs - top)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            change = np.where(possible > 0, np.log(inside / possible) - math.log(self.before), 0.0)
-        up, down = change > self.nats + TIE, change < -self.nats - TIE
-        breach = {"up": up, "down": down, "either": up | down}[self.direction]
-        return breach, inside / self.before * np.exp(top)
+        scaled = self.nats > 100 or float(top.min()) < -500
+        if scaled:
+            top = np.where(np.isneginf(top), 0.0, top)
+            logs = logs - top
+        inside, possible = self._weights @ np.exp(logs)
+        if self.direction != "down":
+            breach = inside > possible * self._high
+        if self.direction != "up":
+            below = inside < possible * self._low
+            if self.nats > 600:
+                below = (inside == 0) & (possible > 0) & (self.nats < math.inf)
+            breach = below if self.direction == "down" else breach | below
+        weights = inside / self.before
+        return breach, weights * np.exp(top) if scaled else weights
 
 
 def _exactly(
@@ -313,10 +342,11 @@ def _exactly(
         alive = _one_more(counts, before, table.others, alive, n, size)
         for part, block in table.blocks(n):
             breach, weights = question.judge(block)
-            at[n - 1] += weights[breach].sum()
-            not_at[n - 1] += weights[~breach].sum()
-            happened += float((weights * alive[part])[breach].sum())
-            alive[part][breach] = 0.0
+            at[n - 1] += weights @ breach
+            not_at[n - 1] += weights @ ~breach
+            met = alive[part] * breach
+            happened += float(weights @ met)
+            alive[part] -= met
             not_by[n - 1] += float(weights @ alive[part])
         by[n - 1] = happened
     return np.minimum(at, 1.0), np.minimum(by, 1.0), not_at, not_by
@@ -334,7 +364,7 @@ def _one_more(
     last = np.zeros(size)
     last[: len(alive)] = alive * (n - others[: len(alive)])
     for count, place in zip(counts, before, strict=True):
-        last += count[:size] * alive[place[:size]]
+        last += count[:size] * alive.take(place[:size], mode="clip")
     return last / n
 
 
@@ -366,12 +396,13 @@ def _simulated(
     return hits / samples, lower, upper
 
 
-def _rate(channel: Channel, classes: RowClasses, members: tuple[int, ...]) -> float:
-    """Least Chernoff information of a row of the predicate and one outside (Thm 7); both possible."""
-    wanted = set(members)
-    inside = [k for k, group in enumerate(classes.members) if wanted.intersection(group)]
-    outside = [k for k, group in enumerate(classes.members) if not wanted.issuperset(group)]
-    if set(inside) & set(outside):
+def _rate(question: _Question, classes: RowClasses) -> float:
+    """Least Chernoff information of a row of the predicate and one outside (Thm 7); both possible.
+
+    With equal rows inside and outside, a class counts as inside if knowing it is a breach.
+    """
+    inside, outside = question.rate_pairs()
+    if not len(inside) or not len(outside):
         return 0.0
     bits = chernoff_pairs(Channel._trusted(classes.parts[0], "log")).bits
     return float(bits[np.ix_(inside, outside)].min())

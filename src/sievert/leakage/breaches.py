@@ -27,6 +27,7 @@ from sievert.leakage.breach_levels import (
 from sievert.leakage.breach_times import BreachCurve, Direction, Predicate, breach_curve, predicate_members
 from sievert.leakage.individuals import IndividualBreach, individual_breach
 from sievert.leakage.rates import Rates, rates
+from sievert.leakage.row_classes import finite_channel
 from sievert.leakage.success import Random, SuccessCurve, success_curve
 from sievert.results import Result, in_bits
 from sievert.spaces.labels import whole_number
@@ -121,7 +122,7 @@ def breaches(
     >>> print(found.breach)
     a breach of 0.5 bits about 0 has probability 0.3823 at n = 10 and 0.5671 by n = 10 (exact by types)
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     counts = _counts(observations)
     members = None if predicate is None else predicate_members(finite, predicate)
     about = predicate_breach(finite, prior, members)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
+from sievert.leakage.row_classes import finite_channel
 from sievert.numerics.logs import log_matmul, log_of
 from sievert.results import Result
 from sievert.spaces.labels import Labels
@@ -30,6 +31,8 @@ BLOCK_ENTRIES = 4_000_000
 STEPS = 60
 # Beyond this many (pair, output) entries matrix products come first.
 LARGEST_DIRECT = 200_000
+# Share of positive entries below which rows are compared on their own outputs only.
+SPARSE = 0.15
 # Spacing of λ at which the rest is gone through pair by pair.
 MOST_STEPS = 128
 # Relative agreement of polynomials of degree 6 and 8, the second being better by some digits; and what
@@ -89,7 +92,7 @@ def chernoff_pairs(channel: Channel) -> ChernoffPairs:
     >>> chernoff_pairs(Channel([["1/2", "1/2"], ["1/2", "1/2"]])).bits.tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     logs = finite.log_matrix
     size = len(logs)
     if size < 2:
@@ -97,7 +100,8 @@ def chernoff_pairs(channel: Channel) -> ChernoffPairs:
     rows, columns = np.triu_indices(size, 1)
     pairs = np.column_stack([rows, columns])
     values = np.full(len(pairs), np.nan)
-    if len(pairs) * logs.shape[1] > LARGEST_DIRECT:
+    dense = not np.isneginf(logs).mean() > 1 - SPARSE
+    if dense and len(pairs) * logs.shape[1] > LARGEST_DIRECT:
         values = _by_products(logs, pairs)
     rest = np.flatnonzero(np.isnan(values))
     values[rest] = _direct(logs, pairs[rest])
@@ -219,10 +223,23 @@ _COEFFICIENTS = tuple(
 def _direct(logs: FloatArray, pairs: IndexArray) -> FloatArray:
     """Chernoff information in nats of the given pairs, a block of pairs at a time."""
     result = np.empty(len(pairs))
-    step = max(1, BLOCK_ENTRIES // logs.shape[1])
-    for start in range(0, len(pairs), step):
-        block = pairs[start : start + step]
-        result[start : start + step] = _minimised(logs[block[:, 0]], logs[block[:, 1]])
+    support = ~np.isneginf(logs)
+    if support.mean() < SPARSE:
+        # Only outputs that the first row can give count: all pairs of a row together.
+        order = np.argsort(pairs[:, 0], kind="stable")
+        edges = np.flatnonzero(np.diff(pairs[order, 0])) + 1
+        blocks = [(places, np.flatnonzero(support[pairs[places[0], 0]])) for places in np.split(order, edges)]
+        blocks = blocks if len(pairs) else []
+    else:
+        blocks = [(np.arange(len(pairs)), np.arange(logs.shape[1]))]
+    for places, columns in blocks:
+        part = logs if len(columns) == logs.shape[1] else logs[:, columns]
+        step = max(1, BLOCK_ENTRIES // len(columns))
+        for start in range(0, len(places), step):
+            chosen = places[start : start + step]
+            result[chosen] = _minimised(part[pairs[chosen, 0]], part[pairs[chosen, 1]])
+    first = _first_equal(logs)
+    result[first[pairs[:, 0]] == first[pairs[:, 1]]] = 0.0
     return result
 
 
@@ -234,9 +251,10 @@ def _minimised(first: FloatArray, second: FloatArray) -> FloatArray:
     disjoint = outside.all(axis=1)
     low, high = np.zeros(len(first)), np.ones(len(first))
     point = np.full(len(first), 0.5)
-    active = np.flatnonzero(~disjoint)
-    best = np.full(len(first), -np.inf)
-    best[~disjoint] = np.minimum(_value(base, ratio, 0.0)[~disjoint], _value(base, ratio, 1.0)[~disjoint])
+    at_zero, at_one = (_value_and_slope(base, ratio, end) for end in (0.0, 1.0))
+    best = np.minimum(at_zero[0], at_one[0])
+    # It is convex: unless it falls at 0 and rises at 1, an end point is the minimum.
+    active = np.flatnonzero(~disjoint & (at_zero[1] < 0) & (at_one[1] > 0))
     for _ in range(STEPS):
         if not len(active):
             break
@@ -259,13 +277,12 @@ def _minimised(first: FloatArray, second: FloatArray) -> FloatArray:
         point[active] = following
         # At the minimum the value is flat: a step of 1e-9 changes it by less than 1e-17 of the curvature.
         active = active[moved > 1e-9]
-    information = -best
-    identical = ~outside.any(axis=1) & (np.abs(ratio).max(axis=1) == 0)
-    return np.where(disjoint, np.inf, np.where(identical, 0.0, np.maximum(information, 0.0)))
+    return np.where(disjoint, np.inf, np.maximum(-best, 0.0))
 
 
-def _value(base: FloatArray, ratio: FloatArray, point: float) -> FloatArray:
+def _value_and_slope(base: FloatArray, ratio: FloatArray, point: float) -> tuple[FloatArray, FloatArray]:
     exponents = base + point * ratio
     top = exponents.max(axis=1)
     safe = np.where(np.isneginf(top), 0.0, top)
-    return np.asarray(safe + log_of(np.exp(exponents - safe[:, None]).sum(axis=1)))
+    weights = np.exp(exponents - safe[:, None])
+    return np.asarray(safe + log_of(weights.sum(axis=1))), (weights * ratio).sum(axis=1)

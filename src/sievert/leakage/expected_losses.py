@@ -19,7 +19,7 @@ from sievert.errors import ChannelError, TooLargeError
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.leakage.closed_forms import Guessing, Identity, Shannon, Tries
 from sievert.leakage.gains import as_gain
-from sievert.leakage.row_classes import RowClasses, row_classes
+from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
 from sievert.leakage.simulation import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.leakage.success import BOUNDS, EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Attack, Random
 from sievert.leakage.type_sums import class_regrets, values_by_types
@@ -107,7 +107,7 @@ def loss_curve(
     rng: Random = None,
 ) -> tuple[ExpectedLoss, ...]:
     """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation."""
-    finite = channel.finite()
+    finite = finite_channel(channel)
     adversary = as_gain(loss, finite.inputs)
     classes = row_classes(finite, prior)
     counts = sorted({whole_number("observations", n, ChannelError) for n in observations})

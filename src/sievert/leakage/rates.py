@@ -20,7 +20,7 @@ from sievert.channels.channel import Channel
 from sievert.errors import MechanismError
 from sievert.leakage.breach_levels import worst_level
 from sievert.leakage.chernoff import ChernoffPairs, chernoff_pairs
-from sievert.leakage.row_classes import equal_rows
+from sievert.leakage.row_classes import equal_rows, finite_channel
 from sievert.results import Result, in_bits
 
 __all__ = ["Rate", "Rates", "geometric_rate", "rates"]
@@ -85,7 +85,7 @@ def rates(channel: Channel) -> Rates:
     >>> round(found.utility.bits, 6), found.classes
     (0.029447, ((1, 2),))
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     groups = equal_rows([finite], list(range(finite.shape[0])))
     named = tuple(tuple(finite.inputs[i] for i in group) for group in groups if len(group) > 1)
     level = worst_level(finite)

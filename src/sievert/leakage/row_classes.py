@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
+from sievert.errors import ChannelError
 
-__all__ = ["RowClasses", "equal_rows", "row_classes"]
+__all__ = ["RowClasses", "equal_rows", "finite_channel", "row_classes"]
 
 FloatArray = NDArray[np.float64]
 
@@ -50,6 +51,16 @@ class RowClasses:
     def limit(self) -> float:
         """Best guess once the class is known, which is all that observations can tell."""
         return min(1.0, float(self.likeliest.sum()))
+
+
+def finite_channel(channel: object) -> Channel:
+    """One channel with its rows listed; anything else is an error that says what to give."""
+    if not isinstance(channel, Channel):
+        several = isinstance(channel, list | tuple) and any(isinstance(item, Channel) for item in channel)
+        one = "give a sv.Channel, such as sv.Channel(matrix)"
+        fix = "join several by first.alongside(second)" if several else one
+        raise ChannelError(f"channel is of type {type(channel).__name__}; {fix}")
+    return channel.finite()
 
 
 def row_classes(channels: Channel | list[Channel], prior: object = None) -> RowClasses:

@@ -52,11 +52,11 @@ def simulated_likelihoods(
 
 
 def simulated_success(
-    parts: list[tuple[FloatArray, int]], classes: RowClasses, rng: Random
+    parts: list[tuple[FloatArray, int]], classes: RowClasses, rng: Random, samples: int = SAMPLES
 ) -> tuple[float, float]:
     """An interval for the probability of a right guess."""
     generator = np.random.default_rng(rng)
-    samples = int(np.clip(BLOCK_ENTRIES // len(classes), LEAST_SAMPLES, SAMPLES))
+    samples = int(np.clip(BLOCK_ENTRIES // len(classes), LEAST_SAMPLES, samples))
     drawn = generator.choice(len(classes), size=samples, p=classes.total / classes.total.sum())
     logs = simulated_likelihoods(parts, drawn, generator)
     best = (logs + log_of(classes.likeliest)).max(axis=1)

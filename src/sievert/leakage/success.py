@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
 from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, log_total
-from sievert.leakage.row_classes import RowClasses, row_classes
-from sievert.leakage.simulation import simulated_success
+from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
+from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
 from sievert.numerics.logs import log_of
@@ -234,9 +234,11 @@ class Attack:
         most = self.classes.before * math.exp(min(growth, 700.0))
         return replace(found, upper=max(found.lower, min(found.upper, most)))
 
-    def simulated(self, queries: int, bounds: SuccessProbability, rng: Random) -> SuccessProbability:
+    def simulated(
+        self, queries: int, bounds: SuccessProbability, rng: Random, samples: int = SAMPLES
+    ) -> SuccessProbability:
         """By drawing secrets and observations, cut to what is certain."""
-        lower, upper = simulated_success(self.parts(queries), self.classes, rng)
+        lower, upper = simulated_success(self.parts(queries), self.classes, rng, samples)
         lower, upper = max(lower, bounds.lower), min(upper, bounds.upper)
         if lower > upper:
             return bounds
@@ -260,6 +262,8 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
     """The attack on one secret through one mechanism, or through several in turn."""
     if isinstance(channel, Channel):
         return Attack(row_classes(channel, prior), (0,))
+    if not isinstance(channel, Iterable):
+        finite_channel(channel)
     given = [item if isinstance(item, tuple) else (item, 1) for item in channel]
     if not given:
         raise ChannelError("channel is an empty list; give at least one mechanism")

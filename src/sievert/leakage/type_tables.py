@@ -54,6 +54,7 @@ class TypeTable:
         self.counts = tails.copy()
         self.counts[:, :-1] -= tails[:, 1:]
         self.others = tails[:, 0] if tails.shape[1] else np.zeros(1, dtype=np.intp)
+        self._starts = np.searchsorted(self.others, np.arange(most + 2))
         self._log_factorials = gammaln(np.arange(most + 1) + 1.0)
         self._partial = self._partial_logs()
 
@@ -81,7 +82,11 @@ class TypeTable:
         size = self.size(observations)
         for start in range(0, size, BLOCK):
             part = slice(start, min(start + BLOCK, size))
-            logs = np.take(first, self.others[part], axis=1)
+            # Types come in order of s, so each s of the block is repeated.
+            low, high = self.others[start], self.others[part.stop - 1]
+            edges = np.clip(self._starts[low : high + 2], start, part.stop)
+            repeats = edges[1:] - edges[:-1]
+            logs = np.repeat(first[:, low : high + 1], repeats, axis=1)
             logs += self._partial[:, part]
             yield part, logs
 

@@ -7,17 +7,19 @@ certainly too few, `most` are certainly enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sievert.errors import GainError
+from sievert.leakage.simulation import LEAST_SAMPLES, SAMPLES
 from sievert.leakage.success import (
     BOUNDS,
     EXACT,
     LARGEST_TABLE,
     SIMULATION,
+    WIDE,
     Attack,
     Mechanisms,
     Random,
@@ -26,7 +28,13 @@ from sievert.leakage.success import (
 )
 from sievert.results import Result
 
-__all__ = ["ObservationsUntil", "QueryBudget", "observations_until", "query_budget"]
+__all__ = [
+    "ObservationsUntil",
+    "QueryBudget",
+    "observations_until",
+    "observations_until_each",
+    "query_budget",
+]
 
 # Rates below 1e-9 bits would need more than this.
 LARGEST_NUMBER = 1 << 40
@@ -100,17 +108,27 @@ def observations_until(
     >>> print(observations_until(coin, 0.9))
     41 observations make the attacker right with probability 0.9, and no fewer (exact by types)
     """
-    target = _probability("success", success)
+    return observations_until_each(channel, [success], prior, rng)[0]
+
+
+def observations_until_each(
+    channel: Mechanisms, successes: Iterable[float], prior: object = None, rng: Random = None
+) -> tuple[ObservationsUntil, ...]:
+    """The same for several probabilities; what is learned for one serves the others."""
     attack = attack_on(channel, prior)
+    search = _Search(attack, attack.round, rng)
+    return tuple(_until(search, attack, _probability("success", success)) for success in successes)
+
+
+def _until(search: _Search, attack: Attack, target: float) -> ObservationsUntil:
     limit = attack.classes.limit
     if target <= attack.classes.before:
         return ObservationsUntil(target, 0, 0, limit, EXACT)
-    search = _Search(attack, attack.round, rng)
     if target > limit * (1 - TOLERANCE) and not search.is_complete():
         return ObservationsUntil(target, None, None, limit, EXACT)
     aim = target * (1 - TOLERANCE)
-    most = search.first(lambda lower, upper: lower >= aim)
-    least = search.first(lambda lower, upper: upper >= aim, most)
+    most = search.first(aim, lambda lower, upper: lower >= aim)
+    least = search.first(aim, lambda lower, upper: upper >= aim, most)
     return ObservationsUntil(target, least, most, limit, search.method(least, most))
 
 
@@ -134,25 +152,40 @@ def query_budget(
         return QueryBudget(target, None, None, EXACT)
     if attack.classes.before > aim:
         return QueryBudget(target, 0, 0, EXACT)
-    most = search.first(lambda lower, upper: lower > aim)
-    least = search.first(lambda lower, upper: upper > aim, most)
+    most = search.first(aim, lambda lower, upper: lower > aim)
+    least = search.first(aim, lambda lower, upper: upper > aim, most)
     assert least is not None
     return QueryBudget(target, least - 1, most, search.method(least, most))
 
 
 class _Search:
-    """Halving over the number of observations; every one looked at is remembered."""
+    """Halving over the number of observations; every one looked at is remembered.
+
+    A simulation is run only where certain bounds leave open on which side of the aim success is, and a
+    large one only where a small one does too.
+    """
 
     def __init__(self, attack: Attack, step: int, rng: Random) -> None:
         self._attack = attack
         self._step = step
         self._rng = np.random.default_rng(rng)
+        self._certain: dict[int, SuccessProbability] = {}
         self._known: dict[int, SuccessProbability] = {}
+        self._drawn: dict[int, int] = {}
 
-    def bounds(self, count: int) -> tuple[float, float]:
-        if count not in self._known:
-            self._known[count] = self._attack.after(count * self._step, self._rng, LARGEST_TABLE // 3)
-        return self._known[count].lower, self._known[count].upper
+    def bounds(self, count: int, aim: float) -> tuple[float, float]:
+        queries = count * self._step
+        if count not in self._certain:
+            self._certain[count] = self._attack.after(queries, most=LARGEST_TABLE // 3, wide=1.0)
+        certain = self._certain[count]
+        known = self._known.setdefault(count, certain)
+        if certain.method == BOUNDS and certain.upper - certain.lower > WIDE:
+            for samples in (LEAST_SAMPLES, SAMPLES):
+                if known.lower <= aim <= known.upper and samples > self._drawn.get(count, 0):
+                    known = self._attack.simulated(queries, certain, self._rng, samples)
+                    self._drawn[count] = samples
+        self._known[count] = known
+        return known.lower, known.upper
 
     def method(self, least: int | None, most: int | None) -> str:
         """The weakest way in which the deciding numbers were looked at: those found and those before."""
@@ -162,19 +195,21 @@ class _Search:
 
     def is_complete(self) -> bool:
         """Whether one observation already tells everything that can be told."""
-        lower, _ = self.bounds(1)
-        return lower >= self._attack.classes.limit
+        limit = self._attack.classes.limit
+        return self.bounds(1, limit)[0] >= limit
 
-    def first(self, holds: Callable[[float, float], bool], known: int | None = None) -> int | None:
+    def first(
+        self, aim: float, holds: Callable[[float, float], bool], known: int | None = None
+    ) -> int | None:
         """The least count for which the bounds satisfy a condition that stays true; None beyond reach."""
         low, high = 0, known if known is not None else 1
-        while known is None and not holds(*self.bounds(high)):
+        while known is None and not holds(*self.bounds(high, aim)):
             low, high = high, 2 * high
             if high > LARGEST_NUMBER:
                 return None
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if holds(*self.bounds(middle)) else (middle, high)
+            low, high = (low, middle) if holds(*self.bounds(middle, aim)) else (middle, high)
         return high
 
 

@@ -93,7 +93,8 @@ def claim_of_event(given: Any, releases: int = 1) -> Claim:
     count = checked_releases(releases)
     if hasattr(given, "get_delta_for_epsilon"):
         composed = given if count == 1 else given.self_compose(count)
-        return ProfileClaim(_limited(composed.get_delta_for_epsilon), "a privacy loss distribution")
+        profile = _limited(composed.get_delta_for_epsilon)
+        return ProfileClaim(profile, "a privacy loss distribution", releases=count)
     if hasattr(given, "get_delta") and hasattr(given, "compose"):
         _once(count, "an accountant")
         return ProfileClaim(_limited(given.get_delta), "a dp-accounting accountant")
@@ -114,7 +115,8 @@ def claim_of_event(given: Any, releases: int = 1) -> Claim:
         accountant.compose(given, count)
     except Exception as problem:
         raise MechanismError(f"event_or_pld is {given!r}, which dp-accounting refuses: {problem}") from None
-    return ProfileClaim(_limited(accountant.get_delta), f"{type(given).__name__} of dp-accounting")
+    source = f"{type(given).__name__} of dp-accounting"
+    return ProfileClaim(_limited(accountant.get_delta), source, releases=count)
 
 
 def _once(releases: int, what: str) -> None:

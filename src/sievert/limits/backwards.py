@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal
 
 from sievert.errors import MechanismError
@@ -17,7 +18,7 @@ from sievert.results import Result
 __all__ = ["WeakestClaim", "weakest_claim"]
 
 Unknown = Literal["eps", "delta", "rho", "sigma", "releases"]
-HIGHEST = 1e4
+HIGHEST = 1e300
 # Relative width at which a bisection stops.
 PRECISION = 1e-12
 SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
@@ -27,7 +28,7 @@ SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "
 class WeakestClaim(Result):
     """The largest ε, δ, ρ or number of releases (or the smallest σ) that keeps a promise, and what it means.
 
-    `value` is inf (for σ: 0) when no parameter can break the promise.
+    `value` is inf (for σ: 0) when no parameter can break the promise. The sentence rounds to the safe side.
     """
 
     name: str
@@ -41,11 +42,22 @@ class WeakestClaim(Result):
     def __str__(self) -> str:
         promise = f"no mechanism lets anybody guess one person's value with probability above {self.guess:g}"
         symbol = SYMBOLS[self.name]
-        if self.name == "sigma":
-            return f"{symbol} ≥ {self.value:.6g} guarantees: {promise}"
         if math.isinf(self.value):
-            return f"any {symbol}: {promise}"
-        return f"{symbol} ≤ {self.value:.6g} guarantees: {promise}"
+            return f"any {symbol} will do: {promise}"
+        if self.name == "sigma":
+            return f"σ ≥ {_six_digits(self.value, ROUND_CEILING)} guarantees: {promise}"
+        if self.name == "releases":
+            return f"at most {self.value:.0f} release{'' if self.value == 1 else 's'}: {promise}"
+        return f"{symbol} ≤ {_six_digits(self.value, ROUND_FLOOR)} guarantees: {promise}"
+
+
+def _six_digits(value: float, rounding: str) -> str:
+    """Six digits, so rounded that the printed parameter keeps the promise too.
+
+    >>> _six_digits(1.791759469, ROUND_FLOOR), _six_digits(1.973583, ROUND_CEILING)
+    ('1.79175', '1.97359')
+    """
+    return f"{float(Context(prec=6, rounding=rounding).create_decimal(Decimal(value))):.6g}"
 
 
 def weakest_claim(
@@ -74,8 +86,8 @@ def weakest_claim(
     Notes
     -----
     The proved upper bound on the guess grows with ε, δ, ρ and releases and falls with σ, so bisection finds
-    the
-    last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12.
+    the last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12. At most
+    10 million releases are counted.
 
     Examples
     --------
@@ -136,15 +148,16 @@ def _search(solve: str, keeps: Callable[[float], bool], guess: float, count: int
     if not keeps(0.0):
         raise MechanismError(
             f"guess is {guess:g}: even {SYMBOLS[solve]} = 0 allows more (a blind guess among {count} "
-            "values, or the given δ, is already better); no claim can promise that"
+            "values, another given parameter, or what the policy leaves unprotected, is already better); "
+            "no claim can promise that"
         )
     if solve == "delta":
         return _bisect(keeps, 0.0, 1.0) if not keeps(1.0) else math.inf
+    if keeps(math.inf):
+        return math.inf
     high = 1.0
-    while keeps(high):
+    while keeps(high) and high < HIGHEST:
         high *= 2
-        if high > HIGHEST:
-            return math.inf
     return _bisect(keeps, 0.0 if high == 1 else high / 2, high)
 
 
@@ -171,11 +184,13 @@ def _smallest_sigma(keeps: Callable[[float], bool], guess: float) -> float:
 def _most_releases(keeps: Callable[[float], bool], guess: float) -> float:
     if not keeps(1):
         raise MechanismError(f"guess is {guess:g}; one release with this claim already allows more")
+    if guess >= 1:
+        return math.inf
     low, high = 1, 2
     while keeps(high):
-        low, high = high, 2 * high
-        if high > LARGEST_RELEASES:
-            return math.inf
+        if high == LARGEST_RELEASES:
+            return float(high)
+        low, high = high, min(2 * high, LARGEST_RELEASES)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if keeps(middle) else (low, middle)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import MechanismError
@@ -99,6 +98,15 @@ class Claim(ABC):
         """Exact best guess between two values, the first of which has this prior; None where not known."""
         return None
 
+    def of_group(self, size: int) -> Claim:
+        """What the claim implies for somebody who owns several records."""
+        if size == 1:
+            return self
+        raise MechanismError(
+            f"{self.words}: what this implies for a person with {size} records is not known; give eps, rho "
+            "or sigma"
+        )
+
     def epsilon(self, delta: float) -> float:
         """The smallest ε that the claim implies at a δ; inf where there is none."""
         if float(self.delta(np.zeros(1))[0]) <= delta:
@@ -127,7 +135,15 @@ class ApproximateClaim(Claim):
     @property
     def words(self) -> str:
         each = "" if self.releases == 1 else f" in each of {self.releases} releases"
-        return f"ε = {self.eps:g}{f', δ = {self.lost:g}' if self.lost else ''}{each}"
+        level = "∞" if math.isinf(self.eps) else f"{self.eps:g}"
+        return f"ε = {level}{f', δ = {self.lost:g}' if self.lost else ''}{each}"
+
+    def of_group(self, size: int) -> ApproximateClaim:
+        if size == 1:
+            return self
+        # δ·(1 + e^ε + … + e^((m-1)ε)): one record after the other.
+        steps = [self.lost * math.exp(min(k * self.eps, 700.0)) for k in range(size)] if self.lost else []
+        return replace(self, eps=size * self.eps, lost=min(1.0, math.fsum(steps)))
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return composed_delta(self.eps, self.lost, self.releases, eps)
@@ -175,6 +191,9 @@ class GaussianClaim(Claim):
         each = "" if self.releases == 1 else f", {self.releases} times"
         return f"Gaussian noise with σ = {self.sigma:g} at sensitivity {self.sensitivity:g}{each}"
 
+    def of_group(self, size: int) -> GaussianClaim:
+        return replace(self, sensitivity=size * self.sensitivity)
+
     def delta(self, eps: FloatArray) -> FloatArray:
         return gaussian_delta(self.mu, eps)
 
@@ -187,15 +206,6 @@ class GaussianClaim(Claim):
 
     def tradeoff(self) -> Tradeoff:
         return gaussian_tradeoff(self.mu)
-
-    def between_two(self, first: float) -> float:
-        mu = self.mu
-        if mu == 0 or first in (0.0, 1.0):
-            return max(first, 1 - first)
-        if math.isinf(mu):
-            return 1.0
-        shift = math.log(first / (1 - first)) / mu
-        return float(first * ndtr(mu / 2 + shift) + (1 - first) * ndtr(mu / 2 - shift))
 
     @property
     def tight(self) -> bool:
@@ -219,6 +229,10 @@ class ZeroConcentratedClaim(Claim):
     def total(self) -> float:
         """ρ of all releases."""
         return self.rho * self.releases
+
+    def of_group(self, size: int) -> ZeroConcentratedClaim:
+        # Bun and Steinke, Prop 1.9: ρ grows with the square.
+        return replace(self, rho=size**2 * self.rho)
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return zcdp_delta(self.total, eps)
@@ -279,11 +293,12 @@ class ProfileClaim(Claim):
     profile: Callable[[float], float] = field(repr=False)
     source: str
     top: float = 60.0
+    releases: int = 1
     known: dict[float, float] = field(default_factory=dict, repr=False)
 
     @property
     def words(self) -> str:
-        return self.source
+        return self.source if self.releases == 1 else f"{self.source}, {self.releases} times"
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return np.array([self._at(float(level)) for level in np.ravel(eps)])
@@ -321,6 +336,10 @@ def claim_of(
     if named != ["eps"] and lost:
         raise MechanismError(
             f"delta is {lost:g}; it goes with eps, while {named[0]} already implies a δ for every ε"
+        )
+    if sigma is None and sensitivity != 1.0:
+        raise MechanismError(
+            f"sensitivity is {sensitivity!r}; it goes with sigma; {named[0]} already speaks of one person"
         )
     if eps is not None:
         return ApproximateClaim(checked_eps(eps), lost, count)

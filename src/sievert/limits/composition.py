@@ -63,7 +63,7 @@ def repeated_response(eps: float, releases: int) -> tuple[FloatArray, FloatArray
     """
     if math.isinf(eps):
         return np.array([1.0]), np.array([math.inf])
-    wrong = np.arange(releases + 1, dtype=np.float64)
+    wrong = _likely_outcomes(releases, 1 / (1 + math.exp(eps)) if eps < 700 else 0.0)
     log_right, log_wrong = -np.log1p(np.exp(-eps)), -eps - np.log1p(np.exp(-eps))
     ways = gammaln(releases + 1.0) - gammaln(wrong + 1) - gammaln(releases - wrong + 1)
     logs = ways + (releases - wrong) * log_right + wrong * log_wrong
@@ -73,6 +73,18 @@ def repeated_response(eps: float, releases: int) -> tuple[FloatArray, FloatArray
     # Logarithms of factorials are off by some units of their own size; the total is known to be 1.
     first /= math.fsum(first.tolist())
     return first[kept], (releases - 2 * wrong[kept]) * eps
+
+
+def _likely_outcomes(releases: int, chance: float) -> FloatArray:
+    """Numbers of wrong answers, and their mirror images, that may be likelier than e^-745.
+
+    A number t away from the mean has a probability of at most e^(-2t²/k) (Hoeffding).
+    """
+    reach = math.sqrt(-SMALLEST_LOG * releases / 2) + 1
+    low = max(0, math.floor(releases * chance - reach))
+    high = min(releases, math.ceil(releases * chance + reach))
+    near = np.arange(low, high + 1, dtype=np.float64)
+    return np.union1d(near, releases - near)
 
 
 def composed_delta(eps: float, delta: float, releases: int, total_eps: ArrayLike) -> FloatArray:

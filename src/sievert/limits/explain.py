@@ -46,7 +46,7 @@ from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
-__all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth"]
+__all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth", "records_of_person"]
 
 FloatArray = NDArray[np.float64]
 # ε of the small table beside the asked one, and factors of another parameter.
@@ -75,6 +75,8 @@ class Explanation(Result):
     equivalents : pairs (δ, ε) that all releases together have, for a claim that is not ε or (ε, δ) itself
     near : for metric privacy, what is learned by someone who knows the value to within a radius
     database : for a policy, the whole database
+    person : for a person with several records, what the claim implies for all of them together; the guess
+        and the curve are then about a person whose records all say the same
     table : the same question at other parameters: (name, value, after) each
     method, certificate : how `after` was found, and its proof where there is one
     """
@@ -97,6 +99,7 @@ class Explanation(Result):
     near: BallGuess | None = None
     database: DatabaseBits | None = None
     policy: str | None = None
+    person: str | None = None
     between: str = "two neighbouring databases"
     table: tuple[tuple[str, float, float], ...] = ()
     certificate: Proof | None = field(default=None, repr=False)
@@ -200,7 +203,12 @@ def explain_claim(
     guess, before = guess_under(judged, count, belief, policy)
     if judged is not claim:
         near = _anywhere(claim, float(within or 0), count, before, guess)
+    people = records_of_person(policy)
+    judged = judged.of_group(people)
     curve = judged.tradeoff()
+    if people > 1 and isinstance(judged, ApproximateClaim):
+        # What follows for a group need not be attained.
+        curve = replace(curve, exact=False)
     return Explanation(
         claim=_words(claim, policy, within),
         values=count,
@@ -215,11 +223,12 @@ def explain_claim(
         curve=curve,
         releases=getattr(claim, "releases", 1),
         method=guess.method,
-        totals=_totals(claim),
-        equivalents=_equivalents(claim),
+        totals=_totals(judged if within is None else claim),
+        equivalents=_equivalents(judged),
         near=near,
         database=None if policy is None else database_bits(claim, policy),
-        policy=policy.describe() if isinstance(policy, Policy) else None,
+        policy=_described(policy),
+        person=judged.words if people > 1 else None,
         between=_between(policy, within),
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
@@ -238,7 +247,23 @@ def _words(claim: Claim, policy: Target | None, within: float | None) -> str:
     return f"{claim.words} per unit of distance" if _by_distance(policy) else claim.words
 
 
+def records_of_person(policy: Target | None) -> int:
+    """How many records one person may own; 1 under public knowledge, where a guess is about one record."""
+    return policy.person_records if isinstance(policy, Policy) and not policy.constrained else 1
+
+
+def _described(policy: Target | None) -> str | None:
+    if not isinstance(policy, Policy):
+        return None
+    text = policy.describe()
+    if policy.person_records == 1 or not policy.constrained:
+        return text
+    return f"{text} The guesses here are about one of them, all other records known."
+
+
 def _between(policy: Target | None, within: float | None) -> str:
+    if records_of_person(policy) > 1:
+        return "two databases that differ in one person's records"
     if policy is None and within is not None:
         return f"two places at distance {2 * within:g}"
     return "two inputs at distance 1" if _by_distance(policy) else "two neighbouring databases"
@@ -251,7 +276,20 @@ def guess_under(
     if policy is None:
         before = 1 / count if prior is None else float(prior.max())
         return best_guess(claim, count, prior, upper_only=upper_only), before
-    return policy_guess(claim, policy, prior)
+    people = records_of_person(policy)
+    if people == 1:
+        return policy_guess(claim, policy, prior)
+    if _by_distance(policy) and isinstance(claim, ApproximateClaim) and claim.lost:
+        raise PolicyError(
+            f"{claim.words}: what this implies for a person with {people} records depends on the distance; "
+            "on a metric give a pure eps, or person_records = 1"
+        )
+    found, before = policy_guess(claim.of_group(people), policy, prior)
+    if isinstance(claim, ApproximateClaim) and not upper_only:
+        # Whoever sees one of the person's records sees what they all say.
+        one = policy_guess(claim, policy, prior)[0]
+        found = replace(found, lower=min(one.lower, found.upper))
+    return found, before
 
 
 def _count(values: object, prior: object, policy: Target | None) -> int:
@@ -345,8 +383,10 @@ def _table(
     if policy is not None and not is_complete(policy):
         return ()
     rows = []
+    people = records_of_person(policy)
     for name, value, other in _variants(claim, within):
-        rows.append((name, value, best_guess(other, count, prior, upper_only=True).upper))
+        judged = other.of_group(people)
+        rows.append((name, value, best_guess(judged, count, prior, upper_only=True).upper))
     return tuple(sorted(rows))
 
 

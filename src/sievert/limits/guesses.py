@@ -8,19 +8,18 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import quad
-from scipy.special import log_ndtr, ndtr
 
 from sievert.limits.approximate import guess_proof, pure_guess, worst_guess
 from sievert.limits.claims import ApproximateClaim, Claim, GaussianClaim
 from sievert.limits.composition import revealed
+from sievert.limits.gaussian_guess import simplex_guess
 from sievert.limits.responses import coded_response_guess, repeated_response_guess
 from sievert.numerics.balls import read_eps
 from sievert.proofs.base import Proof
 from sievert.proofs.claims import RepeatedGuessProof
 from sievert.proofs.composed import ComposedGuessProof, composed_delta_above
 
-__all__ = ["Guess", "best_guess", "simplex_guess"]
+__all__ = ["Guess", "best_guess"]
 
 FloatArray = NDArray[np.float64]
 # Up to here certificates are written out.
@@ -61,15 +60,17 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
         certificate = None
         if not upper_only and _is_provable(claim, values, prior):
             certificate = guess_proof(claim.eps, claim.lost, values, prior)
-        return Guess(found, found, "closed form (Alvim et al., Prop 21, with δ)", certificate)
+        theorem = f"Alvim et al., Prop 21{', with δ' if claim.lost else ''}"
+        return Guess(found, found, f"closed form ({theorem})", certificate)
+    if isinstance(claim, GaussianClaim):
+        found = simplex_guess(claim.mu, values, prior)
+        return Guess(found, found, "exact: Gaussian noise on answers as far apart as may be (a simplex)")
     possible = values if prior is None else int((prior > 0).sum())
     if possible == 2:
         first = 0.5 if prior is None else before
         exact = claim.between_two(first)
         if exact is not None:
             method = "exact: k-fold randomised response dominates (Kairouz, Oh and Viswanath, Thm 3.3)"
-            if isinstance(claim, GaussianClaim):
-                method = "exact: two Gaussians"
             return Guess(exact, exact, method, None if upper_only else _repeated_proof(claim, first, exact))
     upper, level = _least_over_levels(claim, values, prior)
     upper = max(before, upper)
@@ -135,9 +136,6 @@ def _reached(claim: Claim, values: int, prior: FloatArray | None) -> float:
     """What some mechanism with the claim lets an attacker guess; 0 where none is known."""
     if isinstance(claim, ApproximateClaim):
         return _reached_by_response(claim, values, prior)
-    if isinstance(claim, GaussianClaim):
-        shares = _shares(values, prior)
-        return max(share * simplex_guess(claim.mu, used) for used, share in shares)
     return 0.0
 
 
@@ -169,27 +167,3 @@ def _reached_by_response(claim: ApproximateClaim, values: int, prior: FloatArray
     repeated = max(repeated, share * coded_response_guess(claim.eps, used, claim.releases))
     given_away = revealed(claim.lost, claim.releases)
     return given_away + (1 - given_away) * max(single, repeated)
-
-
-def simplex_guess(mu: float, values: int) -> float:
-    """Best guess among equally likely corners of a simplex with side μ, seen through unit Gaussian noise.
-
-    ∫ φ(z - μ/√2)·Φ(z)^(v-1) dz: a Gaussian mechanism on v answers that are pairwise μ deviations apart.
-
-    >>> round(simplex_guess(1.0, 2), 6)              # Φ(1/2)
-    0.691462
-    """
-    if values == 1 or math.isinf(mu):
-        return 1.0
-    if mu == 0:
-        return 1 / values
-    if values == 2:
-        return float(ndtr(mu / 2))
-    shift = mu / math.sqrt(2)
-
-    def density(z: float) -> float:
-        return math.exp(-((z - shift) ** 2) / 2 + (values - 1) * float(log_ndtr(z))) / math.sqrt(2 * math.pi)
-
-    found, _ = quad(density, shift - 12, shift + 12, limit=400, epsabs=1e-13, epsrel=1e-12)
-    # The integral is accurate to about 1e-12; a lower bound must not exceed the truth by it.
-    return max(1 / values, float(found) - 1e-10)

@@ -53,8 +53,13 @@ def log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:
     row, column = _finite_maximum(left, 1), _finite_maximum(right, 0)
     product = np.exp(left - row) @ np.exp(right - column)
     result = log_of(product) + row + column
-    for i in np.flatnonzero((product < 1e-250).any(axis=1)):
-        small = product[i] < 1e-250
+    tiny = product < 1e-250
+    if tiny.any():
+        # Where nothing is in common, 0 is exact.
+        left_support, right_support = (~np.isneginf(side) for side in (left, right))
+        tiny &= left_support.astype(np.float64) @ right_support.astype(np.float64) > 0
+    for i in np.flatnonzero(tiny.any(axis=1)):
+        small = tiny[i]
         result[i, small] = log_sum(left[i][:, None] + right[:, small], axis=0)
     return result
 

@@ -12,7 +12,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_fraction", "exact_matmul", "exact_solve", "fractions_of", "is_exact"]
+__all__ = ["as_fraction", "exact_matmul", "exact_rank", "exact_solve", "fractions_of", "is_exact"]
 
 ObjectArray = NDArray[np.object_]
 
@@ -83,3 +83,8 @@ def exact_matmul(left: ObjectArray, right: ObjectArray) -> ObjectArray:
 def exact_solve(matrix: ObjectArray, right: ObjectArray) -> ObjectArray:
     """Solution of a square system over the rationals; ZeroDivisionError when it is singular."""
     return _from_flint(_to_flint(matrix).solve(_to_flint(right)))
+
+
+def exact_rank(matrix: ObjectArray) -> int:
+    """Rank over the rationals."""
+    return int(_to_flint(matrix).rref()[1])

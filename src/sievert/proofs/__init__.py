@@ -10,6 +10,7 @@ from sievert.proofs.claims import ApproximateProof, GuessProof, RepeatedGuessPro
 from sievert.proofs.composed import ComposedGuessProof
 from sievert.proofs.design import OptimalDesignProof
 from sievert.proofs.directed import DirectedProof
+from sievert.proofs.estimation import LikelihoodProof, TransportProof
 from sievert.proofs.exact_design import ExactDesignProof
 from sievert.proofs.families import FamilyProof
 from sievert.proofs.groups import GroupsProof
@@ -35,6 +36,7 @@ __all__ = [
     "GroupsProof",
     "GuessProof",
     "LeakageDesignProof",
+    "LikelihoodProof",
     "MetricOrderProof",
     "MixtureProof",
     "NoiseProof",
@@ -44,6 +46,7 @@ __all__ = [
     "PrivacyProof",
     "Proof",
     "RepeatedGuessProof",
+    "TransportProof",
     "Verification",
     "WorstLeakageProof",
     "load_proof",

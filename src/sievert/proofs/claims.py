@@ -25,6 +25,7 @@ from sievert.numerics.balls import decimal, exp_below
 from sievert.proofs.base import DAMAGE, Proof, Verification
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import dual_bound
+from sievert.proofs.words import claim_in_words
 
 __all__ = ["ApproximateProof", "GuessProof", "RepeatedGuessProof", "hockey_stick_excess"]
 
@@ -153,7 +154,9 @@ class GuessProof(Proof):
             return Verification(False, str(problem) or type(problem).__name__)
         prior = "equally likely values" if self.prior is None else "values with the given prior"
         return _statement(
-            f"for ε = {self.eps}, δ = {self.delta} the best guess among {self.values} {prior}", lower, upper
+            f"for {claim_in_words(self.eps, self.delta)} the best guess among {self.values} {prior}",
+            lower,
+            upper,
         )
 
 
@@ -229,8 +232,8 @@ class RepeatedGuessProof(Proof):
         except DAMAGE as problem:
             return Verification(False, str(problem) or type(problem).__name__)
         return _statement(
-            f"after {self.releases} adaptive releases with ε = {self.eps}, δ = {self.delta} each, the best "
-            f"guess between two values with prior {self.prior[0]}, {self.prior[1]}",
+            f"after {self.releases} adaptive releases with {claim_in_words(self.eps, self.delta)} each, the "
+            f"best guess between two values with prior {self.prior[0]}, {self.prior[1]}",
             self.lower,
             self.upper,
         )
@@ -344,8 +347,8 @@ class ApproximateProof(Proof):
         except DAMAGE as problem:
             return Verification(False, str(problem) or type(problem).__name__)
         return _statement(
-            f"on {self.space.size} points with ε = {self.eps}, δ = {self.delta} the expected gain of every "
-            "private channel",
+            f"on {self.space.size} points with {claim_in_words(self.eps, self.delta)} the expected gain of "
+            "every private channel",
             lower,
             upper,
         )

@@ -11,6 +11,7 @@ import flint
 from sievert.numerics.balls import decimal
 from sievert.proofs.base import DAMAGE, Proof, Verification
 from sievert.proofs.claims import DIGITS, GuessProof
+from sievert.proofs.words import claim_in_words
 
 __all__ = ["ComposedGuessProof", "composed_delta_above"]
 
@@ -64,7 +65,7 @@ class ComposedGuessProof(Proof):
             return Verification(False, str(problem) or type(problem).__name__)
         return Verification(
             True,
-            f"after {self.releases} adaptive releases with ε = {self.eps}, δ = {self.delta} each, the "
+            f"after {self.releases} adaptive releases with {claim_in_words(self.eps, self.delta)} each, the "
             "best guess "
             f"among {self.total.values} values is at most {decimal(upper, DIGITS, False)}",
         )

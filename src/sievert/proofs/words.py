@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["eps_in_words"]
+__all__ = ["claim_in_words", "eps_in_words"]
 
 LONGEST = 24
 
@@ -20,3 +20,12 @@ def eps_in_words(eps: Fraction) -> str:
         return rounded
     exact = str(eps)
     return exact if len(exact) <= LONGEST else f"{rounded} (rounded)"
+
+
+def claim_in_words(eps: Fraction, delta: Fraction) -> str:
+    """Both parameters of approximate differential privacy.
+
+    >>> claim_in_words(Fraction(3), Fraction(1, 10**6))
+    'ε = 3, δ = 1e-06'
+    """
+    return f"ε = {eps_in_words(eps)}, δ = {eps_in_words(delta)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+import numpy as np
 
 from sievert.errors import FileError
 from sievert.files import Scenario
@@ -18,21 +19,22 @@ from sievert.leakage.breach_times import (
 )
 from sievert.leakage.breaches import Breaches, breaches
 from sievert.leakage.success import EXACT, SuccessProbability
-from sievert.leakage.until import ObservationsUntil, observations_until
+from sievert.leakage.until import ObservationsUntil, observations_until_each
 from sievert.report import plots
 from sievert.report.audit import describe_mechanism
-from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.tables.label_texts import KnownLabels
 
-__all__ = ["BreachReport", "breach_html", "breach_lines", "breach_of", "breach_table", "read_range"]
+__all__ = ["BreachReport", "breach_lines", "breach_of", "breach_table", "listed", "read_range"]
 
 TARGETS = (0.5, 0.9, 0.99)
 # Rows of the table: all of a few numbers, else 1, 2, 5, 10, …
 STEPS = (1, 2, 5)
 MOST_ROWS = 12
+# Numbers of observations of a long range for which success is computed.
+MOST_POINTS = 200
 SEED = 0
 BAR = 20
 
@@ -116,13 +118,14 @@ def breach_of(
     first = predicate_breach(channel, prior, members)
     size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
     named = list(first.predicate)
-    found = breaches(channel, prior, named, size, counts, scenario.answers, rng=SEED)
+    found = breaches(channel, prior, named, size, _thinned(counts), scenario.answers, rng=SEED)
     assert found.breach is not None
     half = None
     if found.breach.reachable:
-        half = observations_until_breach(channel, 0.5, size, named, prior, rng=SEED)
-    limit = found.success[-1].limit
-    targets = [target for target in TARGETS if found.success[-1].before < target < limit]
+        # Without a rate it may never become likely, so it is not looked for as far.
+        most = 1 << 12 if found.breach.rate_bits > 0 else max(256, counts[-1])
+        half = observations_until_breach(channel, 0.5, size, named, prior, most=most, rng=SEED)
+    targets = [target for target in TARGETS if found.success[-1].before < target]
     return BreachReport(
         scenario.title,
         scenario.policy.describe(),
@@ -131,9 +134,21 @@ def breach_of(
         scenario.policy.records,
         isinstance(scenario.policy.secrets, Metric),
         found,
-        tuple(observations_until(channel, target, prior, SEED) for target in targets),
+        observations_until_each(channel, targets, prior, SEED),
         half,
     )
+
+
+def _thinned(counts: list[int]) -> list[int]:
+    """At most some numbers of a long range, denser at first, with those that the table shows."""
+    if len(counts) <= MOST_POINTS or counts != list(range(counts[0], counts[-1] + 1)):
+        return counts
+    places = np.geomspace(1, len(counts), MOST_POINTS).round().astype(int) - 1
+    return sorted({counts[i] for i in places} | (_round_numbers() & set(counts)))
+
+
+def _round_numbers() -> set[int]:
+    return {a * 10**k for a in STEPS for k in range(8)}
 
 
 def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] | None:
@@ -145,7 +160,7 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
     for text in texts:
         item = known.find(text)
         if item is None:
-            raise FileError(f"--about is {text!r}, which is no input; inputs are {_listed(inputs)}")
+            raise FileError(f"--about is {text!r}, which is no input; inputs are {listed(inputs)}")
         named.append(item)
     return named
 
@@ -186,6 +201,8 @@ def _privacy(report: BreachReport) -> list[str]:
     level = found.privacy.nats / math.log(2)
     if report.is_metric:
         lines = [f"The promise is {bits(level)} (ε = {found.privacy.nats:.4g} nats) for a distance of 1."]
+    elif math.isinf(level):
+        lines = ["The policy promises nothing here: neighbours are told apart without limit."]
     elif not found.differs:
         lines = [f"That is the policy's own promise: ε = {found.privacy.nats:.4g} nats is {bits(level)}."]
     else:
@@ -209,35 +226,51 @@ def _many(report: BreachReport) -> list[str]:
     lines = []
     if rates.average.pair is not None and rates.utility.pair is not None:
         easiest, hardest = _pair(rates.average.pair), _pair(rates.utility.pair)
-        if rates.utility.bits >= rates.average.bits * (1 - 1e-9):
-            lines.append(
-                f"Any two are equally easy to tell apart: {_bits(rates.utility.bits)} an observation."
-            )
+        pace = f"{bits(rates.utility.bits)} an observation"
+        if math.isinf(rates.utility.bits):
+            lines.append("One observation tells any two apart for certain.")
+        elif rates.utility.bits >= rates.average.bits * (1 - 1e-9):
+            lines.append(f"Any two are equally easy to tell apart: {pace}.")
         else:
+            top = rates.average.bits
+            easy = "for certain, by one" if math.isinf(top) else f"{bits(top)} an observation"
             lines.append(
-                f"Easiest to tell apart: {easiest} ({_bits(rates.average.bits)} an observation). Hardest: "
-                f"{hardest} ({_bits(rates.utility.bits)}), which decides how fast everything becomes known."
+                f"Easiest to tell apart: {easiest} ({easy}). Hardest: {hardest} ({pace}), which decides how "
+                "fast everything becomes known."
             )
-        lines.append(
-            f"In the worst case each further observation adds {_bits(rates.worst.bits)} to the change of a "
-            "belief."
-        )
-    lines += [f"Never told apart, however often one looks: {_listed(group)}." for group in rates.classes]
+        if math.isfinite(rates.worst.bits):
+            lines.append(
+                f"In the worst case each further observation adds {bits(rates.worst.bits)} to the change of "
+                "a belief."
+            )
+        if math.isfinite(rates.utility.bits):
+            lines.append(
+                f"In the long run what a guess lacks falls like 2^(-{rates.utility.bits:.4g} n); the column "
+                "of that name shows this pace, not the height."
+            )
+    lines += [f"Never told apart, however often one looks: {listed(group)}." for group in rates.classes]
     if last.limit < 1 - 1e-12:
         lines.append(f"So no number of observations makes a guess better than {probability(last.limit)}.")
     lines.append(
         f"After {_observations(last.observations)} {report.secret} is guessed with probability "
         f"{_chance(last)} ({last.method})."
     )
+    total = last.observations - report.found.success[0].observations + 1
+    if MOST_POINTS < total != len(report.found.success):
+        lines.append(f"Guesses are computed for {len(report.found.success)} of the {total} numbers.")
     return lines
 
 
 def _until(report: BreachReport) -> list[str]:
     if not report.until:
-        return ["No number of observations makes a guess right with probability 50% or more."]
+        return [f"It is guessed with probability {probability(report.found.success[0].before)} without any."]
     lines = []
     for item in report.until:
         chance = probability(item.target)
+        if item.least is None:
+            first = chance.replace(".0%", "%")
+            lines.append(f"No number of observations makes a guess right with probability {first} or more.")
+            break
         if item.most is None:
             lines.append(f"{chance}: more than 10^12 observations.")
         elif item.least == item.most:
@@ -250,7 +283,9 @@ def _until(report: BreachReport) -> list[str]:
 def _breach(report: BreachReport) -> list[str]:
     curve = report.found.breach
     assert curve is not None
-    named = _listed(curve.predicate)
+    named = listed(curve.predicate)
+    if curve.before > 1 - 1e-12:
+        return [f"Belief in {named} is certain from the start: nothing is left to learn."]
     if not curve.reachable:
         return [
             f"Belief in {named} is {probability(curve.before)} at first and cannot grow by "
@@ -271,9 +306,17 @@ def _breach(report: BreachReport) -> list[str]:
             else f"{half.least} to {half.most} observations"
         )
         lines.append(f"By {count} it is likelier than not to have happened ({half.method}).")
-    if curve.rate_bits > 0:
+    elif half is not None:
+        certainly = "" if half.least is None else "certainly "
         lines.append(
-            "In the long run the probability that it is not the case at n falls like "
+            f"Even by {half.searched} observations it is not {certainly}likelier than not to have happened "
+            f"({half.method})."
+        )
+    if 0 < curve.rate_bits < math.inf:
+        # Thm 7 is about channels without zeros.
+        pace = "at least as fast as" if math.isinf(report.found.worst.bits) else "like"
+        lines.append(
+            f"In the long run the probability that it is not the case at n falls {pace} "
             f"2^(-{curve.rate_bits:.4g} n)."
         )
     return lines
@@ -285,7 +328,7 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     assert curve is not None
     header = ["n", "right guess", "in the long run", "breach at n", "breach by n", "right guess, 0 to 100%"]
     counts = [point.observations for point in found.success.points]
-    shown = {counts[0], counts[-1]} | {a * 10**k for a in STEPS for k in range(8)}
+    shown = {counts[0], counts[-1]} | _round_numbers()
     shown |= set(counts) if len(counts) <= MOST_ROWS else set()
     rows = []
     for point in found.success.points:
@@ -302,43 +345,6 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
                 ]
             )
     return header, rows
-
-
-def breach_html(scenario: Scenario, report: BreachReport) -> str:
-    """The report as one self-contained page."""
-    header, rows = breach_table(report)
-    source = Path(scenario.source).name
-    return page_html(
-        Page(
-            title=report.title,
-            made_by=f"Repeated answers of {source}",
-            headline=str(report),
-            sections=list(breach_lines(report)),
-            tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
-            pictures=_pictures(report),
-            proofs=[f"sievert breach {source} recomputes every number of this page."],
-            text=scenario.to_toml(),
-        )
-    )
-
-
-def _pictures(report: BreachReport) -> list[Picture]:
-    found = report.found
-    assert found.breach is not None
-    return [
-        Picture(
-            "A right guess after n observations",
-            "The band is where the truth lies when it is not exact. The dashed line says how fast the rest "
-            "is learned in the long run; its height means nothing.",
-            plots.success_curve(found.success, found.rates.utility.bits),
-        ),
-        Picture(
-            "A breach at n and by n observations",
-            f"Belief in {_listed(found.breach.predicate)} exceeds {probability(found.breach.threshold)}, "
-            "given that it is true.",
-            plots.breach_curve(found.breach),
-        ),
-    ]
 
 
 def _chance(point: SuccessProbability) -> str:
@@ -366,6 +372,7 @@ def _observations(count: int) -> str:
     return "1 observation" if count == 1 else f"{count} observations"
 
 
-def _listed(items: Sequence[Hashable], most: int = 8) -> str:
+def listed(items: Sequence[Hashable], most: int = 8) -> str:
+    """Names, the first few of many."""
     named = ", ".join(map(str, items[:most]))
     return f"{named} and {len(items) - most} more" if len(items) > most else named

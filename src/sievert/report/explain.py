@@ -16,7 +16,7 @@ from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario
 from sievert.files.building import build_prior
 from sievert.files.schema import AcceptModel, ClaimModel
-from sievert.limits.backwards import SYMBOLS, WeakestClaim
+from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_claim
 from sievert.limits.claims import Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
 from sievert.report.audit import CLAIM_TOLERANCE, Check
@@ -31,14 +31,16 @@ __all__ = [
     "explain_file",
     "explanation_lines",
     "report_of",
-    "weakest_lines",
+    "stated_claim",
+    "weakest_for_file",
+    "weakest_report",
 ]
 
 FALSE_ALARMS = (0.01, 0.05, 0.1)
 # δ at which a mechanism's own curve is read off.
 READ_DELTAS = (1e-3, 1e-6)
 LARGEST_CURVE = 20_000_000
-OTHER_NUMBERS = "The same question, other numbers"
+OTHER_NUMBERS = "The best guess at other strengths of the promise"
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,16 @@ class MechanismCurve(Result):
 
 @dataclass(frozen=True)
 class ClaimReport(Result):
-    """An explanation with the limits it is held against and, for a file, the mechanism's own curve."""
+    """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
+
+    `answer` is the sentence to begin with where the question was not what the claim means.
+    """
 
     title: str
     explanation: Explanation
     checks: tuple[Check, ...] = ()
     mechanism: MechanismCurve | None = None
+    answer: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -73,13 +79,15 @@ class ClaimReport(Result):
         failed = [check for check in self.checks if not check.passed]
         if failed:
             return f"Not acceptable: {failed[0]}."
+        if self.answer is not None:
+            return f"{self.answer} {headline(self.explanation)}"
         accepted = " This is within every limit of the file." if self.checks else ""
         return headline(self.explanation) + accepted
 
 
 def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
     """An explanation of a bare claim."""
-    title = f"What does {explanation.claim} mean?"
+    title = f"What does “{explanation.claim}” mean?"
     return ClaimReport(title, explanation, _checks(explanation, accept, None))
 
 
@@ -101,8 +109,28 @@ def explain_file(
     explanation = explain_claim(
         claim, prior=_record_prior(scenario), policy=policy, within=within, centre=_value(scenario, centre)
     )
-    checks = _checks(explanation, scenario.accept, claim)
+    checks = _checks(explanation, scenario.accept, claim, policy.person_records)
     return ClaimReport(scenario.title, explanation, checks, _mechanism_curve(scenario))
+
+
+def weakest_for_file(
+    scenario: Scenario, guess: float, solve: Unknown, releases: int | None = None, **options: Any
+) -> WeakestClaim:
+    """The weakest claim that keeps a guess within a limit, for the policy and prior of a file.
+
+    Releases default to the adversary's observations. Where a number of releases or a δ is looked for and the
+    options state no claim, it is the file's.
+    """
+    count = scenario.observations if releases is None else releases
+    if solve == "releases":
+        count = 1 if releases is None else releases
+    given = dict(options)
+    if solve in ("releases", "delta") and not _states_claim(options):
+        given = {**stated_claim(scenario), **options}
+        if solve == "delta":
+            given.pop("delta", None)
+    prior = _record_prior(scenario)
+    return weakest_claim(guess, solve, **given, prior=prior, releases=count, policy=scenario.policy)
 
 
 def _value(scenario: Scenario, centre: object) -> object:
@@ -113,23 +141,28 @@ def _value(scenario: Scenario, centre: object) -> object:
 
 
 def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
-    if any(options.get(name) is not None for name in ("eps", "rho", "sigma")):
-        return claim_of(**options, releases=releases)
+    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
+    return claim_of(**given, releases=releases)
+
+
+def _states_claim(options: dict[str, Any]) -> bool:
+    return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
+
+
+def stated_claim(scenario: Scenario) -> dict[str, Any]:
+    """The claim that a file states or whose mechanism makes it, as arguments."""
     stated: ClaimModel | None = scenario.document.claim
     if stated is not None:
-        return claim_of(
-            stated.eps, stated.delta, stated.rho, stated.sigma, stated.sensitivity, releases=releases
-        )
+        return stated.model_dump(exclude_none=True)
     if scenario.document.mechanism is None:
         raise FileError(
             f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
-            "with eps, "
-            "or pass --eps"
+            "with eps, or pass --eps"
         )
     level = scenario.claimed_eps
     if level is None:
         level = epsilon(scenario.channel, scenario.answers).nats
-    return claim_of(level, options.get("delta") or 0.0, releases=releases)
+    return {"eps": level}
 
 
 def _record_prior(scenario: Scenario) -> NDArray[np.float64] | None:
@@ -162,7 +195,9 @@ def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
         return None
 
 
-def _checks(found: Explanation, accept: AcceptModel | None, claim: Claim | None) -> tuple[Check, ...]:
+def _checks(
+    found: Explanation, accept: AcceptModel | None, claim: Claim | None, people: int = 1
+) -> tuple[Check, ...]:
     """Limits on what any mechanism with the claim allows; a value that is only a bound may fail a limit that
     holds, and says so."""
     if accept is None:
@@ -181,9 +216,12 @@ def _checks(found: Explanation, accept: AcceptModel | None, claim: Claim | None)
     ]
     if accept.eps is not None and claim is not None:
         at = "" if accept.delta is None else f" at δ = {accept.delta:g}"
-        total = claim.epsilon(accept.delta or 0.0)
+        total = claim.of_group(people).epsilon(accept.delta or 0.0)
+        whose = "" if people == 1 else f" for a person with {people} records"
         passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
-        checks.append(Check(f"total ε{at} {after}", accept.eps, total, passed, claim.tight))
+        checks.append(
+            Check(f"total ε{whose}{at} {after}", accept.eps, total, passed, claim.tight and people == 1)
+        )
     return tuple(checks)
 
 
@@ -203,14 +241,19 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     found = report.explanation
     if found.policy is not None:
-        yield "What is protected", [found.policy, f"Promised: {found.claim}."]
+        lines = [found.policy, f"Promised: {found.claim}."]
+        if found.person is not None:
+            lines[1] = (
+                f"Promised for each record: {found.claim}. For all records of one person together this "
+                f"means {found.person}; the answers below are about a person whose records all say the same."
+            )
+        yield "What is protected", lines
     yield "One person", _person(found)
     yield f"Telling {found.between} apart", _apart(found)
     if found.totals is not None:
         yield f"After {found.releases} releases", _releases(found)
     if found.equivalents:
-        listed = ", ".join(f"ε = {eps:.4g} at δ = {delta:g}" for delta, eps in found.equivalents)
-        yield "As ε and δ", [f"All releases together satisfy {listed}."]
+        yield "As ε and δ", [_equivalents(found)]
     if found.near is not None:
         yield "Someone whose whereabouts are roughly known", _near(found)
     if found.database is not None:
@@ -218,15 +261,18 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         yield "The whole database", [f"{text[0].upper()}{text[1:]}."]
     if report.mechanism is not None:
         yield "The mechanism of this file", _own(report.mechanism)
-    if found.table:
+    if found.table and found.before < 1:
         yield OTHER_NUMBERS, _table(found)
     if found.certificate is not None:
         checked = str(found.certificate.verify())
         yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
-        if any(math.isinf(check.value) for check in report.checks):
-            lines.append("Some claims have a finite ε only at a δ above 0; delta in [accept] says at which.")
+        if any(check.name.startswith("total ε") and math.isinf(check.value) for check in report.checks):
+            lines.append(
+                "This claim has no finite ε at that δ; say in [accept] at which δ the total ε is judged, for "
+                "instance delta = 1e-6, with eps."
+            )
         if report.mechanism is not None and not report.passed:
             lines.append(
                 "Here the limits are held against every mechanism with the claim; `sievert audit` holds them "
@@ -239,11 +285,13 @@ def _person(found: Explanation) -> list[str]:
     if found.before >= 1:
         return ["The value is certain before the release, so no release can tell more."]
     if found.exact:
-        lines = ["This is the worst over all mechanisms with the promise, and some mechanism reaches it."]
+        lines = [
+            "No mechanism that keeps the promise lets anybody guess better, and some mechanism reaches it."
+        ]
     else:
-        lines = ["No mechanism with the promise allows more."]
+        lines = ["No mechanism that keeps the promise lets anybody guess better."]
         if found.reached > found.before:
-            lines[0] += f" Some mechanism with the promise allows {probability(found.reached)}."
+            lines[0] += f" The worst one that is known allows {probability(found.reached)}."
     lines.append(f"How it was found: {found.method}.")
     most = "" if found.exact else "at most "
     growth = "without limit" if math.isinf(found.odds) else f"{most}{times(found.odds)}"
@@ -264,13 +312,16 @@ def _person(found: Explanation) -> list[str]:
 def _apart(found: Explanation) -> list[str]:
     most = "" if found.curve.exact else "at most "
     lines = [
-        f"Whoever must tell from the output which of the two was used raises the alarm {most}"
-        f"{100 * found.distinguishing:.3g} percentage points more often when it is right than when it is "
-        "false (the attacker's advantage)."
+        "Whoever must tell from the output which of the two was used, and raises the alarm for one of them, "
+        f"does so {most}{100 * found.distinguishing:.3g} percentage points more often when it was that one "
+        "than when it was the other (the attacker's advantage)."
     ]
     least = "" if found.curve.exact else "at least "
-    misses = ", ".join(f"{least}{probability(float(found.curve.at(a)))} at {a:.0%}" for a in FALSE_ALARMS)
-    lines.append(f"Share of misses at a share of false alarms: {misses}.")
+    first, *others = ((f"{a:.0%}", f"{least}{probability(float(found.curve.at(a)))}") for a in FALSE_ALARMS)
+    more = "; ".join(f"in {share}: {missed}" for share, missed in others)
+    lines.append(
+        f"Raising false alarms in {first[0]} of the cases they miss {first[1]} of the true ones ({more})."
+    )
     return lines
 
 
@@ -280,9 +331,16 @@ def _releases(found: Explanation) -> list[str]:
     advanced = "says nothing here" if math.isinf(totals.advanced) else f"gives {totals.advanced:.4g}"
     return [
         f"At a total δ of {totals.total_delta:g} the exact total is ε = {totals.optimal:.4g}; adding up "
-        "gives "
-        f"{totals.basic:.4g}, advanced composition {advanced}. The guess above uses the exact total."
+        f"gives {totals.basic:.4g}, advanced composition {advanced}. The guess above uses the exact total."
     ]
+
+
+def _equivalents(found: Explanation) -> str:
+    listed = [f"ε = {eps:.4g} at δ = {delta:g}" for delta, eps in found.equivalents if math.isfinite(eps)]
+    if not listed:
+        return "No finite ε follows from it at any small δ."
+    together = "It implies" if found.releases == 1 else f"All {found.releases} releases together have"
+    return f"{together} {', '.join(listed)}."
 
 
 def _near(found: Explanation) -> list[str]:
@@ -290,12 +348,10 @@ def _near(found: Explanation) -> list[str]:
     assert near is not None
     most = "" if near.exact else "at most "
     return [
-        f"Who is known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
-        "with "
-        f"probability {probability(near.before)} before and {most}{probability(near.after)} after.",
+        f"Someone known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
+        f"with probability {probability(near.before)} before and {most}{probability(near.after)} after.",
         f"Belief in {near.centre} itself grows at most {times(near.belief_factor)}; the odds between "
-        "two of "
-        f"the places change at most {times(near.odds_factor)}.",
+        f"two of the places change at most {times(near.odds_factor)}.",
     ]
 
 
@@ -305,19 +361,22 @@ def _own(curve: MechanismCurve) -> list[str]:
     return [
         f"It satisfies {pure}; allowing a δ, ε = {at}.",
         f"Between neighbouring inputs: an advantage of at most {100 * curve.distinguishing:.3g} percentage "
-        "points, "
-        f"{curve.kullback:.4g} nats of Kullback-Leibler divergence.",
+        f"points, {curve.kullback:.4g} nats of Kullback-Leibler divergence.",
     ]
 
 
 def _table(found: Explanation) -> list[str]:
     return [
-        f"{SYMBOLS.get(name, name)} = {value:g}: {probability(after)}" for name, value, after in found.table
+        f"{SYMBOLS.get(name, name)} = {value:g}: {'' if found.exact else 'at most '}{probability(after)}"
+        for name, value, after in found.table
     ]
 
 
-def weakest_lines(found: WeakestClaim) -> Iterator[tuple[str, list[str]]]:
+def weakest_report(found: WeakestClaim) -> ClaimReport:
     """What the weakest acceptable claim means."""
-    if found.explanation is not None:
-        yield "At that value", [headline(found.explanation)]
-        yield from explanation_lines(ClaimReport("", found.explanation))
+    assert found.explanation is not None
+    title = f"What keeps a guess at {found.guess:g} or below?"
+    text = str(found)
+    # A symbol keeps its case: Σ is not σ.
+    opening = text[0].upper() if text[0].isascii() else text[0]
+    return ClaimReport(title, found.explanation, answer=f"{opening}{text[1:]}.")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from sievert.limits.backwards import SYMBOLS
 from sievert.report import plots
-from sievert.report.explain import ClaimReport, explanation_lines
+from sievert.report.explain import OTHER_NUMBERS, ClaimReport, explanation_lines
 from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.words import probability
 
 __all__ = ["explain_html"]
-
-OTHER_NUMBERS = "The same question, other numbers"
 
 
 def explain_html(report: ClaimReport, text: str | None = None) -> str:
     """The whole page, working offline; `text` is the file it was made from."""
     found = report.explanation
     tables = []
-    if found.table:
+    if found.table and found.before < 1:
         name = found.table[0][0]
         header = (SYMBOLS.get(name, name), "best guess before", "best guess after")
         before = probability(found.before)
@@ -25,8 +23,8 @@ def explain_html(report: ClaimReport, text: str | None = None) -> str:
         tables.append(Table(OTHER_NUMBERS, header, rows))
     picture = Picture(
         "False alarms against misses",
-        "Whoever must tell from the output which of two neighbouring databases was used: at each share of "
-        "false alarms, misses are at least on the curve. The further below the grey line, the weaker the "
+        f"Whoever must tell from the output which of {found.between} was used: at each share of false "
+        "alarms, misses are at least on the curve. The further below the grey line, the weaker the "
         "promise.",
         plots.tradeoff_curve({found.claim: found.curve}),
     )

@@ -29,6 +29,7 @@ __all__ = [
     "breach_curve",
     "candidates",
     "channel_heatmap",
+    "estimated_distribution",
     "frontier",
     "leakage_curve",
     "long_run",
@@ -157,6 +158,49 @@ def leakage_curve(
     figure.update_yaxes(rangemode="tozero")
     # Room for the mark above the curves, and below them for a legend that a phone shows one name a line.
     return _layout(figure, "ε (nats)", unit).update_layout(margin_t=30, height=380 + 20 * len(curves))
+
+
+def estimated_distribution(
+    names: Sequence[Hashable],
+    estimated: Sequence[float],
+    *,
+    reported: Mapping[Hashable, float] | None = None,
+    original: Sequence[float] | None = None,
+    interval: Sequence[Sequence[float]] | None = None,
+) -> go.Figure:
+    """Original, noisy and estimated shares of each value; whiskers are intervals of the estimate.
+
+    Only reports that are themselves values can be drawn beside them.
+    """
+    shown = _thinned(len(names))
+    labels = _names([names[i] for i in shown])
+    curves: list[tuple[str, list[float], str]] = []
+    if original is not None:
+        curves.append(("original", [float(original[i]) for i in shown], BEFORE))
+    if reported is not None:
+        curves.append(("reported (noisy)", [float(reported.get(names[i], 0.0)) for i in shown], CURVES[1]))
+    curves.append(("estimated", [float(estimated[i]) for i in shown], AFTER))
+    figure = go.Figure()
+    for name, heights, colour in curves:
+        whiskers = None
+        if name == "estimated" and interval is not None and len(shown) <= LARGEST_BARS:
+            lower, upper = ([float(interval[i][side]) for i in shown] for side in (0, 1))
+            whiskers = {
+                "type": "data",
+                "symmetric": False,
+                "array": [high - here for high, here in zip(upper, heights, strict=True)],
+                "arrayminus": [here - low for low, here in zip(lower, heights, strict=True)],
+                "color": MARK,
+                "thickness": 1.5,
+            }
+        if len(shown) <= LARGEST_BARS:
+            figure.add_bar(x=labels, y=heights, name=name, marker_color=colour, error_y=whiskers)
+        else:
+            line = {"color": colour, "width": 2, "shape": "hvh"}
+            figure.add_scatter(x=labels, y=heights, name=name, mode="lines", line=line)
+    figure.update_layout(barmode="group", showlegend=True)
+    figure.update_xaxes(type="category")
+    return _layout(figure, "value", "share")
 
 
 def candidates(found: Candidates, gain: int = 0) -> go.Figure:

@@ -1,0 +1,83 @@
+"""`sievert estimate FILE`: what can still be learned from the noisy reports?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sievert.cli.printing import print_sections
+
+if TYPE_CHECKING:
+    from sievert.report.estimate import FileEstimate
+
+__all__ = ["estimate"]
+
+# A terminal shows this many values; the report and --json have all.
+SHOWN_ROWS = 30
+
+
+def estimate(
+    file: Annotated[Path, typer.Argument(help="The TOML file that describes the mechanism and [estimate].")],
+    reports: Annotated[
+        list[str] | None, typer.Option(help="Files of noisy reports (repeat it, or use a pattern in quotes).")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="The column that holds the reports.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="auto, inversion, projection, ibu or regularised.")
+    ] = None,
+    interval: Annotated[str | None, typer.Option(help="normal, bootstrap, profile or none.")] = None,
+    save_counts: Annotated[
+        Path | None, typer.Option(help="Write the counts as a CSV that can be counted again.")
+    ] = None,
+    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Count noisy reports and estimate the distribution of the true values behind them."""
+    from sievert.files import load_scenario
+    from sievert.report.estimate import estimate_html, estimate_lines, estimate_of, estimate_proof
+    from sievert.tables.atomic import write_text
+    from sievert.tables.counting import Counted, write_counts
+
+    scenario = load_scenario(file)
+    result = estimate_of(scenario, reports=reports or (), column=column, method=method, interval=interval)
+    if save_counts is not None:
+        write_counts(Counted(result.reported, result.rows, result.dropped, result.files), save_counts)
+    if proof is not None:
+        from sievert.proofs import save_proof
+
+        write_text(proof, save_proof(estimate_proof(scenario, result)))
+    if report is not None:
+        write_text(report, estimate_html(scenario, result))
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        return
+    good = result.estimate.total_gap is not None and result.estimate.unique is not False
+    print_sections(result.title, str(result), estimate_lines(result), good)
+    typer.echo()
+    _print_table(result)
+    if proof is not None:
+        typer.echo(f"\nProof written to {proof}")
+    if report is not None:
+        typer.echo(f"\nReport written to {report}")
+
+
+def _print_table(result: FileEstimate) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from sievert.report.estimate import table_header, table_rows
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for position, name in enumerate(table_header(result)):
+        table.add_column(name, justify="left" if position == 0 else "right", no_wrap=position > 0)
+    rows = list(table_rows(result))
+    for row in rows[:SHOWN_ROWS]:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console.print(table)
+    if len(rows) > SHOWN_ROWS:
+        typer.echo(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")

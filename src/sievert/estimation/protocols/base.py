@@ -1,0 +1,130 @@
+"""What every frequency protocol has: two probabilities, supports that add up, and frequencies from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from sievert.errors import EstimationError
+from sievert.estimation.projection import nearest_distribution
+from sievert.mechanisms.parameters import inputs_of
+from sievert.results import Result
+from sievert.spaces.labels import Labels, label, shown
+
+__all__ = ["Frequencies", "Protocol"]
+
+FloatArray = NDArray[np.float64]
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies(Result):
+    """Unbiased frequencies of all values; single ones may be below 0 or above 1.
+
+    Attributes
+    ----------
+    frequencies, standard_errors : for each value, in the order of `values`
+    interval : lower and upper limit within [0, 1] for each value at confidence `level`
+    reports : number of reports
+    """
+
+    values: Labels
+    frequencies: FloatArray
+    standard_errors: FloatArray
+    interval: FloatArray
+    level: float
+    reports: int
+    protocol: str
+
+    def projected(self) -> FloatArray:
+        """The nearest distribution."""
+        return nearest_distribution(self.frequencies)
+
+    def __str__(self) -> str:
+        top = np.argsort(-self.frequencies, kind="stable")[:5].tolist()
+        parts = ", ".join(
+            f"{self.values[i]}: {self.frequencies[i]:.1%} ± {self.standard_errors[i]:.1%}" for i in top
+        )
+        return f"{self.protocol}, {self.reports:,} reports: {parts}{', …' if len(self.values) > 5 else ''}"
+
+
+class Protocol:
+    """A report supports its own value with probability `truth` and any other with probability `other`."""
+
+    name: str
+    truth: float
+    other: float
+
+    def __init__(self, values: int | Iterable[object], eps: float) -> None:
+        self.values: Labels = inputs_of(values, "values")
+        if not isinstance(eps, int | float) or not 0 < eps < math.inf:
+            raise EstimationError(f"eps is {eps!r}; a protocol needs a finite number > 0 (nats)")
+        self.eps = float(eps)
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+    def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Any:
+        """The clients: one private report for each value."""
+        raise NotImplementedError
+
+    def support(self, reports: Any) -> NDArray[np.int64]:
+        """The server: how many reports support each value. Supports of batches add up."""
+        raise NotImplementedError
+
+    def estimate(self, reports: Any, level: float = 0.95) -> Frequencies:
+        """Frequencies from reports."""
+        return self.frequencies(self.support(reports), self.count(reports), level)
+
+    def count(self, reports: Any) -> int:
+        """Number of reports in a batch."""
+        return len(reports)
+
+    def frequencies(self, support: Any, reports: int, level: float = 0.95) -> Frequencies:
+        """Frequencies from supports, of one batch or added up over many."""
+        counts = np.asarray(support, dtype=np.float64)
+        if counts.shape != (self.size,):
+            raise EstimationError(
+                f"support has shape {counts.shape}; give one number for each of {self.size} values"
+            )
+        if not reports > 0:
+            raise EstimationError(f"reports is {reports!r}; frequencies need at least one report")
+        found = (counts / reports - self.other) / (self.truth - self.other)
+        errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
+        reach = float(norm.ppf((1 + level) / 2)) * errors
+        interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
+        return Frequencies(self.values, found, errors, interval, level, int(reports), self.name)
+
+    def variances(self, frequencies: Any, reports: int) -> FloatArray:
+        """Variance of each estimated frequency, the population fixed: Σ of Bernoulli variances.
+
+        (f·p(1-p) + (1-f)·q(1-q)) / (N·(p-q)²).
+        """
+        f = np.asarray(frequencies, dtype=np.float64)
+        p, q = self.truth, self.other
+        return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (reports * (p - q) ** 2))
+
+    def positions(self, values: Any) -> Positions:
+        """Positions of labelled values; each distinct value of an array is looked up once."""
+        array = values if isinstance(values, np.ndarray) else None
+        labels = self.values
+        if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and isinstance(labels, range):
+            found = array - labels.start
+            if len(found) == 0 or (found.min() >= 0 and found.max() < len(labels)):
+                return found.astype(np.intp)
+        index = {item: i for i, item in enumerate(labels)}
+        try:
+            if array is not None and array.ndim == 1 and array.dtype.kind in "iufbU":
+                distinct, inverse = np.unique(array, return_inverse=True)
+                return np.array([index[item] for item in distinct.tolist()], dtype=np.intp)[inverse]
+            return np.array([index[label(item)] for item in values], dtype=np.intp)
+        except KeyError as problem:
+            raise EstimationError(f"values: {problem.args[0]!r} is not one of {shown(labels)}") from None

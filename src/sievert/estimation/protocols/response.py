@@ -1,0 +1,51 @@
+"""k-ary randomised response: report a value, the true one most often."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels.channel import Channel
+from sievert.estimation.protocols.base import Positions, Protocol
+from sievert.mechanisms import randomised_response as response_channel
+
+__all__ = ["ResponseProtocol", "randomised_response"]
+
+
+class ResponseProtocol(Protocol):
+    """Reports are positions of values; a report supports the value it names."""
+
+    name = "k-ary randomised response"
+
+    def __init__(self, values: int | Iterable[object], eps: float) -> None:
+        super().__init__(values, eps)
+        if self.size == 1:
+            self.truth, self.other = 1.0, 0.0
+            return
+        self.truth = 1 / (1 + (self.size - 1) * math.exp(-self.eps))
+        self.other = self.truth * math.exp(-self.eps)
+
+    def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Positions:
+        """The true position, or one of the others."""
+        generator = np.random.default_rng(rng)
+        true = self.positions(values)
+        shift = generator.integers(1, max(self.size, 2), len(true))
+        honest = generator.random(len(true)) < self.truth
+        return np.where(honest | (self.size == 1), true, (true + shift) % self.size)
+
+    def support(self, reports: Any) -> NDArray[np.int64]:
+        """How often each position was reported."""
+        return np.bincount(np.asarray(reports), minlength=self.size).astype(np.int64)
+
+    def channel(self) -> Channel:
+        """The protocol as a channel, for `sv.estimate` and every measure of leakage."""
+        return response_channel(self.values, self.eps)
+
+
+def randomised_response(values: int | Iterable[object], eps: float) -> ResponseProtocol:
+    """k-ary randomised response on the values (or that many): best for fewer than 3·e^eps + 2 values."""
+    return ResponseProtocol(values, eps)

@@ -1,0 +1,363 @@
+"""What noisy reports still tell, in words and pictures: counted, estimated, with how far off it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jinja2 import Environment
+from markupsafe import Markup
+from numpy.typing import NDArray
+from plotly.io import to_html
+from plotly.offline import get_plotlyjs
+
+from sievert import __version__
+from sievert.channels.channel import Channel
+from sievert.errors import EstimationError, FileError, SievertError
+from sievert.estimation.certificates import prove_likelihood
+from sievert.estimation.estimate import Estimate, estimate
+from sievert.estimation.identifiability import identifiability
+from sievert.estimation.means import Mean, estimate_mean
+from sievert.estimation.reports import counts_over
+from sievert.estimation.transport import kantorovich
+from sievert.files import Scenario
+from sievert.files.schema import EstimateModel
+from sievert.mechanisms.geometric import GeometricChannel
+from sievert.proofs.estimation import LikelihoodProof
+from sievert.report import plots
+from sievert.results import Result
+from sievert.tables.counting import Counted, count_reports, expanded
+
+__all__ = [
+    "FileEstimate",
+    "estimate_figure",
+    "estimate_html",
+    "estimate_lines",
+    "estimate_of",
+    "estimate_proof",
+]
+
+FloatArray = NDArray[np.float64]
+SHOWN_FILES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class FileEstimate(Result):
+    """The estimate of a file, with what was counted.
+
+    Attributes
+    ----------
+    estimate : see `sv.estimate`
+    reported : how often each output was reported
+    original : the true shares, where the file names them (synthetic data only)
+    distance : Kantorovich distance between estimate and original, in the distance of the policy
+    identified : what reports through this mechanism determine, in words
+    mean : the mean of the values with its interval, where they are numbers
+    """
+
+    title: str
+    mechanism: str
+    estimate: Estimate
+    reported: Mapping[Hashable, int]
+    rows: int
+    dropped: int
+    files: tuple[str, ...]
+    original: FloatArray | None
+    distance: float | None
+    raw_distance: float | None
+    identified: str
+    groups: tuple[Mapping[Hashable, int], ...]
+    mean: Mean | None
+
+    def __str__(self) -> str:
+        found = self.estimate
+        if self.mean is not None:
+            low, high = self.mean.interval
+            return (
+                f"From {found.reports:,.0f} noisy reports: the mean is {self.mean.value:.4g} ({low:.4g} to "
+                f"{high:.4g} at {found.level:.0%} confidence)."
+            )
+        top = int(np.argmax(found.distribution))
+        most = f"the most frequent value is {found.inputs[top]!s} with {_share(found.distribution[top])}"
+        if found.interval is not None:
+            low, high = found.interval[top]
+            most += f" ({_share(low)} to {_share(high)} at {found.level:.0%} confidence)"
+        return f"From {found.reports:,.0f} noisy reports: {most}."
+
+
+def _share(value: float) -> str:
+    """A share to a tenth of a percent; exact at 0 and 1."""
+    if 0 < value < 0.0005:
+        return "<0.1%"
+    return f"{value:.0%}" if value in (0, 1) or abs(value) < 1e-12 else f"{value:.1%}"
+
+
+def estimate_of(
+    scenario: Scenario,
+    *,
+    reports: Sequence[str | Path] = (),
+    column: str | None = None,
+    method: str | None = None,
+    interval: str | None = None,
+) -> FileEstimate:
+    """Count and estimate what [estimate] of the file names; arguments go before what the file says."""
+    model = scenario.document.estimate or EstimateModel()
+    groups = _groups(scenario, model, reports)
+    chosen = column if column is not None else model.column
+    counted = [_count(paths, channel, chosen, model) for paths, channel in groups]
+    try:
+        found = estimate(
+            [part.counts for part in counted],
+            [channel for _, channel in groups],
+            method or model.method,  # type: ignore[arg-type]
+            interval=interval or model.interval,  # type: ignore[arg-type]
+            level=model.level,
+            rng=model.seed,
+        )
+    except EstimationError as problem:
+        raise FileError(f"{scenario.source}, estimate: {problem.in_file()}") from None
+    merged = counted[0]
+    for part in counted[1:]:
+        merged = merged.merged(part)
+    original = _original(scenario, model, groups[0][1])
+    distance = raw = None
+    if original is not None:
+        metric = scenario.distance.restricted(found.inputs)
+        if found.is_distribution:
+            shares = np.maximum(found.distribution, 0.0)
+            distance = kantorovich(shares / shares.sum(), original, metric).value
+        noisy = np.array([merged.counts.get(item, 0) for item in found.inputs], dtype=float)
+        if noisy.sum() == merged.total:
+            raw = kantorovich(noisy / noisy.sum(), original, metric).value
+    return FileEstimate(
+        scenario.title,
+        _mechanism(scenario),
+        found,
+        dict(merged.counts),
+        merged.rows,
+        merged.dropped,
+        merged.files,
+        original,
+        distance,
+        raw,
+        _identified([channel for _, channel in groups]),
+        tuple(dict(part.counts) for part in counted),
+        _mean(found, [part.counts for part in counted], [channel for _, channel in groups]),
+    )
+
+
+def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[Channel]) -> Mean | None:
+    """The mean of values that are numbers, where the mechanism has an inverse."""
+    if any(isinstance(item, bool) or not isinstance(item, int | float) for item in found.inputs):
+        return None
+    try:
+        return estimate_mean(counts, channels, level=found.level)
+    except SievertError:
+        return None
+
+
+def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
+    """The proof of the estimate's likelihood gap."""
+    model = scenario.document.estimate or EstimateModel()
+    groups = model.groups if model.groups is not None and len(result.groups) == len(model.groups) else None
+    channels = [
+        scenario.channel
+        if groups is None or groups[k].eps is None
+        else scenario.with_eps(groups[k].eps or 0.0)
+        for k in range(len(result.groups))
+    ]
+    return prove_likelihood(result.estimate, list(result.groups), channels)
+
+
+def _mechanism(scenario: Scenario) -> str:
+    model = scenario.document.mechanism
+    assert model is not None
+    if model.kind is None:
+        return f"the channel of {model.matrix}"
+    parameter = f"alpha = {model.alpha}" if model.alpha is not None else f"eps = {model.eps}"
+    return f"{model.kind.replace('-', ' ')}, {parameter}"
+
+
+def _groups(
+    scenario: Scenario, model: EstimateModel, reports: Sequence[str | Path]
+) -> list[tuple[list[Path], Channel]]:
+    """Files and the channel their reports came through, one entry a group of users."""
+    if reports:
+        return [(expanded(reports), scenario.channel)]
+    if model.groups is not None:
+        return [
+            (
+                expanded(_listed(group.reports), scenario.folder),
+                scenario.channel if group.eps is None else scenario.with_eps(group.eps),
+            )
+            for group in model.groups
+        ]
+    if model.reports is None:
+        raise FileError(
+            f"{scenario.source}: says nowhere where the noisy reports are; write [estimate] with "
+            'reports = "reports.csv", or pass --reports'
+        )
+    return [(expanded(_listed(model.reports), scenario.folder), scenario.channel)]
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _count(paths: list[Path], channel: Channel, column: str | None, model: EstimateModel) -> Counted:
+    # Noise on all integers has no list of outputs: the estimate checks what was reported.
+    labels = None if isinstance(channel, GeometricChannel) else channel.outputs
+    return count_reports(paths, column, labels=labels, counts=model.counts, missing=model.missing)
+
+
+def _original(scenario: Scenario, model: EstimateModel, channel: Channel) -> FloatArray | None:
+    if model.original is None:
+        return None
+    paths = expanded([model.original], scenario.folder)
+    counted = count_reports(paths, model.original_column, labels=channel.inputs, missing=model.missing)
+    shares = counts_over(counted.counts, channel.inputs, "original")
+    return np.asarray(shares / shares.sum())
+
+
+def _identified(channels: list[Channel]) -> str:
+    try:
+        return str(identifiability(channels))
+    except SievertError as problem:
+        return f"not decided: {problem}"
+
+
+def estimate_lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    found = result.estimate
+    files = ", ".join(Path(name).name for name in result.files[:SHOWN_FILES])
+    more = f" and {len(result.files) - SHOWN_FILES} more files" if len(result.files) > SHOWN_FILES else ""
+    counted = [f"{found.reports:,.0f} reports in {files}{more}, made by {result.mechanism}."]
+    if result.dropped:
+        counted.append(f"{result.dropped:,} empty cells were left out.")
+    yield "What was counted", counted
+    yield "What the reports can tell", [f"{result.identified[0].upper()}{result.identified[1:]}."]
+    yield "How good the estimate is", _quality(found)
+    if result.original is not None:
+        yield "Against the original", _against(result)
+    if found.remarks:
+        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+
+
+def _quality(found: Estimate) -> list[str]:
+    gap = found.total_gap
+    lines = [f"Method: {found.method.replace('-', ' ')}{_rounds(found)}."]
+    if gap is None:
+        lines.append("Some shares are below 0: unbiased for every value alone, but together no distribution.")
+    elif found.method in ("regularised", "projection"):
+        lines.append(
+            f"It is not the likeliest distribution, by up to {gap:,.3g} nats, and is not meant to be."
+        )
+    elif gap <= 0.5:
+        lines.append(
+            f"No distribution is likelier given these reports by more than {gap:.1e} nats: certified, and "
+            "far less than the reports themselves can tell."
+        )
+    else:
+        lines.append(f"Some other distribution may be likelier by up to {gap:.3g} nats: NOT converged.")
+    if found.unique is False:
+        lines.append(
+            "Other distributions fit these reports equally well; the table shows how far each value can go."
+        )
+    elif found.unique:
+        lines.append("It is the only distribution that fits the reports so well.")
+    if found.interval is not None:
+        lines.append(
+            f"Each interval holds with {found.level:.0%} confidence for its value alone, not for all at once."
+        )
+    return lines
+
+
+def _rounds(found: Estimate) -> str:
+    return f", {found.iterations:,} iterations" if found.iterations else ", closed form"
+
+
+def _against(result: FileEstimate) -> list[str]:
+    lines = []
+    if result.distance is not None:
+        lines.append(f"The estimate is {result.distance:.4g} away (Kantorovich distance).")
+    if result.raw_distance is not None:
+        lines.append(f"The raw reports are {result.raw_distance:.4g} away.")
+    return lines
+
+
+def estimate_figure(result: FileEstimate) -> go.Figure:
+    """Original, noisy and estimated shares side by side."""
+    found = result.estimate
+    reported = {item: count / found.reports for item, count in result.reported.items()}
+    return plots.estimated_distribution(
+        found.inputs,
+        found.distribution.tolist(),
+        reported=reported if any(item in reported for item in found.inputs) else None,
+        original=None if result.original is None else result.original.tolist(),
+        interval=None if found.interval is None else found.interval.tolist(),
+    )
+
+
+def estimate_html(scenario: Scenario, result: FileEstimate) -> str:
+    """The estimate as one self-contained page."""
+    folder = resources.files("sievert.report").joinpath("templates")
+    template = folder.joinpath("estimate.html").read_text(encoding="utf-8")
+    picture: str = to_html(
+        estimate_figure(result),
+        full_html=False,
+        include_plotlyjs=False,
+        div_id="figure-0",
+        config={"displayModeBar": False, "responsive": True},
+    )
+    return (
+        Environment(autoescape=True)
+        .from_string(template)
+        .render(
+            title=result.title,
+            version=__version__,
+            source=Path(scenario.source).name,
+            headline=str(result),
+            sections=list(estimate_lines(result)),
+            figure=Markup(picture),
+            header=table_header(result),
+            rows=list(table_rows(result)),
+            text=scenario.to_toml(),
+            plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
+        )
+    )
+
+
+def table_header(result: FileEstimate) -> list[str]:
+    """Names of the table's columns."""
+    header = ["value", "reported", "estimated"]
+    if result.estimate.interval is not None:
+        header.append(f"{result.estimate.level:.0%} interval")
+    if result.estimate.ranges is not None:
+        header.append("possible")
+    if result.original is not None:
+        header.append("original")
+    return header
+
+
+def table_rows(result: FileEstimate) -> Iterator[list[str]]:
+    """One row a value: reported, estimated, its interval, and where known the original."""
+    found = result.estimate
+    for i, item in enumerate(found.inputs):
+        count: Any = result.reported.get(item)
+        row = [
+            str(item),
+            "–" if count is None else _share(count / found.reports),
+            _share(found.distribution[i]),
+        ]
+        if found.interval is not None:
+            row.append(f"{_share(found.interval[i, 0])} to {_share(found.interval[i, 1])}")
+        if found.ranges is not None:
+            row.append(f"{_share(found.ranges[i, 0])} to {_share(found.ranges[i, 1])}")
+        if result.original is not None:
+            row.append(_share(result.original[i]))
+        yield row

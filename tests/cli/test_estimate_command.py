@@ -1,0 +1,152 @@
+"""`sievert estimate` as a user runs it."""
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.cli import main
+
+EXAMPLE = "examples/commute-reports.toml"
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def sievert(*arguments: str | Path) -> Done:
+    """The command line in this process: half a minute less than a new one for every line."""
+    out, err = io.StringIO(), io.StringIO()
+    code: object = 0
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        mock.patch("sys.argv", ["sievert", *map(str, arguments)]),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    return Done(int(code or 0), out.getvalue(), err.getvalue())
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def survey(folder: Path, extra: str = "") -> Path:
+    rng = np.random.default_rng(3)
+    channel = sv.mechanisms.randomised_response(["never", "once", "often"], alpha="1/3")
+    truth = rng.choice(["never", "once", "often"], 6000, p=[0.6, 0.3, 0.1])
+    reports = channel.sample(truth, rng=rng)
+    (folder / "r.csv").write_text("answer\n" + "\n".join(reports) + "\n")
+    path = folder / "survey.toml"
+    path.write_text(
+        'version = 1\n[policy]\nvalues = ["never", "once", "often"]\n'
+        '[mechanism]\nkind = "randomised-response"\nalpha = "1/3"\n' + extra
+    )
+    return path
+
+
+def test_the_example_speaks_in_sentences(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = sievert("estimate", EXAMPLE, "--report", page)
+    assert done.returncode == 0, done.stderr
+    assert "From 20,000 noisy reports: the mean is 25.14 (24.94 to 25.34 at 95% confidence)." in words(
+        done.stdout
+    )
+    assert "The reports determine the probabilities of all 61 values." in words(done.stdout)
+    assert "The raw reports are 1.661 away." in words(done.stdout)
+    assert "and 31 more values" in words(done.stdout)
+    text = page.read_text(encoding="utf-8")
+    for word in ("Original, noisy and estimated", "reported (noisy)", "Plotly.newPlot"):
+        assert word in text
+    assert "http://" not in text.split("</style>")[1].split("<h1>")[1]
+
+
+def test_json_has_everything() -> None:
+    done = sievert("estimate", EXAMPLE, "--json", "--method", "auto")
+    data = json.loads(done.stdout)
+    assert data["estimate"]["method"] == "maximum-likelihood"
+    assert sum(data["estimate"]["distribution"]) == pytest.approx(1)
+    assert data["estimate"]["likelihood_gap"] * 20_000 < 1e-6
+    assert data["distance"] < data["raw_distance"]
+
+
+def test_the_proof_is_verified(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    done = sievert("estimate", EXAMPLE, "--method", "auto", "--proof", proof)
+    assert done.returncode == 0, done.stderr
+    checked = sievert("verify", proof)
+    assert checked.returncode == 0
+    assert checked.stdout.startswith("verified: no distribution of these 61 values")
+
+
+def test_reports_on_the_command_line_and_saved_counts(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    counts = tmp_path / "counts.csv"
+    first = sievert("estimate", path, "--reports", tmp_path / "r.csv", "--save-counts", counts, "--json")
+    assert first.returncode == 0, first.stderr
+    again = survey(tmp_path, '[estimate]\nreports = "counts.csv"\ncolumn = "report"\ncounts = "count"\n')
+    second = sievert("estimate", again, "--json")
+    one, two = (json.loads(done.stdout)["estimate"]["distribution"] for done in (first, second))
+    assert one == two
+    assert one == pytest.approx([0.6, 0.3, 0.1], abs=0.06)
+
+
+def test_groups_with_an_eps_of_their_own(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    rng = np.random.default_rng(4)
+    clear = sv.mechanisms.randomised_response(["never", "once", "often"], 4.0)
+    truth = rng.choice(["never", "once", "often"], 6000, p=[0.6, 0.3, 0.1])
+    (tmp_path / "clear.csv").write_text("answer\n" + "\n".join(clear.sample(truth, rng=rng)) + "\n")
+    both = survey(
+        tmp_path, '[estimate]\ngroups = [{ reports = "r.csv" }, { reports = "clear.csv", eps = 4.0 }]\n'
+    )
+    data = json.loads(sievert("estimate", both, "--json").stdout)["estimate"]
+    assert data["reports"] == 12_000
+    assert data["distribution"] == pytest.approx([0.6, 0.3, 0.1], abs=0.025)
+    assert path == both
+
+
+def test_singular_mechanisms_show_what_is_possible(tmp_path: Path) -> None:
+    (tmp_path / "channel.csv").write_text("input,low,high\na,1,0\nb,1/2,1/2\nc,1/2,1/2\n")
+    (tmp_path / "r.csv").write_text("report\n" + "low\n" * 75 + "high\n" * 25)
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'version = 1\n[policy]\nvalues = ["a", "b", "c"]\n[mechanism]\nmatrix = "channel.csv"\n'
+        '[estimate]\nreports = "r.csv"\n'
+    )
+    done = sievert("estimate", path)
+    assert done.returncode == 0, done.stderr
+    assert "of 'b' and 'c' only the total" in words(done.stdout)
+    assert "0% to 50.0%" in words(done.stdout)
+    refused = sievert("estimate", path, "--method", "inversion")
+    assert refused.returncode == 2
+    assert "of 'b' and 'c' only the total" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ("", "says nowhere where the noisy reports are"),
+        ('[estimate]\nreports = "none.csv"\n', "no such file"),
+        ('[estimate]\nreports = "r.csv"\ncolumn = "reply"\n', "no column 'reply'"),
+        ('[estimate]\nreports = "r.csv"\nmethod = "magic"\n', "estimate.method must be"),
+        ('[estimate]\nreports = "r.csv"\noriginal_column = "x"\n', "original_column goes with original"),
+        ('[estimate]\nreports = "r.csv"\ngroups = [{ reports = "r.csv" }]\n', "not both"),
+    ],
+)
+def test_mistakes_are_explained(tmp_path: Path, extra: str, message: str) -> None:
+    done = sievert("estimate", survey(tmp_path, extra))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,428 @@
+"""Estimates from counts: every method, groups of users, the laws of IBU, and the edges."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sievert as sv
+from sievert.errors import EstimationError, SievertError
+from sievert.estimation import kernels
+from sievert.estimation.expectation_maximisation import certified_gap, iterate
+from sievert.estimation.interior_point import maximise
+from sievert.estimation.operators import operator_of
+from sievert.estimation.reports import read_reports
+from sievert.estimation.response_likelihood import water_filling
+
+
+def random_channel(rng: np.random.Generator, inputs: int, outputs: int) -> sv.Channel:
+    return sv.Channel(rng.dirichlet(np.full(outputs, 0.5), inputs), normalise=True)
+
+
+@given(st.integers(0, 10**6))
+def test_ibu_never_lowers_the_likelihood_and_its_gap_holds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs, outputs = rng.integers(1, 7, 2)
+    counts = rng.integers(0, 20, outputs)
+    counts[0] += 1
+    operator, shares = operator_of(read_reports(counts, random_channel(rng, int(inputs), int(outputs))))
+    start = rng.dirichlet(np.ones(inputs))
+    fit = iterate(operator, shares, start, 0.0, 60, traced=True)
+    assert (np.diff(fit.trace) >= -1e-12).all()
+    assert fit.distribution.sum() == pytest.approx(1)
+    best, gap, _ = maximise(operator.rows(np.arange(inputs)), 0.0, shares)
+    assert gap < 1e-9
+    assert certified_gap(operator, shares, best) < 1e-9
+    highest = float(shares @ (np.log(operator.expected(best)) + operator.log_scale))
+    assert highest - fit.likelihood <= fit.gap + 1e-9
+    # L* - L(p_k) ≤ ln(inputs)/(k+1) from the uniform start (spec 7.1, fact 4).
+    uniform = iterate(operator, shares, np.full(inputs, 1 / inputs), 0.0, 30)
+    assert highest - uniform.likelihood <= math.log(inputs) / 31 + 1e-9
+
+
+@given(st.integers(0, 10**6))
+def test_every_solver_finds_the_same_maximum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 12))
+    counts = rng.integers(0, 30, size) * rng.integers(0, 2, size)
+    counts[rng.integers(size)] += 1
+    eps = float(rng.uniform(0.05, 3))
+    for channel in (
+        sv.mechanisms.truncated_geometric(size, eps),
+        sv.mechanisms.randomised_response(size, eps),
+    ):
+        exact = sv.estimate(counts, channel, interval="none")
+        generic = sv.estimate(counts, sv.Channel(channel.matrix), interval="none")
+        assert exact.likelihood_gap < 1e-12
+        assert generic.likelihood == pytest.approx(exact.likelihood, abs=1e-10)
+        assert generic.distribution == pytest.approx(exact.distribution, abs=2e-3)
+        assert exact.unique
+        assert (exact.distribution[counts == 0] < 1e-9).all()  # the support is observed
+
+
+@given(st.integers(0, 10**6))
+def test_water_filling_meets_the_conditions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(int(rng.integers(1, 9)), 0.5))
+    lie = float(rng.choice([0.0, 1e-3, 0.5, 1.0, 30.0, 1e9]))
+    p = water_filling(shares, lie)
+    assert p.sum() == pytest.approx(1)
+    assert (p >= 0).all()
+    if lie > 0:
+        factor = shares / (lie + p)
+        assert np.ptp(factor[p > 0]) <= 1e-9 * factor.max()
+        assert (factor[p == 0] <= factor.max() * (1 + 1e-12)).all()
+
+
+def test_a_truncated_geometric_is_inverted_where_the_peer_assumes_symmetry() -> None:
+    """multi-freq-ldpy 0.2.5 computes A·p where p·A is needed: right for symmetric matrices only."""
+    channel = sv.mechanisms.truncated_geometric(5, 0.5)
+    truth = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
+    counts = channel.rmatvec(truth) * 1e6
+    for method in ("auto", "ibu", "inversion"):
+        found = sv.estimate(counts, channel, method, tolerance=1e-12, interval="none")
+        assert found.distribution == pytest.approx(truth, abs=1e-3)
+    matrix, shares = channel.matrix, counts / counts.sum()
+    wrong = np.full(5, 0.2)
+    for _ in range(5000):
+        wrong = wrong * (matrix @ (shares / (matrix @ wrong)))
+    assert np.abs(wrong / wrong.sum() - truth).max() > 0.05
+
+
+def test_groups_of_users_with_channels_of_their_own() -> None:
+    rng = np.random.default_rng(5)
+    truth = np.array([0.5, 0.3, 0.15, 0.05])
+    channels = [
+        sv.mechanisms.randomised_response(4, 1.0),
+        sv.mechanisms.truncated_geometric(4, 0.7),
+        sv.Channel(rng.dirichlet(np.ones(6), 4), normalise=True),
+    ]
+    counts = [rng.multinomial(40_000 * (k + 1), channel.rmatvec(truth)) for k, channel in enumerate(channels)]
+    found = sv.estimate(counts, channels)
+    assert found.reports == 240_000
+    assert found.unique and found.total_gap < 1e-6
+    assert found.distribution == pytest.approx(truth, abs=0.02)
+    assert (found.interval[:, 0] <= truth + 0.01).all() and (truth - 0.01 <= found.interval[:, 1]).all()
+    # One group given twice is the same as its counts added up.
+    twice = sv.estimate([counts[0], counts[0]], [channels[0], channels[0]])
+    assert twice.distribution == pytest.approx(sv.estimate(counts[0], channels[0]).distribution, abs=1e-7)
+    # ... and IBU agrees with the interior point.
+    assert sv.estimate(counts, channels, "ibu", tolerance=1e-10).likelihood == pytest.approx(
+        found.likelihood, abs=2e-10
+    )
+
+
+def test_groups_are_checked() -> None:
+    channel = sv.mechanisms.randomised_response(3, 1.0)
+    with pytest.raises(EstimationError, match="2 channels need a list of 2 counts"):
+        sv.estimate([[1, 2, 3]], [channel, channel])
+    with pytest.raises(EstimationError, match="same values"):
+        sv.estimate([[1, 2, 3], [1, 1]], [channel, sv.mechanisms.randomised_response(2, 1.0)])
+    with pytest.raises(EstimationError, match="list of them"):
+        sv.estimate([1, 2], "channel")
+
+
+def test_structured_channels_need_no_matrix() -> None:
+    rng = np.random.default_rng(2)
+    size = 20_000
+    for channel in (
+        sv.mechanisms.randomised_response(size, 3.0),
+        sv.mechanisms.truncated_geometric(size, 0.5),
+    ):
+        counts = np.bincount(channel.sample(rng.binomial(size - 1, 0.3, 50_000), rng=rng), minlength=size)
+        found = sv.estimate(counts, channel)
+        assert found.total_gap < 1e-4
+        assert found.interval.shape == (size, 2)
+    kernel = np.array([1, 2, 4, 2, 1]) / 10
+    cyclic = sv.Channel.from_noise(kernel, 301, first=-2, cyclic=True)
+    shares = cyclic.rmatvec(rng.dirichlet(np.ones(301))) * 1e7
+    truth = sv.estimate(shares, cyclic, "inversion", interval="none").distribution
+    assert cyclic.rmatvec(truth) == pytest.approx(shares / shares.sum(), abs=1e-12)
+
+
+def test_products_are_estimated_and_inverted_by_their_factors() -> None:
+    one = sv.mechanisms.randomised_response(3, 1.5)
+    pair = one.product(2)
+    truth = np.random.default_rng(0).dirichlet(np.ones(9))
+    shares = pair.rmatvec(truth) * 1e6
+    inverse = sv.estimate(shares, pair, "inversion")
+    assert inverse.distribution == pytest.approx(truth, abs=1e-9)
+    dense = sv.estimate(shares, sv.Channel(pair.matrix), "inversion")
+    assert inverse.standard_errors == pytest.approx(dense.standard_errors, rel=1e-9)
+    assert sv.estimate(shares, pair).distribution == pytest.approx(truth, abs=1e-6)
+
+
+def test_standard_errors_of_structured_inverses_are_those_of_the_matrix() -> None:
+    rng = np.random.default_rng(4)
+    counts = rng.integers(1, 100, 7)
+    cyclic = sv.Channel.from_noise([0.6, 0.3, 0.1], 7, cyclic=True)
+    for channel in (
+        sv.mechanisms.truncated_geometric(7, 0.3),
+        sv.mechanisms.randomised_response(7, 0.3),
+        cyclic,
+    ):
+        ours = sv.estimate(counts, channel, "inversion")
+        dense = sv.estimate(counts, sv.Channel(channel.matrix, normalise=True), "inversion")
+        assert ours.distribution == pytest.approx(dense.distribution, abs=1e-10)
+
+
+def test_more_outputs_than_inputs_can_be_inverted() -> None:
+    channel = random_channel(np.random.default_rng(1), 3, 6)
+    truth = np.array([0.2, 0.5, 0.3])
+    found = sv.estimate(channel.rmatvec(truth) * 1000, channel, "inversion")
+    assert found.distribution == pytest.approx(truth, abs=1e-12)
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1e-6, 1e-3, 5.0, 800.0])
+@pytest.mark.parametrize("kind", ["truncated_geometric", "randomised_response"])
+def test_noise_from_nothing_to_everything(eps: float, kind: str) -> None:
+    channel = getattr(sv.mechanisms, kind)(101, eps)
+    rng = np.random.default_rng(11)
+    counts = np.bincount(channel.sample(rng.binomial(100, 0.5, 10_000), rng=rng), minlength=101)
+    found = sv.estimate(counts, channel)
+    assert np.isfinite(found.distribution).all() and found.distribution.sum() == pytest.approx(1)
+    assert found.total_gap < 1e-7
+    assert np.isfinite(found.interval).all()
+
+
+def test_alpha_one_minus_a_billionth() -> None:
+    """The rows differ by 1e-9 per step; which end has more reports decides, to the last digit."""
+    channel = sv.mechanisms.truncated_geometric(101, alpha="999999999/1000000000")
+    counts = np.zeros(101)
+    counts[[0, 100]] = 510, 490
+    found = sv.estimate(counts, channel)
+    assert found.distribution[0] == pytest.approx(1)
+    assert found.unique and found.likelihood_gap < 1e-12
+    counts[[0, 100]] = 500
+    both = sv.estimate(counts, channel)
+    assert both.distribution[[0, 100]] == pytest.approx([0.5, 0.5], abs=1e-6)
+    # The inverse solves its equations although its entries reach 10^8.
+    inverse = sv.estimate(counts, channel, "inversion", interval="none").distribution
+    assert channel.rmatvec(inverse) == pytest.approx(counts / 1000, abs=1e-7)
+
+
+def test_outputs_too_unlikely_for_floats() -> None:
+    channel = sv.Channel.from_log([[0, -2000, -1500], [-1, -2001, -1400], [-3, -1990, -1500]], normalise=True)
+    found = sv.estimate([0, 10, 5], channel)
+    assert np.isfinite(found.likelihood) and found.likelihood < -1000
+    assert found.total_gap < 1e-9
+
+
+def test_zero_counts_and_all_reports_in_one_category() -> None:
+    for channel in (sv.mechanisms.randomised_response(4, 1.0), sv.mechanisms.truncated_geometric(4, 1.0)):
+        found = sv.estimate([0, 0, 25, 0], channel)
+        assert found.distribution == pytest.approx([0, 0, 1, 0])
+        assert found.unique
+    assert sv.estimate([0, 0, 25, 0], sv.mechanisms.randomised_response(4, 1.0), "ibu").distribution[2] > 0.9
+
+
+def test_one_input_one_output() -> None:
+    assert sv.estimate([7], sv.Channel([[1]])).distribution.tolist() == [1]
+    merged = sv.estimate([7], sv.Channel([[1], [1]]))
+    assert merged.unique is False and merged.ranges == pytest.approx(np.array([[0, 1], [0, 1]]), abs=1e-6)
+
+
+def test_noise_without_information_is_said_to_be_so() -> None:
+    silent = sv.mechanisms.randomised_response(4, 0.0)
+    found = sv.estimate([1, 5, 3, 0], silent)
+    assert found.unique is False
+    assert found.ranges == pytest.approx(np.array([[0, 1]] * 4), abs=1e-6)
+    with pytest.raises(EstimationError, match="see 1 of 4 directions; they determine no single probability"):
+        sv.estimate([1, 5, 3, 0], silent, "inversion")
+
+
+def test_identity_channel_gives_the_shares() -> None:
+    for kind in ("randomised_response", "truncated_geometric"):
+        channel = getattr(sv.mechanisms, kind)(3, alpha=0)
+        for method in ("auto", "ibu", "inversion"):
+            found = sv.estimate([5, 3, 2], channel, method)
+            assert found.distribution == pytest.approx([0.5, 0.3, 0.2], abs=1e-9)
+
+
+def test_singular_channels_say_what_is_identifiable() -> None:
+    channel = sv.Channel([[1, 0], ["1/2", "1/2"], ["1/2", "1/2"]], inputs=["a", "b", "c"])
+    known = sv.identifiability(channel)
+    assert (known.rank, known.identified, known.same) == (2, (True, False, False), (("b", "c"),))
+    with pytest.raises(EstimationError, match="'a'; of 'b' and 'c' only the total"):
+        sv.estimate([3, 1], channel, "inversion")
+    found = sv.estimate([3, 1], channel)
+    assert found.unique is False
+    assert found.ranges == pytest.approx(np.array([[0.5, 0.5], [0, 0.5], [0, 0.5]]), abs=1e-6)
+    assert found.interval is None and any("profile" in remark for remark in found.remarks)
+    # The rank over the rationals, where floats see none: rows that differ by 10^-30.
+    tiny = sv.Channel([["1/2", "1/2"], [f"{10**30 + 1}/{2 * 10**30}", f"{10**30 - 1}/{2 * 10**30}"]])
+    assert sv.identifiability(tiny).complete
+
+
+def test_integers_beyond_the_inputs_count_for_the_ends() -> None:
+    noise = sv.mechanisms.geometric(4, 0.8)
+    counts = {-5: 3, -1: 2, 0: 10, 1: 20, 2: 15, 3: 4, 9: 1}
+    merged = sv.estimate([15, 20, 15, 5], noise.finite())
+    assert sv.estimate(counts, noise).distribution == pytest.approx(merged.distribution)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, 2], "one count for each of the 3 outputs"),
+        ([1, -2, 3], "output 1 has the count -2.0"),
+        ([1, math.nan, 3], "finite"),
+        ([0, 0, 0], "no reports"),
+        ({"x": 3}, "not one of the channel's outputs"),
+        ({0: "many"}, "'many'"),
+        ("many", "one count for each"),
+    ],
+)
+def test_bad_counts_are_named(counts: object, message: str) -> None:
+    with pytest.raises(EstimationError, match=message):
+        sv.estimate(counts, sv.mechanisms.randomised_response(3, 1.0))
+
+
+def test_other_bad_arguments_are_named() -> None:
+    channel = sv.mechanisms.randomised_response(3, 1.0)
+    for arguments, message in (
+        ({"method": "magic"}, "method is 'magic'"),
+        ({"interval": "magic"}, "interval is 'magic'"),
+        ({"level": 1.5}, "level is 1.5"),
+        ({"method": "ibu", "start": [1, 2]}, "start must be 3 numbers"),
+    ):
+        with pytest.raises(EstimationError, match=message):
+            sv.estimate([1, 2, 3], channel, **arguments)
+
+
+def test_impossible_reports_are_refused() -> None:
+    channel = sv.Channel([[1, 0, 0], [0, 1, 0]])
+    with pytest.raises(EstimationError, match="output 2 was reported 4 times but the channel never gives it"):
+        sv.estimate([1, 1, 4], channel)
+    with pytest.raises(EstimationError, match="positive weight"):
+        sv.estimate([1, 1, 0], channel, "ibu", start=[1, 0])
+    with pytest.raises(SievertError):
+        sv.estimate([5, 3, 5], sv.mechanisms.truncated_geometric(3, 0.0))
+
+
+def test_a_start_with_zeros_is_warned_about() -> None:
+    found = sv.estimate([5, 3, 2], sv.mechanisms.randomised_response(3, 1.0), "ibu", start=[1, 1, 0])
+    assert found.distribution[2] == 0
+    assert any("probability 0" in remark for remark in found.remarks)
+
+
+def test_reports_of_another_channel_are_noticed() -> None:
+    channel = sv.mechanisms.randomised_response(3, alpha="1/2")
+    assert any(
+        "check that they really come" in remark for remark in sv.estimate([6000, 3500, 500], channel).remarks
+    )
+    honest = np.random.default_rng(0).multinomial(10_000, channel.rmatvec([0.9, 0.1, 0]))
+    assert not sv.estimate(honest, channel).remarks
+
+
+def test_results_speak_and_save() -> None:
+    channel = sv.mechanisms.randomised_response(["yes", "no"], alpha="1/3")
+    found = sv.estimate({"yes": 300, "no": 700}, channel)
+    assert str(found).startswith(
+        "maximum-likelihood estimate from 1,000 reports: no: 90.0% (84.3% to 95.7%), yes: 10.0%"
+    )
+    assert found.probability("yes") == pytest.approx(0.1)
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["distribution"] == pytest.approx([0.1, 0.9])
+    assert "<table>" in found._repr_html_()
+
+
+def test_the_regularised_estimate_is_better_for_smooth_truths_and_no_worse_for_spikes() -> None:
+    channel = sv.mechanisms.truncated_geometric(101, math.log(2) / 10)
+    line = sv.metrics.line(101)
+    rng = np.random.default_rng(7)
+    smooth = rng.binomial(100, 0.5, 50_000)
+    spikes = rng.choice([10, 35, 60, 90], 50_000, p=[0.4, 0.3, 0.2, 0.1])
+    errors = {}
+    for name, values in (("smooth", smooth), ("spikes", spikes)):
+        counts = np.bincount(channel.sample(values, rng=rng), minlength=101)
+        truth = np.bincount(values, minlength=101) / len(values)
+        for method in ("auto", "regularised"):
+            found = sv.estimate(counts, channel, method, interval="none", rng=1)
+            errors[name, method] = float(sv.kantorovich(found.distribution, truth, line))
+        assert "smooth" in found.remarks[0]
+    assert errors["smooth", "regularised"] < 0.6 * errors["smooth", "auto"]
+    assert errors["spikes", "regularised"] <= 1.2 * errors["spikes", "auto"]
+
+
+@given(st.integers(0, 10**6))
+def test_the_general_solver_takes_shares_from_one_to_a_billion_and_rows_that_are_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs, outputs = (int(size) for size in rng.integers(2, 30, 2))
+    matrix = rng.dirichlet(np.full(outputs, 10.0 ** rng.uniform(-2, 1)), inputs) * (
+        rng.random((inputs, outputs)) < 0.7
+    )
+    matrix[np.arange(inputs), rng.integers(0, outputs, inputs)] += 0.1
+    matrix = (matrix / matrix.sum(axis=1, keepdims=True))[rng.integers(0, inputs, inputs)]
+    if rng.random() < 0.2:
+        matrix = 0.999999 * matrix.mean(axis=0) + 1e-6 * matrix
+    counts = np.floor(10 ** rng.uniform(0, 9, outputs)) * (matrix.max(axis=0) > 0)
+    operator, shares = operator_of(read_reports(counts, sv.Channel(matrix, normalise=True)))
+    _, gap, iterations = maximise(operator.rows(np.arange(inputs)), 0.0, shares)
+    assert gap < 1e-10
+    assert iterations < 100
+
+
+@given(st.integers(0, 10**6))
+def test_the_geometric_solver_takes_any_noise_and_any_counts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(10 ** rng.uniform(0.4, 3))
+    channel = sv.mechanisms.truncated_geometric(size, float(10 ** rng.uniform(-9, 2)))
+    counts = np.floor(10 ** rng.uniform(0, rng.choice([1, 3, 9]), size)) * (
+        rng.random(size) < 10 ** rng.uniform(-2, 0)
+    )
+    counts[0] += 1
+    found = sv.estimate(counts, channel, interval="none")
+    assert found.likelihood_gap < 1e-10
+    assert found.unique
+
+
+def test_without_numba_the_answers_are_the_same(monkeypatch) -> None:
+    channel = sv.mechanisms.truncated_geometric(60, 0.3)
+    counts = np.random.default_rng(1).integers(1, 50, 60)
+    expected = [
+        sv.estimate(counts, channel, method, interval="none").distribution for method in ("auto", "ibu")
+    ]
+    monkeypatch.setattr(kernels, "COMPILED", False)
+    found = [sv.estimate(counts, channel, method, interval="none").distribution for method in ("auto", "ibu")]
+    assert found[0] == pytest.approx(expected[0], abs=1e-7)
+    assert found[1] == pytest.approx(expected[1], abs=1e-3)
+
+
+def test_tiny_probabilities_keep_their_digits() -> None:
+    """Spec 7.6: a Fourier transform gives 1.9e-17 and negative entries where the truth is 1e-20."""
+    channel = sv.mechanisms.truncated_geometric(101, alpha="1/10")
+    point = np.zeros(101)
+    point[0] = 1
+    operator, _ = operator_of(read_reports(np.ones(101), channel))
+    assert operator.expected(point)[20] == pytest.approx(1e-20, rel=1e-12)
+
+
+def test_ibu_approaches_its_limit_in_divergence() -> None:
+    """Spec 7.1, fact 4: KL(p*‖p_k) never grows, and Σ (L* - L_k) ≤ KL(p*‖p_0)."""
+    channel = sv.mechanisms.randomised_response(4, 1.0)
+    counts = [30, 26, 24, 20]
+    best = sv.estimate(counts, channel, interval="none")
+    operator, shares = operator_of(read_reports(counts, channel))
+    start = np.array([0.1, 0.2, 0.3, 0.4])
+    divergences, missing, p = [], 0.0, start
+    for _ in range(200):
+        divergences.append(float(best.distribution @ np.log(best.distribution / p)))
+        fit = iterate(operator, shares, p, -1.0, 0)
+        missing += best.likelihood - fit.likelihood
+        p = iterate(operator, shares, p, -1.0, 1).distribution
+    assert (np.diff(divergences) <= 1e-12).all()
+    assert missing <= divergences[0] + 1e-9
+
+
+def test_a_large_convolution_needs_no_matrix() -> None:
+    rng = np.random.default_rng(0)
+    kernel = np.exp(-(np.arange(-100, 101) ** 2) / 2 / 30.0**2)
+    channel = sv.Channel.from_noise(kernel / kernel.sum(), 4000, first=-100)
+    values = channel.sample(rng.binomial(3999, 0.4, 20_000), rng=rng)
+    found = sv.estimate(np.bincount(values + 100, minlength=channel.shape[1]), channel, interval="none")
+    assert found.total_gap < 1e-4
+    assert found.distribution @ np.arange(4000) == pytest.approx(3999 * 0.4, abs=3)
