@@ -156,7 +156,7 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
             return found.before, found.after, found.method.startswith("bound")
         except TooLargeError:
             pass  # the bound below needs no list
-    found = record_leakage(float(plan.unit_eps), policy)
+    found = record_leakage(float(plan.unit_eps), policy, scenario.record_prior)
     return found.before, found.after, True
 
 
