@@ -573,3 +573,38 @@ def test_texts_that_python_alone_takes_for_numbers(tmp_path: Path) -> None:
     described = scenario(tmp_path, text, "lat,lon,who", [("nan", 2.31, "x")])
     sv.release.run(described, output=tmp_path / "places.csv")
     assert released(tmp_path, "places.csv") == []
+
+
+def test_randomised_response_is_refused_where_values_are_nearer_than_its_unit(tmp_path: Path) -> None:
+    """At distance 1/5 a response of ε = 4 has 20 for a unit, as its channel shows: 4 must not be charged."""
+    text = SURVEY.replace(
+        'values = ["nie", "manchmal", "häufig, sehr", "日常"]',
+        'secrets = { metric = "euclidean", points = "points.csv" }',
+    ).replace('alpha = "1/3"', "eps = 4.0")
+    (tmp_path / "points.csv").write_text("place,x,y\na,0,0\nb,0.2,0\nc,3,0\n")
+    described = scenario(tmp_path, text, "answer", ["a", "c"])
+    assert sv.epsilon(described.channel, described.answers).nats == pytest.approx(20)
+    with pytest.raises(FileError, match=r"claims ε = 4 but only satisfies ε = 20"):
+        sv.release.run(described)
+    assert not (tmp_path / "budget.ledger").exists()
+    (tmp_path / "points.csv").write_text("place,x,y\na,0,0\nb,2,0\nc,3,0\n")
+    assert sv.release.run(scenario(tmp_path, text, "answer", ["a", "c"])).eps == 4
+
+
+def test_an_output_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    described = scenario(tmp_path, SURVEY, "answer", ["nie"])
+    for name in ("out.xlsx", "out"):
+        with pytest.raises(FileError, match=r"is written to \.csv, \.parquet or \.arrow"):
+            sv.release.run(described, output=tmp_path / name)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_a_first_batch_without_rows_has_no_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (2,))
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 2)
+    rows = ["NA", "NA", "nie", "nie"]
+    text = SURVEY.replace('column = "answer"', 'column = "answer"\nmissing_values = ["NA"]')
+    described = scenario(tmp_path, text + 'missing = "drop"\n', "answer", rows)
+    sv.release.run(described, output=tmp_path / "out.parquet")
+    assert sum(batch.size for batch in batches.open_rows(tmp_path / "out.parquet").batches(["answer"])) == 2

@@ -19,6 +19,7 @@ from sievert.release.randomisers import Randomiser, randomiser
 from sievert.release.statistics import Sensitivity, Statistic, record_statistic, statistic
 from sievert.tables.budget import Budget
 from sievert.tables.ledger import UNIT
+from sievert.tables.writing import require_writable
 
 __all__ = ["Plan", "make_plan", "refuse_private_domain"]
 
@@ -88,9 +89,7 @@ class Plan:
     @property
     def output(self) -> Path:
         """Where the released table goes."""
-        name = self.output_name or self.rules.output or f"{Path(self.scenario.source).stem}-released.csv"
-        path = Path(name)
-        return path if self.output_name else self.scenario.folder / path
+        return _output(self.scenario, self.rules, self.output_name)
 
     @property
     def sidecar(self) -> Path:
@@ -154,6 +153,12 @@ class Plan:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def _output(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Path:
+    if name:
+        return Path(name)
+    return scenario.folder / (rules.output or f"{Path(scenario.source).stem}-released.csv")
+
+
 def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     """Check everything that can be checked without the data."""
     document, source = scenario.document, scenario.source
@@ -166,6 +171,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     refuse_private_domain(scenario, scenario.folder / document.data.input)
     rules = document.release or ReleaseModel()
     name = None if output is None else str(output)
+    require_writable(_output(scenario, rules, name))
     try:
         if _is_map(scenario):
             noise = place_noise(scenario, rules)

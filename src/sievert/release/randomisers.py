@@ -119,6 +119,7 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
         parameter = f"eps = {model.eps:g}"
     if model.kind == "randomised-response":
         level, eps = _level(model.eps, model.alpha)
+        _require_unit_distance(scenario, eps)
         return Randomiser(
             labels,
             labels,
@@ -136,6 +137,25 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
         return _kernel(scenario, table, steps, parameter)
     name = model.kind or f"the matrix {model.matrix}"
     return _rows(scenario, f"{name}, {parameter}" if model.kind and parameter else name)
+
+
+def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
+    """Randomised response tells any two answers apart equally well, however near the policy has them.
+
+    So its ε for one unit of distance is its own only if no two answers are nearer than that.
+    """
+    record = scenario.policy.record_metric
+    if scenario.document.query.kind == "record" and record.uniform_distance is not None:
+        least = record.uniform_distance
+    else:
+        least = float(scenario.answers.edges.lengths.min(initial=math.inf))
+    if least < 1 and eps:
+        true = f"{float(eps) / least:.6g}" if least else "∞"
+        raise FileError(
+            f"mechanism: claims ε = {float(eps):.6g} but only satisfies ε = {true}, because two answers are "
+            f"at distance {least:g}; nothing is released on a promise that does not hold. Use exponential "
+            'with level = "true", or a unit in which distances are 1 or more'
+        )
 
 
 def _level(eps: float | None, alpha: object) -> tuple[dict[str, Any], Fraction]:
