@@ -608,3 +608,15 @@ def test_a_first_batch_without_rows_has_no_types(tmp_path: Path, monkeypatch: py
     described = scenario(tmp_path, text + 'missing = "drop"\n', "answer", rows)
     sv.release.run(described, output=tmp_path / "out.parquet")
     assert sum(batch.size for batch in batches.open_rows(tmp_path / "out.parquet").batches(["answer"])) == 2
+
+
+def test_a_kept_column_may_begin_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (2,))
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 2)
+    table = arrow.table({"answer": ["nie"] * 4, "note": [None, None, "late", None]})
+    described = scenario(tmp_path, SURVEY + 'keep = ["note"]\n', "answer", [])
+    sv.release.run(described, data=table, output=tmp_path / "out.parquet")
+    rows = batches.open_rows(tmp_path / "out.parquet")
+    notes = [note for batch in rows.batches(["note"]) for note in batch.columns["note"]]
+    assert notes == [None, None, "late", None]

@@ -136,7 +136,12 @@ class _ArrowWriter(TableWriter):
         arrays = [self._arrow.array(list(column)) for column in columns]
         table = self._arrow.Table.from_arrays(arrays, self._names)
         if self._writer is None:
-            self._writer = self._opened(table.schema)
+            # A column that begins with a batch of nothing is one of texts.
+            arrow = self._arrow
+            fields = [
+                (f.name, arrow.string() if arrow.types.is_null(f.type) else f.type) for f in table.schema
+            ]
+            self._writer = self._opened(arrow.schema(fields))
         self._writer.write_table(table.cast(self._writer_schema))
 
     def _opened(self, schema: Any) -> Any:
