@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.errors import ChannelError, PolicyError, TooLargeError
+from sievert.errors import ChannelError, DataError, PolicyError, TooLargeError
+from sievert.files.regions import Region
+from sievert.report.pictures.places import places_before_after
 from sievert.report.pictures.policies import policy_graph
 from sievert.report.pictures.simplex import hypers, simplex_surface
 from sievert.report.pictures.thresholds import threshold_curves
+from sievert.report.plots import AFTER, BEFORE
 
 
 def test_posteriors_stand_where_their_beliefs_are() -> None:
@@ -75,3 +78,33 @@ def test_threshold_curves_hold_the_thresholds() -> None:
     figure = threshold_curves([("truncated-geometric", "randomised-response")], 5, [1.0, 4.0])
     assert list(figure.data[1].y) == pytest.approx([0.735325664, 3.981856216])
     assert figure.data[1].name == "randomised-response for truncated-geometric"
+
+
+def test_places_before_and_after() -> None:
+    region = Region(52.505, 13.36, 52.53, 13.42, 150)
+    cells = np.array([[0, 0], [3, 4], [18, 27]])
+    before = np.column_stack(region.centres(cells))
+    after = np.column_stack(region.centres(cells[::-1]))
+    figure = places_before_after(before, after, region)
+    traces = {trace.name: trace for trace in figure.data if trace.name}
+    # Centres of cells of 150 m, in metres from the corner.
+    assert np.array(traces["before"].x) == pytest.approx(150 * cells[:, 1] + 75, abs=1e-3)
+    assert np.array(traces["after"].y) == pytest.approx(150 * cells[::-1, 0] + 75, abs=1e-3)
+    assert max(traces["region"].x) == 28 * 150
+    assert (traces["before"].marker.color, traces["after"].marker.color) == (BEFORE, AFTER)
+    assert figure.layout.xaxis.title.text == "metres east"
+    away = 150 * math.hypot(18, 27)
+    assert float(traces["after"].text[0].split()[1].replace(",", "")) == pytest.approx(away, rel=0.005)
+    assert traces["after"].text[1] == "moved 0 m"
+
+    plain = places_before_after(before, after)
+    assert list(next(trace for trace in plain.data if trace.name == "before").x) == before[:, 1].tolist()
+    assert plain.layout.xaxis.title.text == "longitude (degrees east)"
+    assert plain.layout.yaxis.scaleratio == pytest.approx(1 / math.cos(math.radians(52.5175)), rel=1e-4)
+    assert len(places_before_after([], []).data) == 2
+    with pytest.raises(DataError, match="before has 3 places and after 2"):
+        places_before_after(before, after[:2])
+    with pytest.raises(DataError, match="latitude comes first"):
+        places_before_after([[139.7, 35.7]], [[35.7, 139.7]])
+    with pytest.raises(DataError, match="shape"):
+        places_before_after([1.0, 2.0], [1.0, 2.0])
