@@ -22,7 +22,9 @@ TARGET = HERE.parent / "docs" / "papers"
 def main(names: Sequence[str]) -> int:
     """Build the named scripts; 0 done, 1 an entry differs, 2 no such script."""
     known = sorted(
-        path.stem for path in HERE.glob("*.py") if "def build()" in path.read_text(encoding="utf-8")
+        path.stem
+        for path in HERE.glob("*.py")
+        if "\ndef build() -> Page:" in path.read_text(encoding="utf-8")
     )
     unknown = [name for name in names if name not in known]
     if unknown:

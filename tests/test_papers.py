@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = sorted(
-    path.stem for path in Path("papers").glob("*.py") if "def build()" in path.read_text(encoding="utf-8")
+    path.stem
+    for path in Path("papers").glob("*.py")
+    if "\ndef build() -> Page:" in path.read_text(encoding="utf-8")
 )
 
 

@@ -143,6 +143,7 @@ def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
         ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], "give exactly one of pinball"),
         ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
         ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
+        ('[use]\nloss = "absolute"\n', ["--eps", "inf"], "give a finite ε"),
         ('[use]\nloss = "absolute"\nprior = [1.0]\n', [], "use.prior: the list has 1 entries"),
     ],
 )
@@ -157,3 +158,30 @@ def test_no_mechanism_needs_an_eps(tmp_path: Path) -> None:
     file = scenario(tmp_path, mechanism=False)
     assert "pass --eps" in sievert("design", file).stderr
     assert sievert("design", file, "--eps", "1").returncode == 0
+
+
+def test_groups_are_named_and_words_are_used(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.toml"
+    path.write_text(
+        'version = 1\n[policy]\nsecrets = { partition = [["flu", "cold"], ["hiv", "hepatitis"]] }\n'
+        '[mechanism]\nkind = "randomised-response"\neps = 1.0\n[use]\nloss = "bayes-risk"\n'
+        '[adversary]\ngains = ["bayes-risk", "shannon"]\n'
+    )
+    flat = " ".join(sievert("design", path).stdout.split())
+    assert "2 groups of inputs, each by itself: two inputs (Fernandes, Thm 6.14)" in flat
+    assert "wrong guess 75.0% → 26.9%, uncertainty 2 bits → 0.84 bits" in flat
+    assert sievert("audit", tmp_path / "blocks-optimal.toml").returncode == 0
+    wrong = path.read_text().replace('loss = "bayes-risk"', 'loss = "absolute"')
+    path.write_text(wrong)
+    assert "the value 'flu' is not a number" in sievert("design", path).stderr
+
+
+def test_much_worse_is_said_in_times(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(
+        'version = 1\n[policy]\nvalues = { range = [0, 39] }\nsecrets = "line"\n'
+        '[mechanism]\nkind = "truncated-geometric"\neps = 1.0\n[use]\nloss = "absolute"\n'
+    )
+    flat = " ".join(sievert("design", path).stdout.split())
+    assert "times as much" in flat.split("Randomised response: loses")[1].split(".  ")[0]
+    assert "Exponential: loses" in flat and "% more" in flat.split("Exponential: loses")[1][:40]

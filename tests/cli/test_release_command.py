@@ -89,3 +89,40 @@ def test_the_proof_of_the_noise(examples: Path, tmp_path: Path) -> None:
     assert code == 0
     checked = verify(tmp_path / "p.json")
     assert checked and "ε = 1/2" in checked.statement
+
+
+def test_a_designed_mechanism_is_released_for_its_own_epsilon(tmp_path: Path) -> None:
+    """Design, audit, preview and release of one file; the budget is exactly the ε of the design."""
+    text = """version = 1
+[policy]
+values = ["yes", "no"]
+records = 6
+[query]
+kind = "count"
+where = ["yes"]
+[mechanism]
+kind = "truncated-geometric"
+eps = 0.7
+[use]
+loss = "squared"
+[data]
+input = "data.csv"
+column = "answer"
+[release]
+ledger = "budget.toml"
+output = "out.csv"
+"""
+    (tmp_path / "file.toml").write_text(text)
+    (tmp_path / "data.csv").write_text("answer\nyes\nno\nyes\nyes\nno\nno\n")
+    (tmp_path / "budget.toml").write_text("person = 0.7\n")
+    assert sievert("design", tmp_path / "file.toml")[0] == 0
+    designed = tmp_path / "file-optimal.toml"
+    assert sievert("audit", designed)[0] == 0
+    code, answer = sievert("release", designed, "--preview", "--json")
+    assert code == 0 and json.loads(answer)["remaining_after"] in ("0", 0)
+    code, answer = sievert("release", designed)
+    assert code == 0, answer
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["what"] == "the number of records that are yes" and 0 <= float(row["value"]) <= 6
+    assert json.loads((tmp_path / "out.csv.json").read_text())["eps"]["exact"] == "7/10"

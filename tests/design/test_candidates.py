@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
+from sievert.numerics.progress import listening
 
 
 def test_on_a_line_the_geometric_is_as_good() -> None:
@@ -73,6 +74,37 @@ def test_the_chart() -> None:
             item = next(i for i in found.alternatives if i.name in trace.name)
             assert trace.y[0] == pytest.approx(item.loss, abs=1e-6)
             assert trace.x[0] == pytest.approx(item.leaks[0].after, abs=1e-6)
+    relations = {pair.relation: line.line.dash for pair, line in zip(found.neighbours, lines, strict=True)}
+    assert all((dash == "dot") == (word in ("neither", "undecided")) for word, dash in relations.items())
     frontier = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=4)
     curve = sv.plots.frontier(frontier).data[0]
     assert np.allclose(curve.y, frontier.losses) and np.allclose(curve.x, frontier.posteriors)
+
+
+def test_a_tie_joined_by_a_solid_line_and_left_gives_away_less() -> None:
+    found = sv.candidates(sv.metrics.line(10), 0.5, None, sv.losses.absolute(10), [sv.losses.bayes_risk(10)])
+    assert found.neighbours[0].relation == "less safe"
+    figure = sv.plots.candidates(found)
+    assert figure.data[0].line.dash == "solid"
+    # An adversary's loss runs from right to left.
+    assert figure.layout.xaxis.range[0] > figure.layout.xaxis.range[1]
+    frontier = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), sv.losses.bayes_risk(3), points=3)
+    assert sv.plots.frontier(frontier).layout.xaxis.autorange == "reversed"
+    assert [note.text for note in sv.plots.frontier(frontier).layout.annotations] == [
+        "leaks least",
+        "loses least",
+    ]
+
+
+def test_progress_is_told() -> None:
+    heard: list[str] = []
+    with listening(lambda what, done, total: heard.append(what) if 0 <= done <= total else None):
+        metric = sv.metrics.euclidean([(0, 0), (1, 0), (0, 2), (3, 1)])
+        sv.candidates(metric, 0.9, None, sv.losses.distance(metric))
+        sv.frontier(None, sv.losses.absolute(2), points=2)
+    assert set(heard) == {
+        "meeting the constraints",
+        "weighing the candidates",
+        "comparing neighbours",
+        "points of the frontier",
+    }

@@ -168,3 +168,13 @@ def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatc
     best = sv.optimal_mechanism(metric, 1.0, None, sv.losses.distance(metric))
     assert best.certificate.verify().holds and best.gap > 0.1 and "time limit" in best.method
     assert float(best.loss) == pytest.approx(best.without_release)
+
+
+def test_nothing_lost_is_exactly_nothing() -> None:
+    """Rounding up does not turn 0 into the smallest float."""
+    found = sv.frontier([0.3, 0.25, 0.25, 0.2], sv.losses.absolute(4), points=2)
+    assert found.losses[-1] == 0.0
+    turned = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), sv.losses.bayes_risk(3), points=2)
+    assert turned.posteriors[-1] == 0.0 and str(turned.posteriors[-1]) == "0.0"
+    for design in (*found.designs, *turned.designs):
+        assert design.certificate.verify().holds

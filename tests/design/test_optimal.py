@@ -297,6 +297,24 @@ class TestEdges:
         assert best.mechanism.matrix.tolist() == np.eye(4).tolist()
         assert best.certificate.verify().holds
 
+    def test_groups_in_fractions(self) -> None:
+        """ε of 0 and ∞, and points at distance 0, need no program."""
+        loss, prior = sv.losses.absolute(20), [Fraction(k + 1, 210) for k in range(20)]
+        blind = sv.optimal_mechanism(sv.metrics.line(20), 0.0, prior, loss)
+        assert blind.method.startswith("nothing may be told") and blind.certificate.verify().holds
+        assert blind.loss == min(sum(p * abs(w - x) for x, p in enumerate(prior)) for w in range(20))
+        truth = sv.optimal_mechanism(sv.metrics.line(20), math.inf, prior, loss)
+        assert truth.loss == 0 and truth.certificate.verify().holds
+        pairs = sv.Metric([[0 if x // 2 == z // 2 else math.inf for z in range(4)] for x in range(4)])
+        half = sv.optimal_mechanism(pairs, alpha="1/2", loss=sv.losses.bayes_risk(4))
+        assert half.loss == Fraction(1, 2) and half.certificate.verify().holds
+        assert half.method.startswith("2 groups")
+
+    def test_a_question_with_one_answer_costs_nothing(self) -> None:
+        found = sv.optimal_mechanism(sv.metrics.line(4), 0.5, None, sv.losses.threshold(4, 99))
+        assert found.loss == 0 and found.gap < 1e-14 and found.certificate.verify().holds
+        assert "loses 0 on average" in str(found)
+
     def test_zero_and_infinite_distances(self) -> None:
         distances = np.array([[0, 0, np.inf], [0, 0, np.inf], [np.inf, np.inf, 0]])
         best = sv.optimal_mechanism(sv.Metric(distances), 1.0, [0.5, 0.25, 0.25], sv.losses.bayes_risk(3))
@@ -375,3 +393,24 @@ class TestEdges:
         assert str(best).startswith("loses 5/9 = 0.555556 on average (0.666667 without any release)")
         assert best.to_dict()["gap"] == 0 and "certificate" not in best.to_dict()
         assert "<table>" in best._repr_html_()
+
+
+def test_beyond_the_largest_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program too large to be solved to the end still gives a private mechanism and an honest gap."""
+    from sievert.design import programs
+
+    rng = np.random.default_rng(4)
+    metric = sv.metrics.euclidean(6 * rng.random((16, 2)))
+    prior, loss = rng.dirichlet(np.ones(16)), sv.losses.distance(metric)
+    full = sv.optimal_mechanism(metric, 1.0, prior, loss)
+    monkeypatch.setattr(programs, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(programs, "SIMPLEX_UNKNOWNS", 10)
+    monkeypatch.setattr(programs, "START_INTERIOR", 1)
+    monkeypatch.setattr(programs, "LARGE_ROUNDS", 1)
+    hasty = sv.optimal_mechanism(metric, 1.0, prior, loss)
+    assert hasty.certificate.verify().holds
+    assert hasty.lower_bound <= full.loss and hasty.loss >= full.lower_bound
+    assert 1e-6 < hasty.gap < 0.5
+    assert "linear program" in hasty.method
+    monkeypatch.setattr(programs, "LARGE_ROUNDS", 40)
+    assert sv.optimal_mechanism(metric, 1.0, prior, loss).gap < 1e-9

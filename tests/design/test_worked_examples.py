@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction as F
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -267,8 +268,20 @@ class TestFernandesDiscrete:
 
     def test_balanced_cuts_are_needed(self) -> None:
         """With cuts at 66 and 70 inches and ε = ln 2 nothing can be told: the prior loss is the best."""
-        prior = [F(8, 10), F(1, 10), F(1, 10)]
-        assert best(sv.metrics.discrete(3), None, prior) == F(2, 10)
+        # Galton's children from the bin at 61.7 inches to the one at 73.7.
+        bins = [5, 7, 32, 59, 48, 117, 138, 120, 167, 99, 64, 41, 17, 14]
+        assert (sum(bins[8:]), sum(bins[6:8]), sum(bins[:6])) == (402, 258, 268)
+        prior = [F(sum(part), 928) for part in (bins[9:], bins[5:9], bins[:5])]
+        tables: list[Any] = [
+            [[0, 1, 0], [1, 0, 0]],
+            [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+            [["7/10", 0, "7/10"], ["3/10", 1, "3/10"]],
+            [[0, 1, 2], [1, 0, 1], [2, 1, 0]],
+        ]
+        for table, metric in product(tables, (sv.metrics.discrete(3), line(3))):
+            loss = sv.losses.matrix(table)
+            blind = sv.remap(sv.Channel([[1], [1], [1]]), prior, loss).without_release
+            assert best(metric, loss, prior) == blind
 
     def test_peaks(self) -> None:
         assert peaks(1 - np.eye(3)).tolist() == [0, 1, 2]  # type: ignore[union-attr]
@@ -371,6 +384,9 @@ class TestLines:
         assert expected_loss(g4, None, parity) == F(7, 12)
         assert expected_loss(m2, None, parity) == F(17, 30)
         assert best(line(5), parity) == F(7, 15)
+        assert expected_loss(m2, None, sv.losses.bayes_risk(5)) == F(2, 3)
+        assert expected_loss(m2, None, sv.losses.absolute(5)) / 4 == F(31, 120)
+        assert sv.refines(g4, m2).holds is False
 
     @pytest.mark.parametrize(
         "eps, n, k, value",

@@ -227,7 +227,7 @@ def test_large_exact_gains_are_quick() -> None:
         ),
         (lambda: sv.losses.matrix(np.array([[math.inf]])), "row 0 of the loss has inf for secret 0"),
         (lambda: sv.gains.matrix([[1]], actions=["a", "b"]), "actions has 2 labels but 1 are needed"),
-        (lambda: sv.losses.absolute(["a", "b"]), "the secret 'a' is not a number"),
+        (lambda: sv.losses.absolute(["a", "b"]), "the value 'a' is not a number"),
         (lambda: sv.losses.shannon(2).matrix, "infinitely many actions, so it has no matrix"),
         (lambda: sv.gains.from_loss(sv.losses.shannon(2)), "infinitely many actions"),
         (lambda: sv.gains.from_loss(sv.gains.identity(2)), "loss 'identity' is a gain already"),

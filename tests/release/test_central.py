@@ -16,6 +16,7 @@ from sievert.release.central import adjusted, computed, noisy_table
 from sievert.release.noise import AddedNoise
 from sievert.release.plan import make_plan
 from sievert.release.preview import histogram_guess
+from sievert.release.randomisers import _kept_claim, _rational
 from sievert.tables.batches import open_rows
 
 INCOMES = ["very low", "low", "middle", "high", "very high"]
@@ -544,3 +545,89 @@ def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
     plan = make_plan(scenario(tmp_path, text, ["1"]))
     assert plan.mechanism.describe() == "metric-channel"
     assert plan.eps == pytest.approx(1, abs=1e-8) and plan.eps >= 1
+
+
+def test_intervals_of_numbers_cut_off_by_the_outputs_hold_the_truth(tmp_path: Path) -> None:
+    """Outputs may be fewer than the possible answers; a number at their end says only "here or beyond"."""
+    text = COUNT.replace("eps = 0.5", "eps = 2.0\noutputs = [2, 3, 4]")
+    for rows in (["low"] * 6, ["high"] * 6):
+        described = scenario(tmp_path, text, rows, budget="person = 100")
+        truth = rows.count("low")
+        intervals = []
+        for seed in range(20):
+            done = sv.release.run(described, output=tmp_path / f"{truth}-{seed}.csv", insecure_rng=seed)
+            assert done.table is not None
+            (row,) = done.table.rows
+            intervals.append((row["low"], row["high"]))
+        assert sum(low <= truth <= high for low, high in intervals) == 20
+    found = sv.release.preview(described, output=tmp_path / "unused.csv")
+    assert "clamped to 2 … 4" in found.mechanism
+    assert any("outside the outputs 2 … 4" in note for note in found.warnings)
+
+
+def test_what_cannot_be_drawn_is_not_charged(tmp_path: Path) -> None:
+    text = COUNT.replace('kind = "truncated-geometric"\neps = 0.5', 'kind = "geometric"\neps = 0.0')
+    described = scenario(tmp_path, text, SIX)
+    with pytest.raises(FileError, match=r"file\.toml.*eps is 0"):
+        sv.release.run(described)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_what_is_left_names_the_column_that_limits(tmp_path: Path) -> None:
+    described = scenario(tmp_path, COUNT, SIX, budget="person = 3.0\n[columns]\nincome = 0.75\n")
+    assert sv.release.preview(described).scarcest_column == "income"
+    done = sv.release.run(described)
+    assert done.remaining_through == (("income", Fraction(1, 4)),)
+    assert str(done).endswith("2.5 of each person's budget is left, 0.25 through the column income.")
+
+
+@pytest.mark.parametrize(
+    "secrets", ['"complete"', '{ edges = [[["a", -1], ["a", 2]], [["a", 2], ["b", 4]]] }']
+)
+def test_the_sum_of_one_column_of_several(tmp_path: Path, secrets: str) -> None:
+    """Sensitivity against every pair of databases of two records that differ in one."""
+    text = (
+        COUNT.replace(
+            'values = ["very low", "low", "middle", "high", "very high"]\nrecords = 6',
+            f'values = {{ product = [["a", "b"], [-1, 2, 4]] }}\nrecords = 2\nsecrets = {secrets}',
+        )
+        .replace('kind = "count"\nwhere = ["very low", "low"]', 'kind = "sum"\nof = "size"')
+        .replace('column = "income"', 'column = ["kind", "size"]')
+    )
+    described = scenario(tmp_path, text, ["a,2", "b,-1"], "kind,size")
+    plan = make_plan(described)
+    assert plan.table is not None and plan.sensitivity is not None
+    assert plan.table.words == "the sum of size"
+    assert (computed(plan, open_rows(tmp_path / "data.csv")) * plan.table.step).tolist() == [1]
+    values = described.policy.values
+    distance = described.policy.record_metric
+    steps = max(
+        abs(x[1] - y[1]) / distance.distance(x, y)
+        for x in values
+        for y in values
+        if x != y and np.isfinite(distance.distance(x, y))
+    )
+    assert plan.sensitivity.steps * plan.table.step == Fraction(steps)
+    with pytest.raises(FileError, match="a sum needs of"):
+        make_plan(scenario(tmp_path, text.replace('of = "size"\n', ""), ["a,2", "b,-1"], "kind,size"))
+    with pytest.raises(FileError, match="'kilos' is not one of the columns"):
+        make_plan(scenario(tmp_path, text.replace('"size"\n', '"kilos"\n', 1), ["a,2", "b,-1"], "kind,size"))
+    with pytest.raises(FileError, match="is not a number"):
+        make_plan(scenario(tmp_path, text.replace('of = "size"', 'of = "kind"'), ["a,2"], "kind,size"))
+
+
+def test_a_channel_in_floats_keeps_the_epsilon_it_claims(tmp_path: Path) -> None:
+    """Rounding may exceed the claim by 1e-16; what is drawn keeps it, and is the same to eight digits."""
+    described = scenario(tmp_path, COUNT, SIX)
+    sv.save(sv.Channel(described.channel.matrix.tolist(), described.channel.inputs), tmp_path / "channel.npz")
+    text = COUNT.replace('kind = "truncated-geometric"', 'matrix = "channel.npz"')
+    plan = make_plan(scenario(tmp_path, text, SIX))
+    assert plan.eps == Fraction(1, 2)
+    rounded = _rational(described.channel)
+    moved = _kept_claim(rounded, described.answers, 0.5)
+    assert sv.epsilon(rounded, described.answers).nats > 0.5 - 1e-12
+    assert sv.epsilon(moved, described.answers).nats < 0.5 - 1e-12
+    assert 0 < np.abs(moved.matrix - described.channel.matrix).max() < 1e-8
+    # An output that a value rules out stays ruled out.
+    apart = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"]])
+    assert _kept_claim(apart, described.answers, 0.5) is apart

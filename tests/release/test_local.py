@@ -118,9 +118,9 @@ def test_declared_treatments(tmp_path: Path) -> None:
     text = text.replace('column = "age"', 'column = "age"\nmissing_values = ["NA"]')
     domain = make_plan(scenario(tmp_path, text, "age", rows)).domain()
     found = domain.codes(batches.Batch(1, {"age": rows}, len(rows))).tolist()
-    assert found == [3, 9, -1, 0, 5, 0, 0, -1]
+    assert found == [3, 9, -1, 0, 5, 0, -1, -1]
     sv.release.run(load_scenario(tmp_path / "file.toml"))
-    assert len(released(tmp_path)) == 6
+    assert len(released(tmp_path)) == 5
     for row, message in [
         ("12", "row 2 has '12', which is not from 0 to 9"),
         ("", "row 2 has no value"),
@@ -509,3 +509,114 @@ def test_ten_million_rows_in_constant_memory(tmp_path: Path) -> None:
     assert grown < 100, f"{grown:.0f} MB for a file of 20 MB"
     with (tmp_path / "out.csv").open() as stream:
         assert sum(1 for _ in stream) == 10_000_001
+
+
+def test_a_seeded_place_is_never_repeated_in_a_private_release(tmp_path: Path) -> None:
+    text = MAP.replace("rows_per_person = 2\n", "") + "stable = true\n"
+    described = scenario(tmp_path, text, "lat,lon,who", places(200))
+    sv.release.run(described, output=tmp_path / "seeded.csv", insecure_rng=1)
+    private = sv.release.run(described)
+    assert private.secure and private.eps == Fraction(1, 100)
+    assert released(tmp_path) != released(tmp_path, "seeded.csv")
+    assert sv.release.run(described, output=tmp_path / "again.csv").eps == 0
+    assert released(tmp_path) == released(tmp_path, "again.csv")
+
+
+def test_a_remap_that_is_too_large_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("lat,lon,people\n48.8521,2.3021,1\n")
+    text = MAP.replace("cell = 100", "cell = 10") + 'remap = "people.csv"\n'
+    with pytest.raises(FileError, match="at most 2000"):
+        sv.release.run(scenario(tmp_path, text, "lat,lon,who", places(2)))
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_how_far_places_are_moved(tmp_path: Path) -> None:
+    """Mean and radius of the preview against seeded releases of one place."""
+    (tmp_path / "people.csv").write_text("lat,lon,people\n48.855,2.31,3\n48.8585,2.3180,1\n")
+    exponential = MAP.replace("cell = 100", "cell = 300").replace("planar-geometric", "exponential")
+    for name, text in {
+        "planar": MAP,
+        "remap": MAP + 'remap = "people.csv"\n',
+        "channel": exponential.replace("eps = 0.01", 'level = "true"\neps = 0.005'),
+    }.items():
+        text = text.replace("rows_per_person = 2", "rows_per_person = 4000")
+        rows = [(48.855, 2.31, "a")] * 3000 + [(48.8585, 2.3180, "b")] * 1000
+        described = scenario(tmp_path, text, "lat,lon,who", rows, "person = 1000")
+        found = sv.release.preview(described, output=tmp_path / f"{name}.csv")
+        assert found.expected_error is not None and found.radius is not None
+        sv.release.run(described, output=tmp_path / f"{name}.csv", insecure_rng=4)
+        plan = make_plan(described, tmp_path / "unused.csv")
+        assert isinstance(plan.mechanism, PlaceNoise)
+        region = plan.mechanism.region
+        out = np.array([[float(r["lat"]), float(r["lon"])] for r in released(tmp_path, f"{name}.csv")])
+        true = region.cells([row[0] for row in rows], [row[1] for row in rows])
+        moved = region.cell * np.hypot(*(region.cells(out[:, 0], out[:, 1]) - true).T)
+        assert (moved <= float(found.radius)).mean() >= 0.94
+        if name == "remap":
+            assert moved.mean() == pytest.approx(found.expected_error, rel=0.1)
+        else:  # clamping, and a cell that is not the worst, only make it less
+            assert 0.5 * found.expected_error < moved.mean() < 1.05 * found.expected_error
+
+
+def test_texts_that_python_alone_takes_for_numbers(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 1 has '0_7', which is not one of"):
+        sv.release.run(scenario(tmp_path, AGES, "age", [("0_7",)]))
+    with pytest.raises(DataError, match=r"row 1 has '48_\.855', which is not a number"):
+        sv.release.run(scenario(tmp_path, MAP, "lat,lon,who", [("48_.855", 2.31, "x")]))
+    with pytest.raises(DataError, match=r"row 1 has '4_8\.855', which is not a number"):
+        sv.release.run(scenario(tmp_path, MAP, "lat,lon,who", [("4_8.855", 2.31, "x")]))
+    # NaN is a missing number, as in the formats that have a type for it.
+    sv.release.run(scenario(tmp_path, AGES + 'missing = "drop"\n', "age", [("NaN",), ("nan",), (3,)]))
+    assert len(released(tmp_path)) == 1
+    text = (MAP + 'missing = "drop"\n').replace("budget.toml", "places.toml")
+    (tmp_path / "places.toml").write_text("person = 1.0")
+    described = scenario(tmp_path, text, "lat,lon,who", [("nan", 2.31, "x")])
+    sv.release.run(described, output=tmp_path / "places.csv")
+    assert released(tmp_path, "places.csv") == []
+
+
+def test_randomised_response_is_refused_where_values_are_nearer_than_its_unit(tmp_path: Path) -> None:
+    """At distance 1/5 a response of ε = 4 has 20 for a unit, as its channel shows: 4 must not be charged."""
+    text = SURVEY.replace(
+        'values = ["nie", "manchmal", "häufig, sehr", "日常"]',
+        'secrets = { metric = "euclidean", points = "points.csv" }',
+    ).replace('alpha = "1/3"', "eps = 4.0")
+    (tmp_path / "points.csv").write_text("place,x,y\na,0,0\nb,0.2,0\nc,3,0\n")
+    described = scenario(tmp_path, text, "answer", ["a", "c"])
+    assert sv.epsilon(described.channel, described.answers).nats == pytest.approx(20)
+    with pytest.raises(FileError, match=r"claims ε = 4 but only satisfies ε = 20"):
+        sv.release.run(described)
+    assert not (tmp_path / "budget.ledger").exists()
+    (tmp_path / "points.csv").write_text("place,x,y\na,0,0\nb,2,0\nc,3,0\n")
+    assert sv.release.run(scenario(tmp_path, text, "answer", ["a", "c"])).eps == 4
+
+
+def test_an_output_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    described = scenario(tmp_path, SURVEY, "answer", ["nie"])
+    for name in ("out.xlsx", "out"):
+        with pytest.raises(FileError, match=r"is written to \.csv, \.parquet or \.arrow"):
+            sv.release.run(described, output=tmp_path / name)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_a_first_batch_without_rows_has_no_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (2,))
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 2)
+    rows = ["NA", "NA", "nie", "nie"]
+    text = SURVEY.replace('column = "answer"', 'column = "answer"\nmissing_values = ["NA"]')
+    described = scenario(tmp_path, text + 'missing = "drop"\n', "answer", rows)
+    sv.release.run(described, output=tmp_path / "out.parquet")
+    assert sum(batch.size for batch in batches.open_rows(tmp_path / "out.parquet").batches(["answer"])) == 2
+
+
+def test_a_kept_column_may_begin_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (2,))
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 2)
+    table = arrow.table({"answer": ["nie"] * 4, "note": [None, None, "late", None]})
+    described = scenario(tmp_path, SURVEY + 'keep = ["note"]\n', "answer", [])
+    sv.release.run(described, data=table, output=tmp_path / "out.parquet")
+    rows = batches.open_rows(tmp_path / "out.parquet")
+    notes = [note for batch in rows.batches(["note"]) for note in batch.columns["note"]]
+    assert notes == [None, None, "late", None]

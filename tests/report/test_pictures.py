@@ -8,8 +8,18 @@ import plotly.graph_objects as go
 import pytest
 
 import sievert as sv
-from sievert.errors import ChannelError, PolicyError, TooLargeError
-from sievert.report.plots import hypers, policy_graph, simplex_surface, style, threshold_curves
+from sievert.errors import ChannelError, DataError, PolicyError, TooLargeError
+from sievert.files.regions import Region
+from sievert.report.plots import (
+    AFTER,
+    BEFORE,
+    hypers,
+    places_before_after,
+    policy_graph,
+    simplex_surface,
+    style,
+    threshold_curves,
+)
 
 
 def test_posteriors_stand_where_their_beliefs_are() -> None:
@@ -159,7 +169,7 @@ def pictures() -> dict[str, go.Figure]:
 def test_every_axis_that_is_seen_has_a_name() -> None:
     drawn = pictures()
     functions = {name for name in sv.plots.__all__ if callable(getattr(sv.plots, name))}
-    assert set(drawn) == functions - {"long_run"}
+    assert set(drawn) == functions - {"long_run", "places_before_after"}
     for name, figure in drawn.items():
         assert figure.layout.title.text is None, name
         for axis in (figure.layout.xaxis, figure.layout.yaxis):
@@ -176,3 +186,33 @@ def test_neighbouring_colours_differ_in_grey() -> None:
         assert abs(lightness(first) - lightness(second)) > 0.1
     assert len(set(style.DASHES)) == len(set(style.SYMBOLS)) == len(style.CURVES)
     assert abs(lightness(style.BEFORE) - lightness(style.AFTER)) > 0.3
+
+
+def test_places_before_and_after() -> None:
+    region = Region(52.505, 13.36, 52.53, 13.42, 150)
+    cells = np.array([[0, 0], [3, 4], [18, 27]])
+    before = np.column_stack(region.centres(cells))
+    after = np.column_stack(region.centres(cells[::-1]))
+    figure = places_before_after(before, after, region)
+    traces = {trace.name: trace for trace in figure.data if trace.name}
+    # Centres of cells of 150 m, in metres from the corner.
+    assert np.array(traces["before"].x) == pytest.approx(150 * cells[:, 1] + 75, abs=1e-3)
+    assert np.array(traces["after"].y) == pytest.approx(150 * cells[::-1, 0] + 75, abs=1e-3)
+    assert max(traces["region"].x) == 28 * 150
+    assert (traces["before"].marker.color, traces["after"].marker.color) == (BEFORE, AFTER)
+    assert figure.layout.xaxis.title.text == "metres east"
+    away = 150 * math.hypot(18, 27)
+    assert float(traces["after"].text[0].split()[1].replace(",", "")) == pytest.approx(away, rel=0.005)
+    assert traces["after"].text[1] == "moved 0 m"
+
+    plain = places_before_after(before, after)
+    assert list(next(trace for trace in plain.data if trace.name == "before").x) == before[:, 1].tolist()
+    assert plain.layout.xaxis.title.text == "longitude (degrees east)"
+    assert plain.layout.yaxis.scaleratio == pytest.approx(1 / math.cos(math.radians(52.5175)), rel=1e-4)
+    assert len(places_before_after([], []).data) == 2
+    with pytest.raises(DataError, match="before has 3 places and after 2"):
+        places_before_after(before, after[:2])
+    with pytest.raises(DataError, match="latitude comes first"):
+        places_before_after([[139.7, 35.7]], [[35.7, 139.7]])
+    with pytest.raises(DataError, match="shape"):
+        places_before_after([1.0, 2.0], [1.0, 2.0])

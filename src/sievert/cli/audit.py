@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sievert.cli.printing import print_sections
 from sievert.cli.progress import progress_bar
 from sievert.cli.samples import audit_runs
+
+if TYPE_CHECKING:
+    from sievert.files import Scenario
 
 __all__ = ["audit"]
 
@@ -39,6 +42,7 @@ def audit(
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
     from sievert.report.audit import audit as run_audit
+    from sievert.report.audit import has_noise_in_cells
     from sievert.report.text import audit_lines
     from sievert.tables.atomic import write_text
 
@@ -52,6 +56,9 @@ def audit(
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
     scenario = load_scenario(file)
+    if has_noise_in_cells(scenario):
+        _audit_noise(scenario, report, as_json)
+        return
     with progress_bar():
         result = run_audit(scenario)
     if report is not None:
@@ -64,5 +71,23 @@ def audit(
         print_sections(result.title, str(result), audit_lines(result), result.passed)
         if report is not None:
             typer.echo(f"\nReport written to {report}")
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None:
+    """A histogram with noise in every cell: by its sensitivity, without a channel."""
+    from sievert.errors import FileError
+    from sievert.report.release_audit import noise_audit, noise_audit_lines
+
+    if report is not None:
+        raise FileError(
+            "--report needs a channel, and a histogram with noise in every cell has none; use --json"
+        )
+    result = noise_audit(scenario)
+    if as_json:
+        typer.echo(json.dumps({**result.to_dict(), "passed": result.passed}, ensure_ascii=False, indent=2))
+    else:
+        print_sections(result.title, str(result), noise_audit_lines(result), result.passed)
     if not result.passed:
         raise typer.Exit(1)

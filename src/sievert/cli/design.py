@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli.printing import print_sections
+from sievert.cli.progress import progress_bar
 
 __all__ = ["design"]
 
@@ -38,7 +39,8 @@ def design(
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)
-    result = design_of(scenario, eps)
+    with progress_bar():
+        result = design_of(scenario, eps)
     best = result.found.optimal
     # Text would round floats on the way through decimals; fractions are text.
     channel = target.with_suffix(".csv" if best.mechanism.form == "exact" else ".npz")

@@ -25,6 +25,7 @@ from sievert.errors import MechanismError, SievertError
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.gains import as_gain
 from sievert.leakage.measures import posterior_vulnerability, vulnerability
+from sievert.numerics.progress import advance
 from sievert.orders.refinement import refines
 from sievert.results import Result
 from sievert.spaces.metric import Metric
@@ -176,7 +177,8 @@ def candidates(
         except SievertError as problem:
             missing[name] = str(problem)
     rows = []
-    for name, channel in built.items():
+    for done, (name, channel) in enumerate(built.items()):
+        advance("weighing the candidates", done, len(built))
         found = remap(channel, belief, wanted)
         rows.append(
             Alternative(
@@ -192,7 +194,9 @@ def candidates(
     rows.sort(key=lambda row: round(row.loss, 9))
     compared: tuple[Neighbours, ...] = ()
     if metric.size <= LARGEST_COMPARED:
-        compared = tuple(_relation(first, second) for first, second in pairwise(rows))
+        for done, (first, second) in enumerate(pairwise(rows)):
+            advance("comparing neighbours", done, len(rows) - 1)
+            compared += (_relation(first, second),)
     return Candidates(float(best.eps), wanted.name, best, tuple(rows), compared, missing)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from sievert.design.closed_forms import line_form
-from sievert.design.problem import Piece, Problem
+from sievert.design.problem import Piece, Problem, inward
 from sievert.numerics.exact_programs import ExactProgram, exact_vertex
 from sievert.numerics.linear_programs import LinearProgram, solve
 from sievert.numerics.rationals import fractions_of
@@ -62,6 +62,13 @@ def solve_exactly(
             name = "two inputs (Fernandes, Thm 6.14)" if metric.size == 2 else "line, geometric mechanism"
             reason = "" if metric.size == 2 else " (Theorem SC: single-crossing losses)"
             return ExactOptimum(found[0], value, f"{name}{reason}, in fractions", proof)
+    if all(piece.size == 1 for piece in pieces) and (decay.alpha == 1 or not problem.space.lengths.any()):
+        found = _constants(problem, cost)
+        proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *found)
+        words = "nothing may be told" if len(pieces) == 1 else f"{len(pieces)} groups that may be told apart"
+        return ExactOptimum(
+            found[0], proof.value(), f"{words}: the best answer for each, in fractions", proof
+        )
     if cost.size > LARGEST_PROGRAM:
         return None
     return _program(problem, decay.alpha, prior, table, cost)
@@ -97,6 +104,23 @@ def _line(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) ->
         for w in range(len(values))
         if values[w, k] > 0
     ]
+    return channel, tuple(multipliers)
+
+
+def _constants(problem: Problem, cost: ObjectArray) -> Multiplied:
+    """Groups of points that must be alike, free of each other: the best constant answer for each group."""
+    bracket = cost.copy()
+    multipliers = []
+    for point, parent, edge in inward(problem):
+        # What a point spares over its least is carried towards the first point of its group.
+        surplus = bracket[point] - bracket[point].min()
+        bracket[parent] = bracket[parent] + surplus
+        arc = 2 * edge + int(problem.space.pairs[edge, 0] != point)
+        multipliers += [(arc, w, Fraction(value)) for w, value in enumerate(surplus.tolist()) if value > 0]
+    channel = np.full(cost.shape, Fraction(0), dtype=object)
+    for group in range(int(problem.group_of.max()) + 1):
+        members = np.flatnonzero(problem.group_of == group)
+        channel[members, int(np.argmin(cost[members].sum(axis=0)))] = Fraction(1)
     return channel, tuple(multipliers)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from sievert.design.leakage_families import LeakageDesign, least_leakage, least_loss, lowest_loss
 from sievert.errors import MechanismError
+from sievert.numerics.progress import advance
 from sievert.results import Result
 
 __all__ = ["Frontier", "frontier"]
@@ -89,7 +90,11 @@ def frontier(
         values = [float(value) for value in points]
         if not values:
             raise MechanismError("points is empty; give at least one value for the adversary")
-    return Frontier(tuple(least_loss(prior, loss, value, gain) for value in values))
+    designs = []
+    for done, value in enumerate(values, 1):
+        designs.append(least_loss(prior, loss, value, gain))
+        advance("points of the frontier", done, len(values))
+    return Frontier(tuple(designs))
 
 
 def _ends(prior: object, loss: object, gain: object) -> tuple[float, float]:

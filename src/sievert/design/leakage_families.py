@@ -201,7 +201,7 @@ def _certified(
         Channel._trusted(counts.astype(np.float64) / SCALE, "float", task.inputs, task.outputs),
         task.family,
         lost,
-        -reached if task.turned else reached,
+        0.0 - reached if task.turned else reached,
         -task.blind if task.turned else task.blind,
         -proof.lower if task.turned and task.family == "least leakage" else proof.lower,
         -budget if task.turned and task.family == "least loss" else budget,

@@ -19,7 +19,7 @@ from sievert.proofs.decay import Decay
 from sievert.proofs.space import ProofSpace
 from sievert.spaces.metric import Edges, Metric, shortest_paths
 
-__all__ = ["Piece", "Problem", "Shape", "necessary"]
+__all__ = ["Piece", "Problem", "Shape", "inward", "necessary"]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -206,3 +206,28 @@ def necessary(pairs: IndexArray, lengths: FloatArray, distances: FloatArray) -> 
         between &= (first != y) & (second != y)
         keep &= ~between
     return np.flatnonzero(keep)
+
+
+def inward(problem: Problem) -> list[tuple[int, int, int]]:
+    """Points of each group with the next one towards its first point and the edge there, farthest first."""
+    pairs = problem.space.pairs
+    inside = np.flatnonzero(
+        (problem.group_of[pairs[:, 0]] == problem.group_of[pairs[:, 1]]) & (problem.exponents <= MERGED)
+    )
+    near: dict[int, list[tuple[int, int]]] = {}
+    for edge in inside.tolist():
+        a, b = pairs[edge].tolist()
+        near.setdefault(a, []).append((b, edge))
+        near.setdefault(b, []).append((a, edge))
+    seen: set[int] = set()
+    steps: list[tuple[int, int, int]] = []
+    for root in np.unique(problem.group_of, return_index=True)[1].tolist():
+        queue = [root]
+        seen.add(root)
+        for v in queue:
+            for w, edge in near.get(v, ()):
+                if w not in seen:
+                    seen.add(w)
+                    steps.append((w, v, edge))
+                    queue.append(w)
+    return steps[::-1]

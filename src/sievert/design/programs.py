@@ -20,6 +20,7 @@ from sievert.design.polishing import Rows, polished
 from sievert.design.problem import Piece
 from sievert.errors import TooLargeError
 from sievert.numerics.linear_programs import LinearProgram, solved
+from sievert.numerics.progress import advance
 from sievert.numerics.row_generation import RowProgram
 from sievert.proofs.design import Multipliers
 
@@ -35,15 +36,19 @@ VIOLATED = 1e-9
 SIMPLEX_UNKNOWNS = 1500
 # Constraints for each unknown at the start, on either side, and the most that a round adds.
 START_SIMPLEX, START_INTERIOR, ADDED = 3, 5, 10
-# Beyond this many unknowns one round must do; the certificate says what it misses.
+# Beyond this many unknowns a few rounds must do, the best of which counts; the certificate says what they
+# miss.
 LARGEST_EXACT = 20_000
-MOST_ROUNDS = 40
+MOST_ROUNDS, LARGE_ROUNDS = 40, 10
 # Constraints that are listed, each with its numbers.
 LARGEST_ROWS = 20_000_000
 
 
 def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]:
-    """Channels with multipliers, better each round; only the last unless `every_round`."""
+    """Channels with multipliers, one a round for very large programs or `every_round`, else the last.
+
+    Bounds grow from round to round, but what a channel loses after repair may rise and fall.
+    """
     cost = piece.cost
     folding = fold(piece, cost)
     away = _away(piece)
@@ -57,25 +62,29 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
     first = "simplex" if unknowns <= SIMPLEX_UNKNOWNS else "ipm"
     listed = _least(rows, START_SIMPLEX if first == "simplex" else START_INTERIOR)
     coefficients = np.exp(-rows.defect)
-    one_round = unknowns > LARGEST_EXACT
+    large = unknowns > LARGEST_EXACT
+    most = LARGE_ROUNDS if large else MOST_ROUNDS
     method = f"linear program, {unknowns} unknowns"
     if unknowns < cost.size:
         method += f" ({cost.size} folded by symmetry)"
     fresh = listed
-    for turn in range(MOST_ROUNDS):
+    advance("meeting the constraints", 0, len(rows.left))
+    for turn in range(most):
         program.add(rows.left[fresh], rows.right[fresh], coefficients[fresh])
         z, prices, y = program.solve(first if turn == 0 else "warm")  # type: ignore[arg-type]
         violation = coefficients * z[rows.right] - z[rows.left]
         wanted = np.flatnonzero(violation > VIOLATED)
-        last = one_round or not len(wanted) or turn == MOST_ROUNDS - 1
-        if every_round or last:
+        advance("meeting the constraints", len(rows.left) - len(wanted), len(rows.left))
+        last = not len(wanted) or turn == most - 1
+        if every_round or large or last:
             share = sizes / np.bincount(folding.point)[_point_of(folding)]
             target = prices[_point_of(folding)] * units * share
             final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
             multipliers = _expanded(piece, folding, rows, final, values / units[rows.left[final]])
-            yield Candidate(
-                (units * z)[folding.entry], multipliers, f"{method}, {len(program.left)} constraints"
-            )
+            words = f"{method}, {len(program.left)} constraints"
+            if len(wanted):
+                words += f", stopped after {turn + 1} of its rounds"
+            yield Candidate((units * z)[folding.entry], multipliers, words)
         if last:
             return
         fresh = wanted[_ranked(rows.left[wanted], -violation[wanted]) < ADDED]

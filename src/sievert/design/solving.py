@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.design.closed_forms import Candidate, closed_form, kernel_form
-from sievert.design.problem import Piece, Problem
+from sievert.design.problem import Piece, Problem, inward
 from sievert.design.programs import hub_program, lazy_program
 from sievert.design.repair import private_counts
 from sievert.design.spanner import spanner_programs
@@ -78,7 +78,7 @@ def solve_problem(
     spare = SPARE * float(np.abs(problem.cost).max(axis=1).sum())
     if len(parts) == 1 and pieces[0].size == len(counts):
         only = parts[0]
-        lower, upper = min(only.lower, only.upper) - spare, only.upper + spare
+        lower, upper = min(only.lower, only.upper) - spare, _spared(only.upper, spare)
         return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
     multipliers = Multipliers.joined([part.multipliers for part in parts])
     uniform = tuple(item for part in parts for item in part.uniform)
@@ -86,7 +86,14 @@ def solve_problem(
     lower = loss_below(problem.space, problem.decay, problem.cost, multipliers, uniform)
     upper = loss_above(problem.cost, counts)
     methods = tuple(dict.fromkeys(part.method for part in parts))
-    return Solved(counts, multipliers, uniform, min(lower, upper) - spare, upper + spare, methods)
+    if len(parts) > 1:
+        methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
+    return Solved(counts, multipliers, uniform, min(lower, upper) - spare, _spared(upper, spare), methods)
+
+
+def _spared(upper: float, spare: float) -> float:
+    """A claim with room for sums in another order; a sum of zeros needs none."""
+    return upper + spare if upper else 0.0
 
 
 def _settled(
@@ -243,7 +250,7 @@ def _within_groups(
         bracket -= np.bincount(left, y, n * m).reshape(n, m)
         bracket += np.bincount(right, y * low[multipliers.arc >> 1], n * m).reshape(n, m)
     parts = [multipliers]
-    for point, parent, edge in _inward(problem):
+    for point, parent, edge in inward(problem):
         if covered[point]:
             continue
         surplus = bracket[point] - bracket[point].min()
@@ -252,31 +259,6 @@ def _within_groups(
         bracket[parent] += low[edge] * surplus
         parts.append(Multipliers(np.full(len(outputs), arc, dtype=np.intp), outputs, surplus[outputs]))
     return Multipliers.joined(parts)
-
-
-def _inward(problem: Problem) -> list[tuple[int, int, int]]:
-    """Points of each group with the next one towards its first point and the edge there, farthest first."""
-    pairs = problem.space.pairs
-    inside = np.flatnonzero(
-        (problem.group_of[pairs[:, 0]] == problem.group_of[pairs[:, 1]]) & (problem.exponents <= 1e-9)
-    )
-    near: dict[int, list[tuple[int, int]]] = {}
-    for edge in inside.tolist():
-        a, b = pairs[edge].tolist()
-        near.setdefault(a, []).append((b, edge))
-        near.setdefault(b, []).append((a, edge))
-    seen: set[int] = set()
-    steps: list[tuple[int, int, int]] = []
-    for root in np.unique(problem.group_of, return_index=True)[1].tolist():
-        queue = [root]
-        seen.add(root)
-        for v in queue:
-            for w, edge in near.get(v, ()):
-                if w not in seen:
-                    seen.add(w)
-                    steps.append((w, v, edge))
-                    queue.append(w)
-    return steps[::-1]
 
 
 def as_probabilities(counts: NDArray[np.int64]) -> FloatArray:

@@ -136,7 +136,14 @@ class Scenario:
     @cached_property
     def record_prior(self) -> NDArray[Any]:
         """What the adversary believes about one record; for a query that is the record, the same belief."""
-        return self._priors[1]
+        if self.query.kind == "record":
+            return self._priors[1]
+        return self._belief_about_record()
+
+    def _belief_about_record(self) -> NDArray[Any]:
+        given = self.document.adversary.record_prior
+        with self._at("adversary.record_prior"):
+            return build_prior(given, self.policy.values, self.folder, self.policy.absent)
 
     @cached_property
     def _priors(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -145,8 +152,7 @@ class Scenario:
         with self._at("adversary.prior"):
             inputs_have = absent if self.query.kind == "record" else None
             prior = build_prior(model.prior, channel.inputs, self.folder, inputs_have)
-        with self._at("adversary.record_prior"):
-            about_record = build_prior(model.record_prior, values, self.folder, absent)
+        about_record = self._belief_about_record()
         if self.query.kind != "record":
             return prior, about_record
         # The channel's inputs are the permitted values, perhaps in the order of a matrix file.

@@ -16,7 +16,7 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior, from_counts
 from sievert.errors import FileError
 from sievert.files.permitted import build_permitted
-from sievert.files.queries import build_count, histogram_by
+from sievert.files.queries import build_count, histogram_by, sum_of
 from sievert.files.regions import Region
 from sievert.files.schema import (
     GainModel,
@@ -171,6 +171,8 @@ def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequen
         return build_count(model.where, columns)
     if model.kind == "histogram" and model.by is not None:
         return histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
+    if model.kind == "sum" and (columns or model.of is not None):
+        return sum_of(model.of, columns)
     if model.kind == "table":
         assert model.table is not None
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))

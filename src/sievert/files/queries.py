@@ -12,7 +12,7 @@ from sievert.files.schema import WhereModel
 from sievert.spaces.labels import label
 from sievert.spaces.query import Query
 
-__all__ = ["build_count", "column_place", "histogram_by"]
+__all__ = ["build_count", "column_place", "histogram_by", "sum_of"]
 
 
 def build_count(where: Any, columns: Sequence[str]) -> Query:
@@ -60,6 +60,23 @@ def histogram_by(by: Sequence[str], columns: Sequence[str]) -> Query:
     return dataclasses.replace(
         Query.from_table(table), words=f"how many records there are by {', '.join(by)}"
     )
+
+
+def sum_of(of: str | None, columns: Sequence[str]) -> Query:
+    """The sum of one of the columns of a record."""
+    if of is None and len(columns) > 1:
+        raise FileError(
+            f"query: a sum needs of where records have the columns {', '.join(columns)}: which one is "
+            f'summed? Add of = "{columns[-1]}"'
+        )
+    query, place = Query.sum(), 0 if of is None else column_place(of, columns, "of")
+    number = query.contribution
+    assert number is not None
+
+    def contribution(value: Any) -> Any:
+        return number(value[place] if len(columns) > 1 else value)
+
+    return dataclasses.replace(query, contribution=contribution, words=f"the sum of {columns[place]}")
 
 
 def _bounded_count(where: WhereModel) -> Query:

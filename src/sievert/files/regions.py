@@ -203,12 +203,17 @@ class Region:
         """The nearest latitude and longitude in the rectangle."""
         return np.clip(latitude, self.south, self.north), np.clip(longitude, self.west, self.east)
 
-    def cells(self, latitude: Any, longitude: Any) -> IntArray:
-        """Row and column of the cell of each place, an array [places, 2]."""
+    def metres(self, latitude: Any, longitude: Any) -> tuple[FloatArray, FloatArray]:
+        """Metres east and north of the south-western corner of the cells."""
         west, south, _, _ = self._corner
         east, north = self.plane.forward(latitude, longitude)
-        rows = np.floor((north - south) / self.cell).astype(np.int64)
-        columns = np.floor((east - west) / self.cell).astype(np.int64)
+        return east - west, north - south
+
+    def cells(self, latitude: Any, longitude: Any) -> IntArray:
+        """Row and column of the cell of each place, an array [places, 2]."""
+        east, north = self.metres(latitude, longitude)
+        rows = np.floor(north / self.cell).astype(np.int64)
+        columns = np.floor(east / self.cell).astype(np.int64)
         limits = np.array(self.shape) - 1
         return np.clip(np.stack([rows, columns], axis=-1), 0, limits)
 

@@ -173,12 +173,15 @@ class QueryModel(Section):
         Field(union_mode="left_to_right"),
     ] = None
     by: str | list[str] | None = None
+    of: str | None = None
     table: str | None = None
 
     @model_validator(mode="after")
     def _parameters(self) -> Self:
         if self.by is not None and self.kind != "histogram":
             raise ValueError('by goes with kind = "histogram": the columns it counts by')
+        if self.of is not None and self.kind != "sum":
+            raise ValueError('of goes with kind = "sum": the column that is summed')
         if (self.kind == "count") != (self.where is not None):
             raise ValueError(
                 'where goes with kind = "count", and a count needs it: which values are counted?'

@@ -149,7 +149,10 @@ def _differences(labels: Labels, guesses: Iterable[Any] | None = None) -> NDArra
     chosen = list(labels if guesses is None else guesses)
     for item in [*labels, *chosen]:
         if isinstance(item, bool) or not isinstance(item, int | float | Fraction):
-            raise GainError(f"n: the secret {item!r} is not a number, so a difference from it is undefined")
+            raise GainError(
+                f"the value {item!r} is not a number, so a difference from it is undefined; use Bayes risk, "
+                "a distance or a matrix of your own"
+            )
     return np.asarray(np.array(chosen)[:, None] - np.array(labels)[None, :])
 
 

@@ -229,6 +229,8 @@ def _surely_above(factor: Any, values: FloatArray) -> FloatArray:
 def loss_above(cost: FloatArray, counts: NDArray[np.int64]) -> float:
     """A float proved to be at least the expected loss of the mechanism."""
     terms = cost * (counts.astype(np.float64) / SCALE)
+    if not cost[counts > 0].any():
+        return 0.0
     # The product adds a unit to the cost's own error, and the sum of a row one for each entry at most.
     share = COST_ERROR + (terms.shape[1] + 4) * UNIT
     error = share * math.fsum(np.abs(terms).sum(axis=1)) * 1.01

@@ -143,7 +143,8 @@ def vulnerability_above(prior: FloatArray, gain: FloatArray, counts: NDArray[np.
     scores = gain @ joint
     # One product into the joint, one into the score, a sum over the inputs, and the error's own addition.
     error = (len(prior) + 6) * UNIT * 1.01 * (np.abs(gain) @ joint)
-    return float(np.nextafter(math.fsum((scores + error).max(axis=0)), np.inf))
+    reached = (scores + error).max(axis=0)
+    return float(np.nextafter(math.fsum(reached), np.inf)) if reached.any() else 0.0
 
 
 def below(

@@ -116,7 +116,8 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
         values = [Fraction(str(value)) for value in listed] if numeric else listed
     # The truth lies in its public range, whether or not the noisy value does.
     limits = table.range(plan.scenario.policy, plan.domain().drops)
-    lows, highs = _intervals(values, errors.radius, limits, table.step)
+    clamped = mechanism.limits if isinstance(mechanism, AddedNoise) else None
+    lows, highs = _intervals(values, errors.radius, limits, table.step, clamped)
     by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
     names = [*(table.names or ["what"]), "value", "low", "high", "noise_scale"]
     scale = None if errors.scale is None else float(f"{errors.scale:.6g}")
@@ -128,12 +129,20 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
 
 
 def _intervals(
-    values: list[Any], radius: Fraction | None, limits: tuple[int, int], step: Fraction
+    values: list[Any],
+    radius: Fraction | None,
+    limits: tuple[int, int],
+    step: Fraction,
+    clamped: tuple[int, int] | None = None,
 ) -> tuple[list[Any], list[Any]]:
     if radius is None or not all(isinstance(value, Fraction) for value in values):
         return [None] * len(values), [None] * len(values)
     lows, highs = [value - radius for value in values], [value + radius for value in values]
     least, greatest = limits[0] * step, limits[1] * step
+    if clamped is not None:
+        # A number that was cut off to fit says only that the noisy one lay at its limit or beyond.
+        lows = [least if v <= clamped[0] * step else low for v, low in zip(values, lows, strict=True)]
+        highs = [greatest if v >= clamped[1] * step else high for v, high in zip(values, highs, strict=True)]
     lows = [min(max(low, least), greatest) for low in lows]
     highs = [max(min(high, greatest), least) for high in highs]
     return [_plain(low) for low in lows], [_plain(high) for high in highs]

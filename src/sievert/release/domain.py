@@ -20,7 +20,7 @@ from sievert.errors import DataError, FileError
 from sievert.files.schema import ReleaseModel, UseValue
 from sievert.spaces.labels import label, shown
 from sievert.tables.batches import Batch
-from sievert.tables.label_texts import KnownLabels
+from sievert.tables.label_texts import KnownLabels, as_float
 
 __all__ = ["DROPPED", "Domain", "is_missing"]
 
@@ -152,7 +152,11 @@ class _Attribute:
         found = self._known.find(cell)
         if found is not None:
             return (found,)
-        number = None if self._numbers is None else _number(cell)
+        if self._numbers is None:
+            return self._treated("unknown", self.rules.unknown, cell)
+        if math.isnan(as_float(cell) or 0.0):  # the text NaN, where numbers are declared
+            return self._treated("missing", self.rules.missing, cell)
+        number = _number(cell)
         if number is None:
             return self._treated("unknown", self.rules.unknown, cell)
         return self._nearest(number, cell)
@@ -163,14 +167,14 @@ class _Attribute:
         if not low <= number <= high:
             if self.rules.out_of_range == "clamp":
                 return (first if number < low else last,)
-            return self._treated("out_of_range", self.rules.out_of_range, cell)
+            return self._treated("out_of_range", self.rules.out_of_range, cell, f"{first!r} to {last!r}")
         if self.rules.off_grid == "nearest":
             place = bisect_left(self._numbers, (number,))
             below, above = self._numbers[place - 1], self._numbers[place]
             return ((below if number - below[0] <= above[0] - number else above)[1],)
         return self._treated("off_grid", self.rules.off_grid, cell)
 
-    def _treated(self, what: str, treatment: object, cell: Any) -> tuple[Hashable] | None:
+    def _treated(self, what: str, treatment: object, cell: Any, span: str = "") -> tuple[Hashable] | None:
         if treatment == "drop":
             return None
         if what in self._substitutes:
@@ -178,7 +182,7 @@ class _Attribute:
         problem = {
             "missing": "has no value",
             "unknown": f"has {cell!r}, which is not one of {shown(self.values)},",
-            "out_of_range": f"has {cell!r}, which is not from {self.values[0]!r} to {self.values[-1]!r},",
+            "out_of_range": f"has {cell!r}, which is not from {span},",
             "off_grid": f"has {cell!r}, which lies between two values,",
         }[what]
         other = {"missing": '"drop"', "unknown": '"drop"', "out_of_range": '"clamp"', "off_grid": '"nearest"'}
@@ -215,13 +219,10 @@ def _number(cell: Any) -> Fraction | None:
     if isinstance(cell, bool):
         return None
     text = str(cell).strip()
-    try:
-        size = abs(float(text))
-        # Numbers that no float can hold are far out of any range, or next to nothing.
-        if math.isnan(size):
-            return None
-        if not 1e-300 < size < 1e300:
-            return Fraction(0) if size < 1 else Fraction(-(10**300) if text.startswith("-") else 10**300)
-        return Fraction(text)
-    except ValueError:
+    number = as_float(text)
+    if number is None or math.isnan(number):
         return None
+    # Numbers that no float can hold are far out of any range, or next to nothing.
+    if not 1e-300 < abs(number) < 1e300:
+        return Fraction(0) if abs(number) < 1 else Fraction(-(10**300) if number < 0 else 10**300)
+    return Fraction(text)

@@ -93,7 +93,10 @@ class AddedNoise:
     def describe(self) -> str:
         """In words."""
         per = f"alpha = {self.step_alpha}" if self.step_eps is None else f"ε = {_short(self.step_eps)}"
-        clamped = "" if self.limits is None else ", clamped to its possible range"
+        clamped = ""
+        if self.limits is not None:
+            low, high = (number(limit * self.step) for limit in self.limits)
+            clamped = f", clamped to {low} … {high}"
         return f"discrete Laplace noise, {per} for each step of {number(self.step)}{clamped}"
 
 

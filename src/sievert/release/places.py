@@ -29,6 +29,7 @@ from sievert.release.noise import Errors, finite_eps
 from sievert.release.randomisers import Randomiser, randomiser
 from sievert.sampling import Sampler, planar_geometric
 from sievert.tables.batches import Batch
+from sievert.tables.label_texts import as_float
 from sievert.tables.reading import read_table
 
 __all__ = ["PlaceNoise", "Places", "clamped_planar", "place_noise"]
@@ -39,6 +40,8 @@ LARGEST_REMAP = 2000
 # Noise further than this many times 1/ε has a probability below 1e-15.
 TAIL = 40
 LARGEST_WINDOW = 4000
+# Noise that reaches further than this many cells is measured in the plane instead of on the lattice.
+LARGEST_SUM = 400
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,7 @@ class PlaceNoise:
             )
         likelihood = self._matrix()
         joint = (self.population / self.population.sum())[:, None] * likelihood
-        rows, columns = np.divmod(np.arange(len(self.region)), self.region.shape[1])
-        distance = np.hypot(np.subtract.outer(rows, rows), np.subtract.outer(columns, columns))
-        best = np.asarray((distance @ joint).argmin(axis=0), dtype=np.int64)
+        best = np.asarray((self._distances() @ joint).argmin(axis=0), dtype=np.int64)
         possible = joint.sum(axis=0) > 0
         return np.where(possible, best, np.arange(len(best)))
 
@@ -103,22 +104,49 @@ class PlaceNoise:
         return clamped_planar(self.region.shape, float(self.step_eps))
 
     def errors(self, confidence: float) -> Errors:
-        """Displacement in metres before clamping and remap; planar noise is close to the continuous one."""
-        if self.channel is not None:
-            return Errors(None, None, None, self.channel.errors(confidence).kept)
-        if not self.eps:
-            return Errors(None, None, None)
-        eps = float(self.eps)
-        radius = Fraction(math.ceil(float(gammaincinv(2, confidence)) / eps + self.region.cell))
-        return Errors(math.sqrt(6) / eps, 2 / eps, radius)
+        """Metres from a cell to the released one; `radius` adds half a diagonal, for places inside a cell.
+
+        Planar noise is summed before clamping, which only brings it closer. A channel is taken at its worst
+        cell, a remap on average over its public weights.
+        """
+        kept = None if self.channel is None else self.channel.errors(confidence).kept
+        if self.channel is None and self.population is None:
+            scale, mean, reach = _planar_errors(float(self.step_eps), confidence)
+        elif len(self.region) <= LARGEST_REMAP:
+            scale, mean, reach = self._matrix_errors(confidence)
+        else:
+            return Errors(None, None, None, kept)
+        cell = self.region.cell
+        radius = Fraction(math.ceil((reach + math.sqrt(0.5)) * cell))
+        return Errors(scale * cell, mean * cell, radius, kept if self.population is None else None)
+
+    def _matrix_errors(self, confidence: float) -> tuple[float, float, float]:
+        """Root mean square, mean and quantile of the distance, in cells."""
+        matrix, size = self._matrix(), len(self.region)
+        released = np.arange(size) if self.remapped is None else self.remapped
+        distance = self._distances()[:, released]
+        if self.population is not None:  # one row: a place drawn by the weights, and its release
+            matrix = (self.population[:, None] / self.population.sum() * matrix).reshape(1, -1)
+            distance = distance.reshape(1, -1)
+        order = np.argsort(distance, axis=1)
+        mass = np.cumsum(np.take_along_axis(matrix, order, axis=1), axis=1)
+        first = (mass < confidence - 1e-12).sum(axis=1).clip(max=distance.shape[1] - 1)
+        reach = np.take_along_axis(distance, order, axis=1)[np.arange(len(distance)), first]
+        squares = (matrix * distance**2).sum(axis=1).max()
+        return math.sqrt(squares), float((matrix * distance).sum(axis=1).max()), float(reach.max())
+
+    def _distances(self) -> FloatArray:
+        rows, columns = np.divmod(np.arange(len(self.region)), self.region.shape[1])
+        return np.hypot(np.subtract.outer(rows, rows), np.subtract.outer(columns, columns))
 
     def describe(self) -> str:
         """In words."""
-        where = f"on cells of {self.region.cell:g} m, clamped to the region"
-        if self.channel is not None:
-            return f"{self.channel.words} on cells of {self.region.cell:g} m"
+        where = f"on cells of {self.region.cell:g} m"
         after = "" if self.population is None else ", then moved to the likeliest neighbourhood (remap)"
-        return f"planar geometric noise, ε = {float(self.eps):g} for each metre, {where}{after}"
+        if self.channel is not None:
+            return f"{self.channel.words} {where}{after}"
+        noise = f"planar geometric noise, ε = {float(self.eps):g} for each metre"
+        return f"{noise}, {where}, clamped to the region{after}"
 
 
 def place_noise(scenario: Scenario, rules: ReleaseModel) -> PlaceNoise:
@@ -157,6 +185,24 @@ def _population(scenario: Scenario, file: str, region: Region) -> FloatArray:
     if not weights.sum() > 0:
         raise FileError(f"{file}: gives no weight to any place in the region")
     return weights
+
+
+def _planar_errors(eps: float, confidence: float) -> tuple[float, float, float]:
+    """Root mean square, mean and quantile of the length of planar geometric noise, in cells.
+
+    >>> _planar_errors(2.0, 0.95)
+    (1.07766022708, 0.698125404373, 2.2360679775)
+    """
+    reach = math.ceil(TAIL / eps) if eps > TAIL / LARGEST_SUM else LARGEST_SUM + 1
+    if reach > LARGEST_SUM:  # so fine a lattice is as good as the plane
+        return math.sqrt(6) / eps, 2 / eps, float(gammaincinv(2, confidence)) / eps
+    offsets = np.arange(-reach, reach + 1)
+    length = np.hypot(*np.meshgrid(offsets, offsets)).ravel()
+    length.sort()
+    weights = np.exp(-eps * length)
+    weights /= weights.sum()
+    place = int(np.searchsorted(np.cumsum(weights), confidence - 1e-12))
+    return math.sqrt(weights @ length**2), float(weights @ length), float(length[place])
 
 
 def clamped_planar(shape: tuple[int, int], eps: float) -> FloatArray:
@@ -232,17 +278,16 @@ class Places:
         cells = batch.columns[name]
         try:
             found = np.array(cells, dtype=np.float64)
-            if np.isfinite(found).all():
+            if np.isfinite(found).all() and not any(isinstance(cell, str) and "_" in cell for cell in cells):
                 return found
         except (TypeError, ValueError):
             pass  # some cells are not numbers; said properly below
         return np.array([self._number(cell, batch.first + i, name) for i, cell in enumerate(cells)])
 
     def _number(self, cell: Any, row: int, name: str) -> float:
-        missing = is_missing(cell, self.missing_texts)
-        try:
-            number = math.nan if missing else float(cell)
-        except (TypeError, ValueError):
+        number = as_float(cell)
+        missing = is_missing(cell, self.missing_texts) or (number is not None and math.isnan(number))
+        if missing or number is None:
             number = math.nan
         if math.isfinite(number):
             return number

@@ -19,6 +19,7 @@ from sievert.release.randomisers import Randomiser, randomiser
 from sievert.release.statistics import Sensitivity, Statistic, record_statistic, statistic
 from sievert.tables.budget import Budget
 from sievert.tables.ledger import UNIT
+from sievert.tables.writing import require_writable
 
 __all__ = ["Plan", "make_plan", "refuse_private_domain"]
 
@@ -32,6 +33,7 @@ class Plan:
     central : whether one table is computed over all rows; otherwise each row is perturbed by itself
     eps : what the release costs each person, nats per unit of the policy's distance
     unit_eps : what it costs for one record
+    seeded : whether the noise comes from a seed; such places are never repeated in a private release
     """
 
     scenario: Scenario
@@ -42,6 +44,7 @@ class Plan:
     table: Statistic | None = None
     sensitivity: Sensitivity | None = None
     output_name: str | None = field(default=None)
+    seeded: bool = False
 
     @property
     def data(self) -> DataModel:
@@ -86,9 +89,7 @@ class Plan:
     @property
     def output(self) -> Path:
         """Where the released table goes."""
-        name = self.output_name or self.rules.output or f"{Path(self.scenario.source).stem}-released.csv"
-        path = Path(name)
-        return path if self.output_name else self.scenario.folder / path
+        return _output(self.scenario, self.rules, self.output_name)
 
     @property
     def sidecar(self) -> Path:
@@ -139,7 +140,7 @@ class Plan:
 
     @cached_property
     def stable_mark(self) -> str | None:
-        """What makes a remembered place the same: policy, mechanism, remap and whose row it is."""
+        """What makes a remembered place the same: policy, mechanism, remap, whose row and which bits."""
         if not self.rules.stable:
             return None
         document = self.scenario.document
@@ -148,7 +149,14 @@ class Plan:
             document.mechanism.model_dump_json() if document.mechanism else "",
         ]
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
+        parts += ["seeded"] if self.seeded else []
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _output(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Path:
+    if name:
+        return Path(name)
+    return scenario.folder / (rules.output or f"{Path(scenario.source).stem}-released.csv")
 
 
 def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
@@ -163,10 +171,11 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     refuse_private_domain(scenario, scenario.folder / document.data.input)
     rules = document.release or ReleaseModel()
     name = None if output is None else str(output)
+    require_writable(_output(scenario, rules, name))
     try:
         if _is_map(scenario):
             noise = place_noise(scenario, rules)
-            return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
+            return _drawable(Plan(scenario, rules, False, noise, noise.eps, output_name=name))
         if document.query.kind == "record":
             return _local(scenario, rules, name)
         return _central(scenario, rules, name)
@@ -175,6 +184,14 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
     except SievertError as problem:
         raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def _drawable(plan: Plan) -> Plan:
+    """Make the sampler, and the remap, now: what cannot be drawn must not be charged."""
+    if isinstance(plan.mechanism, PlaceNoise):
+        _ = plan.mechanism.remapped
+    plan.mechanism.sampler(plan.rules.timing)
+    return plan
 
 
 def refuse_private_domain(scenario: Scenario, data: object) -> None:
@@ -242,7 +259,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
     added = added_noise(scenario, table, sensitivity.steps, absence=drops)
     if added is not None:
-        return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
+        return _drawable(Plan(scenario, rules, True, added, added.eps, table, sensitivity, name))
     if drops:
         raise FileError("release: rows can be dropped only with geometric noise on the answer")
     if len(table.cells) > 1 and scenario.document.query.by is not None:

@@ -46,6 +46,7 @@ class Preview(Result):
     remaining, remaining_after : each person's budget now and after the release; None without a ledger
     refusal : why the ledger would refuse the release, or None
     warnings : what the reader should know besides
+    scarcest_column : the column whose own limit leaves least, if one leaves less than the person's budget
     """
 
     title: str
@@ -69,6 +70,7 @@ class Preview(Result):
     remaining_after: Fraction | None
     refusal: str | None
     warnings: tuple[str, ...]
+    scarcest_column: str | None = None
 
     @property
     def possible(self) -> bool:
@@ -89,7 +91,7 @@ def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None
     rules = plan.rules
     errors = plan.mechanism.errors(rules.confidence)
     before, after, bound = guesses(plan)
-    eps, remaining, refusal = _ledger(plan)
+    eps, remaining, column, refusal = _ledger(plan)
     return Preview(
         described.title,
         plan.central,
@@ -112,23 +114,26 @@ def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None
         None if remaining is None or refusal else remaining - eps,
         refusal,
         tuple(_warnings(plan)),
+        column,
     )
 
 
-def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None]:
-    """What would be charged, what is left now, and why it would be refused."""
+def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None]:
+    """What would be charged, what is left now and through which column, and why it would be refused."""
     if plan.rules.ledger is None:
-        return plan.eps, None, 'the file names no ledger; add ledger = "budget.toml" under [release]'
+        return plan.eps, None, None, 'the file names no ledger; add ledger = "budget.toml" under [release]'
     ledger = Ledger.look(plan.ledger_folder, plan.budget(), key=plan.ledger_key())
     eps = charge(plan, ledger)
-    remaining = min(ledger.remaining(plan.columns).values())
+    left = ledger.remaining(plan.columns)
+    column = min(left, key=lambda name: (left[name], name is not None))
+    remaining = left[column]
     try:
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
-        return eps, remaining, str(problem).split(";")[0]
+        return eps, remaining, column, str(problem).split(";")[0]
     if plan.output.exists():
-        return eps, remaining, f"{plan.output} is there already, and a release replaces nothing"
-    return eps, remaining, None
+        return eps, remaining, column, f"{plan.output} is there already, and a release replaces nothing"
+    return eps, remaining, column, None
 
 
 def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
@@ -151,7 +156,7 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
             return found.before, found.after, found.method.startswith("bound")
         except TooLargeError:
             pass  # the bound below needs no list
-    found = record_leakage(float(plan.unit_eps), policy)
+    found = record_leakage(float(plan.unit_eps), policy, scenario.record_prior)
     return found.before, found.after, True
 
 
@@ -194,6 +199,20 @@ def _warnings(plan: Plan) -> list[str]:
         )
     if plan.data.person is None and plan.owned == 1:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
+    if isinstance(plan.mechanism, AddedNoise) and plan.mechanism.limits is not None and plan.table:
+        low, high = plan.mechanism.limits
+        least, greatest = plan.table.range(plan.scenario.policy, plan.domain().drops)
+        if low > least or high < greatest:
+            found.append(
+                f"The truth may lie outside the outputs {number(low * plan.table.step)} … "
+                f"{number(high * plan.table.step)}: there a number is further off than stated, and its "
+                "interval reaches to the end of what is possible."
+            )
+    if isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.population is not None:
+        found.append(
+            "How far places are moved is stated on average over the public weights of the remap; places to "
+            "which these give little weight are moved further."
+        )
     if rules.keep:
         found.append(f"The columns {', '.join(rules.keep)} are written as they are: they must be public.")
     if rules.sampler == "float":

@@ -34,6 +34,7 @@ from sievert.sampling import (
     truncated_geometric,
 )
 from sievert.spaces.labels import label
+from sievert.spaces.query import Answers
 
 __all__ = ["FloatRows", "Randomiser", "randomiser"]
 
@@ -42,6 +43,8 @@ LARGEST_ROWS = 1_000_000
 LARGEST_ERRORS = 4_000_000
 # A mechanism whose ε exceeds the file's claim by more than this is refused.
 CLAIM_TOLERANCE = 1e-9
+# How much of the average row is mixed into a channel whose rounding exceeds its claim.
+SMALLEST_SHARES = (Fraction(1, 2**36), Fraction(1, 2**32), Fraction(1, 2**28))
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
         parameter = f"eps = {model.eps:g}"
     if model.kind == "randomised-response":
         level, eps = _level(model.eps, model.alpha)
+        _require_unit_distance(scenario, eps)
         return Randomiser(
             labels,
             labels,
@@ -133,6 +137,25 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
         return _kernel(scenario, table, steps, parameter)
     name = model.kind or f"the matrix {model.matrix}"
     return _rows(scenario, f"{name}, {parameter}" if model.kind and parameter else name)
+
+
+def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
+    """Randomised response tells any two answers apart equally well, however near the policy has them.
+
+    So its ε for one unit of distance is its own only if no two answers are nearer than that.
+    """
+    record = scenario.policy.record_metric
+    if scenario.document.query.kind == "record" and record.uniform_distance is not None:
+        least = record.uniform_distance
+    else:
+        least = float(scenario.answers.edges.lengths.min(initial=math.inf))
+    if least < 1 and eps:
+        true = f"{float(eps) / least:.6g}" if least else "∞"
+        raise FileError(
+            f"mechanism: claims ε = {float(eps):.6g} but only satisfies ε = {true}, because two answers are "
+            f"at distance {least:g}; nothing is released on a promise that does not hold. Use exponential "
+            'with level = "true", or a unit in which distances are 1 or more'
+        )
 
 
 def _level(eps: float | None, alpha: object) -> tuple[dict[str, Any], Fraction]:
@@ -203,6 +226,9 @@ def _rows(scenario: Scenario, words: str) -> Randomiser:
             f"mechanism: claims ε = {claimed:g} but only satisfies ε = {found.nats:.6g}; nothing is "
             "released on a promise that does not hold (see sievert audit)"
         )
+    if channel.form != "exact" and claimed is not None and rounded_up(found.nats) > finite_eps(claimed):
+        exact = _kept_claim(exact, scenario.answers, claimed)
+        found = epsilon(exact, scenario.answers)
     return Randomiser(
         exact.inputs,
         exact.outputs,
@@ -211,6 +237,28 @@ def _rows(scenario: Scenario, words: str) -> Randomiser:
         lambda **options: rational_rows(exact.exact, **options),
         channel,
     )
+
+
+def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
+    """The channel moved towards its average row by as little as keeps the ε that rounding exceeded.
+
+    Every column is mixed with a constant, which brings its entries closer to each other. Where some entries
+    of a column are 0 and others not, the channel is left as it is: mixing would make outputs possible.
+    """
+    rows = channel.exact
+    assert rows is not None
+    average = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
+    if any(mean and not entry for row in rows for entry, mean in zip(row, average, strict=True)):
+        return channel
+    for share in SMALLEST_SHARES:
+        mixed = [
+            [(1 - share) * entry + share * mean for entry, mean in zip(row, average, strict=True)]
+            for row in rows
+        ]
+        moved = Channel(mixed, channel.inputs, channel.outputs)
+        if rounded_up(epsilon(moved, answers).nats) <= finite_eps(claimed):
+            return moved
+    return channel
 
 
 def _floating(scenario: Scenario, words: str) -> Randomiser:

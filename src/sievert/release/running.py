@@ -7,6 +7,7 @@ table and sidecar get their names only after the commit.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Callable
@@ -45,6 +46,7 @@ class Release(Result):
     output, sidecar : the files
     eps : what it cost each person
     remaining : what is left for each person afterwards
+    remaining_through : what is left through each column that has a limit of its own
     table : the released numbers (None for a release row by row)
     resumed : whether an interrupted run was finished, at no further cost
     secure : False when the noise came from a seed, or was drawn in floating point
@@ -62,6 +64,7 @@ class Release(Result):
     secure: bool
     arithmetic: str
     head: str
+    remaining_through: tuple[tuple[str, Fraction], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -72,7 +75,9 @@ class Release(Result):
         cost = f"for ε = {number(self.eps)} a person"
         if self.resumed:
             cost = "at no further cost: an interrupted run was finished"
-        left = f"{number(self.remaining)} of each person's budget is left."
+        left = f"{number(self.remaining)} of each person's budget is left"
+        scarce = [(name, rest) for name, rest in self.remaining_through if rest < self.remaining]
+        left += "".join(f", {number(rest)} through the column {name}" for name, rest in scarce) + "."
         return " ".join([f"Released to {Path(self.output).name} {cost}; {left}", *self._warning()])
 
     def _warning(self) -> list[str]:
@@ -110,8 +115,8 @@ def run(
     progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    plan = make_plan(described, output)
     _check_seed(insecure_rng)
+    plan = dataclasses.replace(make_plan(described, output), seeded=insecure_rng is not None)
     source = described.folder / plan.data.input if data is None else data
     refuse_private_domain(described, source)
     rows = open_rows(source)
@@ -128,7 +133,7 @@ def run(
         done = ledger.just_finished(**about)
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
-            return _result(ledger, done, Fraction(0), None, True, content["mechanism"])
+            return _result(plan, ledger, done, Fraction(0), None, True, content["mechanism"])
         held = None if plan.central else ledger.unfinished(**about)
         if held is not None and fresh:
             held.abandon()
@@ -155,10 +160,11 @@ def run(
         content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
         held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
         held.commit()
-        return _result(ledger, held, eps, table, resumed, sampler)
+        return _result(plan, ledger, held, eps, table, resumed, sampler)
 
 
 def _result(
+    plan: Plan,
     ledger: Ledger,
     held: Reservation,
     eps: Fraction,
@@ -166,17 +172,19 @@ def _result(
     resumed: bool,
     sampler: dict[str, Any],
 ) -> Release:
+    left = ledger.remaining(plan.columns)
     return Release(
         held.id,
         str(held.targets[OUTPUT]),
         str(held.targets[SIDECAR]),
         eps,
-        ledger.remaining()[None],
+        left[None],
         table,
         resumed,
         bool(sampler["secure"]),
         str(sampler["arithmetic"]),
         ledger.head,
+        tuple((name, rest) for name, rest in left.items() if name is not None),
     )
 
 

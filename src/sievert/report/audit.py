@@ -30,7 +30,7 @@ from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
-__all__ = ["Audit", "Check", "audit"]
+__all__ = ["Audit", "Check", "audit", "checks", "has_noise_in_cells"]
 
 # A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
 CLAIM_TOLERANCE = 1e-9
@@ -148,6 +148,12 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario)
+    if has_noise_in_cells(scenario):
+        raise TooLargeError(
+            f"{scenario.source}: a histogram with noise in every cell has too many outputs to list; `sievert "
+            "audit FILE` and sievert.report.release_audit.noise_audit answer from its sensitivity",
+            size=math.inf,
+        )
     policy = scenario.policy
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
@@ -176,9 +182,16 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         repeated_guess=repeated.guess,
         repeated_exact=repeated.exact,
         worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
-        checks=_checks(scenario, record, repeated, total),
+        checks=checks(scenario, record, repeated, total),
         **_budget(scenario),
     )
+
+
+def has_noise_in_cells(scenario: Scenario) -> bool:
+    """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
+    mechanism = scenario.document.mechanism
+    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
+    return noisy and scenario.document.query.kind == "histogram"
 
 
 def _database_bits(policy: Policy) -> float:
@@ -230,16 +243,17 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     return tuple((radius, found.odds(radius)) for radius in radii)
 
 
-def _checks(
+def checks(
     scenario: Scenario, record: RecordLeakage, repeated: RepeatedGuess, total: float
 ) -> tuple[Check, ...]:
+    """Compare what was found with the limits of [accept]."""
     accept = scenario.accept
     if accept is None:
         return ()
     after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
     people = scenario.policy.person_records
     whose = "" if people == 1 else f" for a person with {people} records"
-    checks = []
+    compared = []
     limits: tuple[tuple[str, float | None, float, float], ...] = (
         ("best guess", accept.guess, record.after, repeated.guess),
         ("bits", accept.bits, record.bits, repeated.bits),
@@ -263,22 +277,26 @@ def _checks(
             continue
         one_release_is_too_many = _is_exact(record) and not _is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
-            checks.append(Check(f"{what} about one record after one release", limit, single, False))
+            compared.append(Check(f"{what} about one record after one release", limit, single, False))
         else:
             passed = _is_within(value, limit)
-            checks.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
+            compared.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
     if accept.eps is not None:
         at, value = "", total
         if accept.delta is not None:
             at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
-        checks.append(Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps)))
-    return tuple(checks)
+        compared.append(
+            Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
+        )
+    return tuple(compared)
 
 
 def _total_at(scenario: Scenario, total: float, delta: float) -> float:
     """The smallest total ε that is known at a δ: exact for one release, by optimal composition for more."""
     people, count = scenario.policy.person_records, scenario.observations
     if people > 1 or math.isinf(total) or isinstance(scenario.policy.secrets, Metric):
+        return total
+    if count == 1 and has_noise_in_cells(scenario):
         return total
     if count > 1:
         return min(total, composed_epsilon(total / count, 0.0, count, delta))

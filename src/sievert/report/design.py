@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from sievert.channels.privacy import epsilon
-from sievert.design.candidates import Alternative, Candidates, candidates
-from sievert.errors import FileError
+from sievert.design.candidates import Alternative, Candidates, Leak, candidates
+from sievert.errors import FileError, MechanismError
 from sievert.files import Scenario
 from sievert.files.building import build_gain
 from sievert.mechanisms.parameters import privacy
 from sievert.report import plots
 from sievert.report.page import Page, Picture, page_html
-from sievert.report.words import probability
+from sievert.report.words import bits, probability
 from sievert.results import Result
 from sievert.tables.toml import dumps
 
@@ -54,6 +54,8 @@ class Design(Result):
 
 def design_of(scenario: Scenario, eps: float | None = None) -> Design:
     """The design for a file: its policy and query, its loss, at its own ε or another."""
+    if eps == math.inf:
+        raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
     answers, loss, prior = scenario.answers, scenario.use_loss, scenario.use_prior
     gains = [
         build_gain(model, answers.labels, scenario.distance, scenario.folder)
@@ -88,7 +90,7 @@ def _use_words(name: str) -> str:
         return f"chance of a wrong answer to whether it is at least {number}"
     if kind == "pinball":
         return f"pinball loss for the quantile {number}"
-    return words.get(name, f"loss of {name}")
+    return words.get(name, f"loss in {name}")
 
 
 def _file_alpha(scenario: Scenario) -> object:
@@ -148,25 +150,41 @@ def _cost(item: Alternative, best: float) -> str:
     if item.name != "optimal":
         excess = item.loss - best
         small = excess <= 1e-9 * max(1.0, abs(best))
-        more = ", as good" if small else f", {excess / best:.1%} more" if best > 0 else f", {excess:.4g} more"
+        if small:
+            more = ", as good"
+        elif best <= 0:
+            more = f", {excess:.4g} more"
+        else:
+            share = excess / best
+            more = f", {share:.1%} more" if share < 2 else f", {item.loss / best:.3g} times as much"
     raw = ""
     if item.as_released is not None and item.as_released > item.loss * (1 + 1e-9) + 1e-12:
         raw = f" ({item.as_released:.6g} if outputs are taken as they are)"
     return f"{name}: loses {item.loss:.6g}{more}{raw}."
 
 
+# Words for what each adversary reaches.
+LEAKS = {
+    "identity": "exact guess",
+    "bayes risk": "wrong guess",
+    "shannon": "uncertainty",
+    "guessing": "guesses needed",
+}
+
+
 def _leaks(item: Alternative) -> str:
     parts = []
     for leak in item.leaks:
-        name = {"identity": "exact guess"}.get(leak.name, leak.name)
-        shares = not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
-        before, after = (
-            (probability(leak.before), probability(min(leak.after, 1.0)))
-            if shares
-            else (f"{leak.before:.4g}", f"{leak.after:.4g}")
-        )
-        parts.append(f"{name} {before} → {after}")
+        name = LEAKS.get(leak.name, leak.name)
+        parts.append(f"{name} {_amount(leak, leak.before)} → {_amount(leak, leak.after)}")
     return f"{item.name[0].upper()}{item.name[1:]}: {', '.join(parts)}."
+
+
+def _amount(leak: Leak, value: float) -> str:
+    if leak.name == "shannon":
+        return bits(value)
+    shares = not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
+    return probability(min(value, 1.0)) if shares or leak.name == "bayes risk" else f"{value:.4g}"
 
 
 def design_html(scenario: Scenario, design: Design) -> str:
@@ -176,8 +194,8 @@ def design_html(scenario: Scenario, design: Design) -> str:
         Picture(
             "Candidates on one chart",
             "Every mechanism satisfies the same ε. Lower loses less, further left gives away less. A solid "
-            "line: the left end is at least as safe against every adversary; a dotted one: some adversary "
-            "prefers either.",
+            "line: the left end is at least as safe against every adversary; a dotted one: that is not so "
+            "either way.",
             plots.candidates(design.found),
         ),
         Picture(

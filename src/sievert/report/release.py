@@ -27,14 +27,19 @@ def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
 
 def _errors(found: Preview) -> Iterator[str]:
     if found.noise_scale is not None and found.expected_error is not None and found.radius is not None:
-        what, metres = ("place is moved", " m") if found.unit == "metre" else ("number is off", "")
+        what, metres = ("cell is moved", " m") if found.unit == "metre" else ("number is off", "")
+        then = ", and a place" if metres else ", and"
         yield (
             f"Each {what} by {found.expected_error:.4g}{metres} on average (noise scale "
-            f"{found.noise_scale:.4g}{metres}), and by at most {_plain(found.radius)}{metres} with "
+            f"{found.noise_scale:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
             f"probability {probability(found.confidence)}."
         )
     if found.kept is not None:
-        yield f"A value stays as it is with probability {probability(found.kept)} or more."
+        yield (
+            f"A value stays as it is with probability {probability(found.kept)} or more."
+            if found.kept
+            else "Some values never stay as they are."
+        )
     if found.noise_scale is None and found.kept is None:
         yield "The outputs are not numbers, so there is no error to state."
 
@@ -60,14 +65,15 @@ def _leakage(found: Preview) -> Iterator[str]:
 
 
 def _ledger(found: Preview) -> Iterator[str]:
+    through = "" if found.scarcest_column is None else f" through the column {found.scarcest_column}"
     if found.remaining is None:
         yield "There is none: a release needs one."
     elif found.remaining_after is None:
-        yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left."
+        yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left{through}."
     else:
         yield (
-            f"ε = {number(found.eps)} would be charged to each person; {number(found.remaining)} is left now "
-            f"and {number(found.remaining_after)} would be left."
+            f"ε = {number(found.eps)} would be charged to each person; {number(found.remaining)} is left now"
+            f"{through} and {number(found.remaining_after)} would be left."
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from sievert.errors import FileError
 from sievert.spaces.labels import label
 
-__all__ = ["KnownLabels", "cell", "label_text", "read_label"]
+__all__ = ["KnownLabels", "as_float", "cell", "label_text", "read_label"]
 
 
 def cell(text: str) -> Hashable:
@@ -110,6 +110,21 @@ def _plain_label(value: Any) -> Hashable:
     return readers[name](inner)  # type: ignore[no-any-return]
 
 
+def as_float(value: Any) -> float | None:
+    """The number that a cell of data is, not finite ones included; None for anything else.
+
+    >>> as_float(" 2.50"), as_float("1_0"), as_float("east")
+    (2.5, None, None)
+    """
+    # Python reads 1_0 as ten; people do not.
+    if isinstance(value, str) and "_" in value:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 class KnownLabels:
     """Which of the labels expected in a file a cell means: by its text, or as the same number.
 
@@ -134,9 +149,8 @@ class KnownLabels:
         text = value.strip()
         if text in self._texts:
             return self._texts[text]
-        try:
-            number = float(text)
-        except ValueError:
+        number = as_float(text)
+        if number is None or not math.isfinite(number):
             return None
         found = self._labels.get(number)
-        return found if math.isfinite(number) and not isinstance(found, bool) else None
+        return None if isinstance(found, bool) else found

@@ -170,7 +170,7 @@ class Ledger:
             if path.exists():
                 raise LedgerError(
                     f"{path}: is there already; a release replaces nothing: move it away or name "
-                    "another output"
+                    "another output (--output)"
                 )
             if not path.parent.is_dir():
                 raise LedgerError(f"{path.parent}: no such folder; make it first")

@@ -16,7 +16,9 @@ from typing import Any, BinaryIO
 
 from sievert.errors import FileError
 
-__all__ = ["TableWriter", "table_bytes", "table_writer"]
+__all__ = ["TableWriter", "require_writable", "table_bytes", "table_writer"]
+
+ARROW_SUFFIXES = (".parquet", ".arrow", ".feather", ".ipc")
 
 
 class TableWriter(ABC):
@@ -42,11 +44,23 @@ def table_writer(path: Path, target: Path, names: Sequence[str], size: int = 0) 
     suffix = target.suffix.lower()
     if suffix == ".csv":
         return _CsvWriter(path, names, size)
-    if suffix in (".parquet", ".arrow", ".feather", ".ipc"):
+    if suffix in ARROW_SUFFIXES:
         return _ArrowWriter(path, suffix, names)
-    raise FileError(
-        f"{target}: a release is written to .csv, .parquet or .arrow, not {suffix or 'a bare name'}"
-    )
+    raise FileError(_no_such_format(target))
+
+
+def require_writable(target: Path) -> None:
+    """Refuse a name in whose format nothing can be written here, before anything is done for it."""
+    suffix = target.suffix.lower()
+    if suffix in ARROW_SUFFIXES:
+        _ArrowWriter(io.BytesIO(), suffix, [])
+    elif suffix != ".csv":
+        raise FileError(_no_such_format(target))
+
+
+def _no_such_format(target: Path) -> str:
+    ending = target.suffix or "a bare name"
+    return f"{target}: a release is written to .csv, .parquet or .arrow, not {ending}"
 
 
 def table_bytes(target: Path, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> bytes:
@@ -110,17 +124,24 @@ class _ArrowWriter(TableWriter):
         try:
             import pyarrow
         except ImportError:
-            raise FileError(f"{path}: needs pyarrow; install sievert[data], or write CSV") from None
+            raise FileError(f"output {suffix}: needs pyarrow; install sievert[data], or write CSV") from None
         self._arrow = pyarrow
         self._stream: Any = path.open("w+b") if isinstance(path, Path) else path
         self._suffix, self._names = suffix, list(names)
         self._writer: Any = None
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        if not len(columns[0]):
+            return  # a batch without rows has no types
         arrays = [self._arrow.array(list(column)) for column in columns]
         table = self._arrow.Table.from_arrays(arrays, self._names)
         if self._writer is None:
-            self._writer = self._opened(table.schema)
+            # A column that begins with a batch of nothing is one of texts.
+            arrow = self._arrow
+            fields = [
+                (f.name, arrow.string() if arrow.types.is_null(f.type) else f.type) for f in table.schema
+            ]
+            self._writer = self._opened(arrow.schema(fields))
         self._writer.write_table(table.cast(self._writer_schema))
 
     def _opened(self, schema: Any) -> Any:

@@ -10,6 +10,7 @@ from sievert.report.plots.designs import candidates, frontier
 from sievert.report.plots.estimates import estimated_distribution
 from sievert.report.plots.heatmaps import channel_heatmap
 from sievert.report.plots.leakage_curves import leakage_curve
+from sievert.report.plots.places import places_before_after
 from sievert.report.plots.policies import policy_graph
 from sievert.report.plots.repeats import breach_curve, long_run, success_curve
 from sievert.report.plots.simplex import hypers, simplex_surface
@@ -30,6 +31,7 @@ __all__ = [
     "hypers",
     "leakage_curve",
     "long_run",
+    "places_before_after",
     "policy_graph",
     "simplex_surface",
     "success_curve",

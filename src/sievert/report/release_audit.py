@@ -1,0 +1,146 @@
+"""The audit of a histogram with noise in every cell: its answers are too many to list, its ε needs no list.
+
+ε comes from the sensitivity, with a certificate that is verified here; the guess about one record is exact
+where a closed form is known, and otherwise bounded by ε alone (Alvim et al., Prop 21).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sievert.errors import FileError
+from sievert.files import Scenario
+from sievert.leakage.records import BOUND, RecordLeakage, record_leakage
+from sievert.leakage.repeats import RepeatedGuess
+from sievert.proofs import verify
+from sievert.release.plan import make_plan
+from sievert.release.preview import guesses
+from sievert.release.sidecar import noise_proof, policy_words, promise, query_words
+from sievert.report.audit import Check, checks
+from sievert.report.words import probability
+from sievert.results import Result
+from sievert.tables.budget import number
+
+__all__ = ["NoiseAudit", "noise_audit", "noise_audit_lines"]
+
+CLOSED_FORM = "exact: by the likelihood ratios of the noise"
+
+
+@dataclass(frozen=True)
+class NoiseAudit(Result):
+    """What is known about a histogram with noise in every cell.
+
+    Attributes
+    ----------
+    eps : what it promises for one record, and satisfies
+    steps : how far one record moves the table (Manhattan distance, for one unit of the policy's distance)
+    proved : whether the certificate of the noise was verified (None: one record moves nothing)
+    record : one record when all others are known
+    repeated_eps : total ε of all observations for one person
+    repeated : best guess about one record after all observations
+    checks : the limits of [accept]
+    """
+
+    title: str
+    policy: str
+    query: str
+    mechanism: str
+    promise: str
+    eps: Fraction
+    steps: Fraction
+    proved: bool | None
+    record: RecordLeakage
+    observations: int
+    repeated_eps: float
+    repeated: RepeatedGuess
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the promise and every limit hold."""
+        return self.proved is not False and all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        if self.proved is False:
+            return "The mechanism does not keep its promise: the noise is not enough for one record."
+        most = "" if self.record.method == CLOSED_FORM else "at most "
+        before, after = probability(self.record.before), probability(self.record.after)
+        found = (
+            "The mechanism keeps its promise: one record is guessed with probability "
+            f"{before} before and {most}{after} after"
+        )
+        failed = sum(not check.passed for check in self.checks)
+        if failed:
+            limits = "one limit is" if failed == 1 else f"{failed} limits are"
+            return f"{found}; but {limits} not shown to hold."
+        return f"{found}."
+
+
+def noise_audit(scenario: Scenario) -> NoiseAudit:
+    """Audit a histogram with geometric noise in every cell, without listing its answers."""
+    if not scenario.columns:
+        raise FileError(
+            f"{scenario.source}, query: a histogram with geometric noise is audited by its columns; name "
+            'them under [data]: input = "data.csv" and column = "answer" (the data is not read)'
+        )
+    plan = make_plan(scenario)
+    before, after, is_bound = guesses(plan)
+    assert before is not None and after is not None and plan.sensitivity is not None
+    record = RecordLeakage(before, after, math.log2(after / before), (), BOUND if is_bound else CLOSED_FORM)
+    count, nats = scenario.observations, float(plan.unit_eps)
+    repeated = RepeatedGuess(before, after, not is_bound, count)
+    if count > 1:
+        bound = record_leakage(nats * count, scenario.policy, scenario.record_prior)
+        repeated = RepeatedGuess(bound.before, bound.after, False, count)
+    certificate = noise_proof(plan)
+    total = nats * count * scenario.policy.person_records
+    return NoiseAudit(
+        scenario.title,
+        policy_words(plan),
+        query_words(plan),
+        plan.mechanism.describe(),
+        promise(plan),
+        plan.unit_eps,
+        plan.sensitivity.steps,
+        None if certificate is None else bool(verify(certificate)),
+        record,
+        count,
+        total,
+        repeated,
+        checks(scenario, record, repeated, total),
+    )
+
+
+def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What is protected", [found.policy]
+    yield "What is released", [f"{found.query[:1].upper()}{found.query[1:]}, through {found.mechanism}."]
+    proof = "One record moves nothing in the table."
+    if found.proved is not None:
+        enough = "was verified to be enough" if found.proved else "is NOT enough"
+        proof = (
+            f"ε = {number(found.eps)}: one record moves the table by at most {number(found.steps)} for a "
+            f"unit of distance, and the noise {enough} for it."
+        )
+    yield "Does it keep its promise?", [found.promise, proof]
+    most = "" if found.record.method == CLOSED_FORM else "at most "
+    lines = [
+        "Someone who knows every other record guesses the remaining one with probability "
+        f"{probability(found.record.before)} now and {most}{probability(found.record.after)} after the "
+        "release."
+    ]
+    if found.observations > 1:
+        lines.append(
+            f"After {found.observations} independent releases of the same data: at most "
+            f"{probability(found.repeated.guess)} (total ε = {found.repeated_eps:g})."
+        )
+    yield "One record, when all others are known", lines
+    if found.checks:
+        yield "Limits", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.checks]
+    yield (
+        "How good it is",
+        ["`sievert release FILE --preview` says how far off the numbers will be."],
+    )
