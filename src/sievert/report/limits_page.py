@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sievert.files import Scenario
-from sievert.limits.worst import worst_leakage
+from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.limits import Limits, limits_lines
 from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.plots import leakage_curve, policy_graph
@@ -16,7 +16,9 @@ from sievert.spaces.metric import Metric
 
 __all__ = ["limits_html", "limits_pictures"]
 
-CURVE_POINTS = 16
+# Shares of the range, coarse before fine, so that a curve may stop at any of them.
+COARSE_TO_FINE = np.array([0, 16, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15]) / 16
+FEWEST_POINTS = 5
 # A curve may take this many seconds; a policy that needs longer for one ε has no curve.
 CURVE_SECONDS = 6.0
 LARGEST_GRAPH = 60
@@ -70,20 +72,23 @@ def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
 
 
 def _curve(scenario: Scenario, limits: Limits) -> Picture | None:
-    start = time.perf_counter()
-    worst_leakage(scenario.policy, limits.eps)
-    points = min(CURVE_POINTS, int(CURVE_SECONDS / max(time.perf_counter() - start, 1e-6)))
-    if points < 4:
-        return None
     top = 2 * limits.eps if limits.eps > 0 else 2.0
-    grid = top * np.linspace(0, 1, points) ** 2
-    found = [worst_leakage(scenario.policy, eps) for eps in grid.tolist()]
+    found: dict[float, WorstLeakage] = {limits.eps: limits.database}
+    start = time.perf_counter()
+    for eps in (top * COARSE_TO_FINE**2).tolist():
+        if time.perf_counter() - start > CURVE_SECONDS:
+            break
+        found[eps] = worst_leakage(scenario.policy, eps)
+    if len(found) < FEWEST_POINTS:
+        return None
+    grid = sorted(found)
+    found_in_order = [found[eps] for eps in grid]
     curves = {
-        "diameter bound": [item.diameter.bits for item in found],
-        "radius bound": [item.radius.bits for item in found],
-        "packing bound": [item.packing.bits for item in found],
-        "most that any mechanism leaks": [item.upper.bits for item in found],
+        "diameter bound": [item.diameter.bits for item in found_in_order],
+        "radius bound": [item.radius.bits for item in found_in_order],
+        "packing bound": [item.packing.bits for item in found_in_order],
+        "most that any mechanism leaks": [item.upper.bits for item in found_in_order],
     }
-    figure = leakage_curve(grid.tolist(), curves, here=limits.eps)
+    figure = leakage_curve(grid, curves, here=limits.eps)
     caption = "What any mechanism of this policy could leak about the whole database as ε varies."
     return Picture("Leakage against ε", caption, figure)
