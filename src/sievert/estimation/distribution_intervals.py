@@ -44,8 +44,12 @@ def standard_errors(reports: Reports, p: FloatArray) -> FloatArray:
 
 
 def normal_intervals(reports: Reports, p: FloatArray, level: float) -> FloatArray:
-    """Inverse ± z standard errors within [0, 1], widened where needed to contain the estimate p."""
-    centre = invert(reports)
+    """Inverse ± z standard errors within [0, 1], widened where needed to contain the estimate p.
+
+    An inverse outside [0, 1] is moved to its end: otherwise what lies within could be a single point, or
+    nothing, however few the reports. That only widens the interval.
+    """
+    centre = np.clip(invert(reports), 0.0, 1.0)
     reach = float(norm.ppf((1 + level) / 2)) * standard_errors(
         reports, np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
     )
