@@ -72,6 +72,34 @@ def test_the_example_speaks_in_sentences(tmp_path: Path) -> None:
     assert "http://" not in text.split("</style>")[1].split("<h1>")[1]
 
 
+def test_true_values_make_a_page_private_and_public_ones_do_without(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    shown = sievert("estimate", EXAMPLE, "--report", page)
+    assert "Computed from true values: not to be published" in words(shown.stdout)
+    assert 'class="banner"' in page.read_text(encoding="utf-8")
+    # The true values are not even read: the file need not be there.
+    text = Path(EXAMPLE).read_text(encoding="utf-8")
+    absent = text.replace("data/commute-original.csv", "nowhere.csv").replace(
+        "data/", f"{(Path(EXAMPLE).parent / 'data').resolve().as_posix()}/"
+    )
+    path = tmp_path / "public.toml"
+    path.write_text(absent, encoding="utf-8")
+    assert sievert("estimate", path).returncode == 2
+    done = sievert("estimate", path, "--public", "--report", page)
+    assert done.returncode == 0, done.stderr
+    html = page.read_text(encoding="utf-8").split("<body>")[1]
+    for text in (words(done.stdout), html):
+        assert "From 20,000 noisy reports: the mean is 25.14" in text
+        assert "Against the original" not in text
+        assert "Kantorovich" not in text
+    assert 'class="banner"' not in html
+    assert "Noisy and estimated" in html
+    assert "<th>original</th>" not in html
+    assert '"name":"original"' not in html
+    data = json.loads(sievert("estimate", path, "--public", "--json").stdout)
+    assert data["original"] is data["distance"] is data["raw_distance"] is None
+
+
 def test_json_has_everything() -> None:
     done = sievert("estimate", EXAMPLE, "--json", "--method", "auto")
     data = json.loads(done.stdout)
@@ -132,6 +160,38 @@ def test_singular_mechanisms_show_what_is_possible(tmp_path: Path) -> None:
     refused = sievert("estimate", path, "--method", "inversion")
     assert refused.returncode == 2
     assert "of 'b' and 'c' only the total" in refused.stderr
+
+
+def test_the_headline_says_no_more_than_the_reports(tmp_path: Path) -> None:
+    (tmp_path / "channel.csv").write_text("input,low,high\na,1/2,1/2\nb,1/2,1/2\nc,1/4,3/4\n")
+    (tmp_path / "r.csv").write_text("report\n" + "low\n" * 40 + "high\n" * 60)
+    path = tmp_path / "s.toml"
+    start = 'version = 1\n[policy]\nvalues = ["a", "b", "c"]\n[mechanism]\n'
+    path.write_text(start + 'matrix = "channel.csv"\n[estimate]\nreports = "r.csv"\n')
+    text = words(sievert("estimate", path).stdout)
+    assert "distributions with different most frequent values fit them equally well" in text
+    assert "`ranges`" not in text
+    assert "of 'a' and 'b' only the total" in text
+    (tmp_path / "same.csv").write_text("report\n" + "a\n" * 10)
+    path.write_text(start + 'kind = "randomised-response"\neps = 1.0\n[estimate]\nreports = "same.csv"\n')
+    text = words(sievert("estimate", path).stdout)
+    # Ten reports prove nothing to the last percent, though the inverse is far beyond 1.
+    assert "the most frequent value is a with 100% (15.9% to 100% at 95% confidence)" in text
+    assert "b 0% 0% 0% to 69.6%" in text
+    path.write_text(start + 'kind = "randomised-response"\neps = 0.0\n[estimate]\nreports = "same.csv"\n')
+    assert "of 'a', 'b' and 'c' only the total" in words(sievert("estimate", path).stdout)
+
+
+def test_too_much_noise_leaves_the_mean_open(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("report\n" + "0\n" * 495 + "10\n" * 505)
+    path = tmp_path / "s.toml"
+    start = 'version = 1\n[policy]\nvalues = { range = [0, 10] }\nsecrets = "line"\n[mechanism]\n'
+    end = '[estimate]\nreports = "r.csv"\n'
+    path.write_text(f'{start}kind = "truncated-geometric"\neps = 1e-9\n{end}')
+    done = sievert("estimate", path)
+    assert "the mean can be anything from 0 to 10, for all they tell." in words(done.stdout)
+    # A value nobody reported was reported by 0%, and not by "–".
+    assert "1 0% 0% 0% to 100%" in words(done.stdout)
 
 
 @pytest.mark.parametrize(

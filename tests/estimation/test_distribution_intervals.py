@@ -10,8 +10,14 @@ import pytest
 from scipy.stats import chi2, norm
 
 import sievert as sv
-from sievert.estimation.distribution_intervals import normal_intervals, response_profiles, standard_errors
+from sievert.estimation.distribution_intervals import (
+    normal_intervals,
+    profile_shortfall,
+    response_profiles,
+    standard_errors,
+)
 from sievert.estimation.inversion import inverse_of
+from sievert.estimation.maximum_likelihood import maximum_likelihood
 from sievert.estimation.operators import lie_weight, operator_of
 from sievert.estimation.reports import read_reports
 from sievert.estimation.response_likelihood import water_filling
@@ -65,6 +71,34 @@ def test_profile_intervals_cover() -> None:
     shares = counts / 2000
     found = covered(response_profiles(shares, lie_weight(1.0), chi2.ppf(0.95, 1) / 2 / 2000))
     assert (found >= 0.93).all() and (found <= 0.97).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channel", [NOISE, MIXED], ids=["geometric", "mixed"])
+def test_profile_intervals_of_other_channels_cover(channel: sv.Channel) -> None:
+    """The truth is in the interval where its profile is high enough; the test below looks at the ends."""
+    reports, inputs = 20_000, (0, 4)
+    allowed = chi2.ppf(0.95, 1) / 2 / reports
+    inside = np.zeros((RUNS, len(inputs)), dtype=bool)
+    for k, counts in enumerate(runs(channel, reports, 7)):
+        operator, shares = operator_of(read_reports(counts, channel))
+        best = maximum_likelihood(operator, shares, len(TRUTH))
+        shortfall = profile_shortfall(operator, shares, best, allowed)
+        inside[k] = [shortfall(i, TRUTH[i]) <= 0 for i in inputs]
+    found = inside.mean(axis=0)
+    assert (found >= 0.93).all() and (found <= 0.97).all()
+
+
+@pytest.mark.parametrize("channel", [NOISE, MIXED], ids=["geometric", "mixed"])
+def test_profiles_of_other_channels_end_where_they_fall_short(channel: sv.Channel) -> None:
+    counts = runs(channel, 20_000, 8)[0]
+    found = sv.estimate(counts, channel, interval="profile").interval
+    operator, shares = operator_of(read_reports(counts, channel))
+    best = maximum_likelihood(operator, shares, len(TRUTH))
+    shortfall = profile_shortfall(operator, shares, best, chi2.ppf(0.95, 1) / 2 / 20_000)
+    for i, (low, high) in enumerate(found):
+        assert shortfall(i, low + 1e-4) < 0 < shortfall(i, low - 1e-4)
+        assert shortfall(i, high - 1e-4) < 0 < shortfall(i, high + 1e-4)
 
 
 def test_bootstrap_intervals_cover() -> None:

@@ -67,3 +67,15 @@ def test_bad_weights_are_named() -> None:
         sv.estimate_mean([1, 2], channel, {"c": 1})
     with pytest.raises(EstimationError, match="level"):
         sv.estimate_mean([1, 2], channel, [0, 1], level=2)
+
+
+def test_reports_that_happen_to_agree_still_vary() -> None:
+    channel = sv.mechanisms.truncated_geometric(5, 1.0)
+    one = sv.estimate_mean([0, 0, 1, 0, 0], channel)
+    # Worth of the reports 0…4, and the least variance of that under any true value.
+    worth = np.linalg.solve(channel.matrix, np.arange(5.0))
+    least = (channel.matrix @ worth**2 - np.arange(5.0) ** 2).min()
+    assert one.standard_error == pytest.approx(least**0.5)
+    assert one.standard_error > 0.5
+    many = sv.estimate_mean([0, 0, 100, 0, 0], channel)
+    assert many.standard_error == pytest.approx(one.standard_error / 10)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import sievert as sv
 from sievert.errors import MetricError
@@ -158,6 +159,33 @@ def test_multiplicative_distance_is_a_metric_below_the_diameter(seed: int) -> No
     assert (np.abs(logs[:, None] - logs) <= metric.matrix + 1e-12).all()
     attained = math.log((p @ np.exp(logs)) / (q @ np.exp(logs)))
     assert abs(attained) == pytest.approx(found.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [3, 12, 40])
+def test_multiplicative_steps_that_are_left_out_do_not_bind(size: int) -> None:
+    """Against the program with every pair, also where one side has no mass at most points."""
+    rng = np.random.default_rng(size)
+    metric = sv.metrics.euclidean(3 * rng.random((size, 2)))
+    for thickness in (1.0, 0.1):
+        p, q = (rng.dirichlet(np.full(size, thickness)) for _ in range(2))
+        q[rng.permutation(size)[: size // 3]] = 0.0
+        q /= q.sum()
+        tails, heads = np.nonzero(~np.eye(size, dtype=bool))
+        rows = np.zeros((len(tails), size))
+        rows[np.arange(len(tails)), tails] = np.exp(-metric.matrix[tails, heads])
+        rows[np.arange(len(tails)), heads] = -1.0
+        values = [
+            math.log(
+                -linprog(
+                    -a, A_ub=rows, b_ub=np.zeros(len(tails)), A_eq=b[None, :], b_eq=[1.0], method="highs"
+                ).fun
+            )
+            for a, b in ((p, q), (q, p))
+        ]
+        found = sv.multiplicative_kantorovich(p, q, metric)
+        assert found.value == pytest.approx(max(values), abs=1e-8)
+        assert found.upper - found.value < 1e-8
+        assert (np.abs(found.log_function[:, None] - found.log_function) <= metric.matrix + 1e-12).all()
 
 
 def test_multiplicative_distance_with_infinite_distances() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sievert.errors import FileError
+from sievert.numerics.progress import listening
 from sievert.tables import counting
 from sievert.tables.counting import count_reports, expanded, write_counts
 
@@ -42,6 +43,39 @@ def test_files_are_counted_and_merged(tmp_path: Path, reader: str) -> None:
     assert dict(found.counts) == {"yes": 3, "no": 2}
     assert (found.rows, found.dropped, found.total) == (5, 0, 5)
     assert [Path(name).name for name in found.files] == ["a-1.csv", "a-2.csv"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_counting_says_how_far_it_has_come(tmp_path: Path, reader: str, monkeypatch, kind: str) -> None:
+    if kind == "parquet" and reader == "plain":
+        pytest.skip("Parquet needs pyarrow")
+    monkeypatch.setattr(counting, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(counting, "BLOCK_ROWS", 1 << 11)
+    paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    answers = [str(k * k % 97) for k in range(20_000)]
+    for path in paths:
+        text = "answer\n" + "\n".join(answers) + "\n"
+        if kind == "csv":
+            write(path, text)
+        elif kind == "csv.gz":
+            path.write_bytes(gzip.compress(text.encode()))
+        else:
+            arrow = pytest.importorskip("pyarrow")
+            from pyarrow import parquet
+
+            parquet.write_table(arrow.table({"answer": answers}), path, row_group_size=5_000)
+    heard: list[tuple[str, int, int]] = []
+    with listening(lambda *news: heard.append(news)):
+        assert count_reports(paths).total == 40_000
+    whole = sum(path.stat().st_size for path in paths)
+    assert {news[0] for news in heard} == {"counting reports"}
+    assert {news[2] for news in heard} == {whole}
+    done = [news[1] for news in heard]
+    assert done == sorted(done)
+    assert done[-1] == whole
+    assert paths[0].stat().st_size in done
+    # Others read all of a small file ahead.
+    assert len(set(done)) > 2 or (reader, kind) != ("plain", "csv")
 
 
 def test_numbers_and_codes_keep_their_type(tmp_path: Path, reader: str) -> None:
@@ -82,7 +116,7 @@ def test_empty_cells(tmp_path: Path, reader: str) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "counts", "message"),
     [
-        ("person,answer\n1,a\n", None, None, "say which one holds the reports"),
+        ("person,answer\n1,a\n", None, None, "name the one that holds the reports as column"),
         ("answer\na\n", "reply", None, "no column 'reply', but answer"),
         ("answer\nc\n", None, None, "the report 'c' is not one of the mechanism's outputs"),
         ("answer,n\na,many\n", "answer", "n", "'many' is not a count"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sievert.cli.printing import print_sections
+from sievert.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from sievert.report.estimate import FileEstimate
@@ -34,16 +35,27 @@ def estimate(
     ] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Use the noisy reports alone: read no true values.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Count noisy reports and estimate the distribution of the true values behind them."""
+    """Count noisy reports and estimate the distribution of the true values behind them.
+
+    What comes from noisy reports alone gives away no more than they do. Where the file names true values
+    (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
+    """
     from sievert.files import load_scenario
-    from sievert.report.estimate import estimate_html, estimate_lines, estimate_of, estimate_proof
+    from sievert.report.estimate import estimate_lines, estimate_of, estimate_proof
+    from sievert.report.estimate_page import estimate_html
     from sievert.tables.atomic import write_text
     from sievert.tables.counting import Counted, write_counts
 
     scenario = load_scenario(file)
-    result = estimate_of(scenario, reports=reports or (), column=column, method=method, interval=interval)
+    with progress_bar():
+        result = estimate_of(
+            scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
+        )
     if save_counts is not None:
         write_counts(Counted(result.reported, result.rows, result.dropped, result.files), save_counts)
     if proof is not None:

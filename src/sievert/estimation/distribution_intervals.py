@@ -27,6 +27,7 @@ __all__ = [
     "bootstrap_intervals",
     "normal_intervals",
     "profile_intervals",
+    "profile_shortfall",
     "response_profiles",
     "standard_errors",
 ]
@@ -44,8 +45,12 @@ def standard_errors(reports: Reports, p: FloatArray) -> FloatArray:
 
 
 def normal_intervals(reports: Reports, p: FloatArray, level: float) -> FloatArray:
-    """Inverse ± z standard errors within [0, 1], widened where needed to contain the estimate p."""
-    centre = invert(reports)
+    """Inverse ± z standard errors within [0, 1], widened where needed to contain the estimate p.
+
+    An inverse outside [0, 1] is moved to its end: otherwise what lies within could be a single point, or
+    nothing, however few the reports. That only widens the interval.
+    """
+    centre = np.clip(invert(reports), 0.0, 1.0)
     reach = float(norm.ppf((1 + level) / 2)) * standard_errors(
         reports, np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
     )
@@ -86,23 +91,7 @@ def profile_intervals(
         full = np.zeros(operator.size)
         full[operator.observed] = shares
         return np.asarray(response_profiles(full[None, :], operator.lie, allowed)[0])
-    base = 0.0
-    rows = operator.rows(np.arange(len(fit.distribution)))
-    if isinstance(operator, GeometricOperator):
-        distances = np.abs(np.arange(operator.channel.shape[0])[:, None] - operator.observed[None, :])
-        rows, base = np.expm1(-operator.eps * distances), 1.0
-    highest = float(shares @ np.log(base + fit.distribution @ rows))
-
-    def shortfall(i: int, v: float) -> float:
-        """How far the best distribution with p_i = v is below the maximum, less what is allowed."""
-        others = np.delete(rows, i, axis=0)
-        mixed = v * rows[i] + (1 - v) * others
-        if v >= 1 or not len(others):
-            mixed = rows[i : i + 1]
-        weights, _, _ = maximise(mixed, base, shares)
-        with np.errstate(divide="ignore"):
-            reached = float(shares @ np.log(base + weights @ mixed))
-        return highest - reached - allowed
+    shortfall = profile_shortfall(operator, shares, fit, allowed)
 
     def end(i: int, inside: float, outside: float) -> float:
         if inside == outside or shortfall(i, outside) <= 0:
@@ -121,6 +110,33 @@ def profile_intervals(
     if size == 1:
         return np.ones((1, 2))
     return np.array([[end(i, here[i], 0.0), end(i, here[i], 1.0)] for i in range(size)])
+
+
+def profile_shortfall(
+    operator: Operator, shares: FloatArray, fit: Fit, allowed: float
+) -> Callable[[int, float], float]:
+    """How far the best distribution with p_i = v is below the maximum, less what is allowed, as f(i, v).
+
+    The profile interval of input i is where this is not above 0.
+    """
+    base = 0.0
+    rows = operator.rows(np.arange(len(fit.distribution)))
+    if isinstance(operator, GeometricOperator):
+        distances = np.abs(np.arange(operator.channel.shape[0])[:, None] - operator.observed[None, :])
+        rows, base = np.expm1(-operator.eps * distances), 1.0
+    highest = float(shares @ np.log(base + fit.distribution @ rows))
+
+    def shortfall(i: int, v: float) -> float:
+        others = np.delete(rows, i, axis=0)
+        mixed = v * rows[i] + (1 - v) * others
+        if v >= 1 or not len(others):
+            mixed = rows[i : i + 1]
+        weights, _, _ = maximise(mixed, base, shares)
+        with np.errstate(divide="ignore"):
+            reached = float(shares @ np.log(base + weights @ mixed))
+        return highest - reached - allowed
+
+    return shortfall
 
 
 def response_profiles(shares: FloatArray, lie: float, allowed: float) -> FloatArray:

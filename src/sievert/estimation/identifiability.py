@@ -26,6 +26,8 @@ __all__ = ["Identifiability", "identifiability"]
 FloatArray = NDArray[np.float64]
 # Entries of an exact channel up to which its rank is found over the rationals.
 LARGEST_EXACT = 10_000
+# A sentence names this many inputs that cannot be told apart.
+SHOWN = 5
 LARGEST_MATRIX = 16_000_000
 # Components of a null vector above this are not rounding noise of the singular vectors (about 1e-15 each).
 NULL_ENTRY = 1e-9
@@ -65,8 +67,16 @@ class Identifiability(Result):
             if known
             else "they determine no single probability"
         )
-        words += [f"of {' and '.join(map(repr, group))} only the total" for group in self.same[:3]]
+        words += [f"of {_joined(group)} only the total" for group in self.same[:3]]
         return "; ".join(words)
+
+
+def _joined(items: Sequence[object]) -> str:
+    """'a', 'b' and 'c'; of many the first ones."""
+    names = [repr(item) for item in items[:SHOWN]]
+    if len(items) > SHOWN:
+        names.append(f"{len(items) - SHOWN} more")
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:

@@ -71,7 +71,10 @@ def estimate_mean(
         worth = inverse.weigh(x)
         mean = float(group.counts @ worth) / size
         value += mean * size / total
-        variance += size / total**2 * float(group.counts @ (worth - mean) ** 2) / size
+        seen = float(group.counts @ (worth - mean) ** 2) / size
+        # Reports vary at least as much as the noise alone, even where few of them happen to agree.
+        noise = float((group.channel.matvec(worth**2) - x**2).min())
+        variance += size / total**2 * max(seen, noise)
     error = float(np.sqrt(variance))
     reach = float(ndtri((1 + level) / 2)) * error
     return Mean(value, error, (value - reach, value + reach), level, total)

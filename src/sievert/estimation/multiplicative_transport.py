@@ -27,8 +27,14 @@ from sievert.spaces.metric import Metric
 __all__ = ["MultiplicativeTransport", "multiplicative_kantorovich"]
 
 FloatArray = NDArray[np.float64]
+Pairs = NDArray[np.intp]
 # e^d of longer steps would drown the program's other numbers; they bind only where f ranges as far.
 LONGEST_STEP = 25.0
+# Steps to begin with from each point where distances are no graph's; a step broken by less is rounding.
+NEIGHBOURS = 8
+BROKEN = 1e-12
+# Program and function this close, in nats, are the same to the solver's tolerance.
+CLOSE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,7 @@ def _one_way(p: FloatArray, q: FloatArray, metric: Metric) -> MultiplicativeTran
         if not q[members].sum() > 0:
             return MultiplicativeTransport(math.inf, inside, math.inf)
         distances = metric.matrix[np.ix_(members, members)]
-        logs, upper = _program(p[members], q[members], distances, _steps(metric, members))
+        logs, upper = _best(p[members], q[members], distances, _edges(metric, members))
         inside[members] = logs
         value = float(logsumexp(log_of(p) + inside) - logsumexp(log_of(q) + inside))
         if value > best.value:
@@ -88,10 +94,10 @@ def _one_way(p: FloatArray, q: FloatArray, metric: Metric) -> MultiplicativeTran
     return best
 
 
-def _steps(metric: Metric, members: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Pairs of members whose steps imply all others: the metric's edges where it has some, else all pairs."""
+def _edges(metric: Metric, members: NDArray[np.intp]) -> Pairs | None:
+    """Pairs of members whose steps imply all others: the metric's edges, where it has some."""
     if metric.edges is None:
-        return np.argwhere(~np.eye(len(members), dtype=bool))
+        return None
     position = np.full(metric.size, -1)
     position[members] = np.arange(len(members))
     pairs = position[metric.edges.pairs]
@@ -99,10 +105,71 @@ def _steps(metric: Metric, members: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
 
 
-def _program(
-    p: FloatArray, q: FloatArray, distances: FloatArray, pairs: NDArray[np.intp]
+def _attained(
+    p: FloatArray, q: FloatArray, distances: FloatArray, logs: FloatArray
+) -> tuple[FloatArray, float]:
+    """The least d-Lipschitz function above: feasible whatever the solver did; and the value it attains."""
+    least = np.asarray((logs[None, :] - distances).max(axis=1))
+    return least, float(logsumexp(log_of(p) + least) - logsumexp(log_of(q) + least))
+
+
+def _best(
+    p: FloatArray, q: FloatArray, distances: FloatArray, edges: Pairs | None
 ) -> tuple[FloatArray, float]:
     """ln f of the optimum, made d-Lipschitz, and the logarithm of the program's value."""
+    if edges is not None:
+        logs, upper = _program(p, q, distances, edges)
+        return _attained(p, q, distances, logs)[0], upper
+    # f may fall to the least Lipschitz function above its values where p/q is more than on average: only
+    # steps from there bind. Few of them do, so they are added as they are missed.
+    average = float(p.sum() / q.sum())
+    rich = np.flatnonzero(p > average * q)
+    if not len(rich):
+        return np.zeros(len(p)), math.log(average)
+    pairs = _nearest(rich, distances, q)
+    while True:
+        logs, upper = _program(p, q, distances, pairs)
+        least, value = _attained(p, q, distances, logs)
+        missed = _missed(rich, distances, logs)
+        fresh = missed[~np.isin(_codes(missed, len(p)), _codes(pairs, len(p)))]
+        if upper - value <= CLOSE or not len(fresh):
+            return least, upper
+        pairs = np.concatenate([pairs, fresh])
+
+
+def _nearest(rich: NDArray[np.intp], distances: FloatArray, q: FloatArray) -> Pairs:
+    """Steps to begin with: to the nearest points, and to one with q > 0 so that the program is bounded."""
+    others = distances[rich].copy()
+    others[np.arange(len(rich)), rich] = np.inf
+    count = min(NEIGHBOURS, len(q) - 1)
+    near = np.argpartition(others, count - 1, axis=1)[:, :count]
+    anchor = np.where(q > 0, others, np.inf).argmin(axis=1)
+    heads = np.column_stack([near, anchor])
+    pairs = np.column_stack([np.repeat(rich, heads.shape[1]), heads.ravel()])
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+
+
+def _missed(rich: NDArray[np.intp], distances: FloatArray, logs: FloatArray) -> Pairs:
+    """Steps that ln f breaks: for each point the worst one to it, and the worst one from it."""
+    with np.errstate(invalid="ignore"):
+        excess = np.nan_to_num(logs[rich, None] - distances[rich] - logs, nan=-np.inf, posinf=np.inf)
+    heads, tails = np.arange(len(logs)), np.arange(len(rich))
+    into, out = excess.argmax(axis=0), excess.argmax(axis=1)
+    found = np.concatenate(
+        [
+            np.column_stack([rich[into], heads])[excess[into, heads] > BROKEN],
+            np.column_stack([rich, out])[excess[tails, out] > BROKEN],
+        ]
+    )
+    return np.unique(found[found[:, 0] != found[:, 1]], axis=0)
+
+
+def _codes(pairs: Pairs, size: int) -> NDArray[np.intp]:
+    return np.asarray(pairs[:, 0] * size + pairs[:, 1])
+
+
+def _program(p: FloatArray, q: FloatArray, distances: FloatArray, pairs: Pairs) -> tuple[FloatArray, float]:
+    """ln f that the program with these steps alone finds best, and the logarithm of its value."""
     size = len(p)
     if size == 1:
         return np.zeros(1), math.log(p[0] / q[0])
@@ -134,5 +201,4 @@ def _program(
         logs, value = np.where(p > q, 0.0, -distances.max()), math.inf
     if np.isneginf(logs).all():
         logs = np.zeros(size)
-    # The least d-Lipschitz function above: feasible whatever the solver did.
-    return np.asarray((logs[None, :] - distances).max(axis=1)), value
+    return logs, value

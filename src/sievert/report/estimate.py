@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
-from jinja2 import Environment
-from markupsafe import Markup
 from numpy.typing import NDArray
-from plotly.io import to_html
-from plotly.offline import get_plotlyjs
 
-from sievert import __version__
 from sievert.channels.channel import Channel
 from sievert.errors import EstimationError, FileError, SievertError
 from sievert.estimation.certificates import prove_likelihood
@@ -29,21 +22,15 @@ from sievert.files import Scenario
 from sievert.files.schema import EstimateModel
 from sievert.mechanisms.geometric import GeometricChannel
 from sievert.proofs.estimation import LikelihoodProof
-from sievert.report import plots
 from sievert.results import Result
 from sievert.tables.counting import Counted, count_reports, expanded
 
-__all__ = [
-    "FileEstimate",
-    "estimate_figure",
-    "estimate_html",
-    "estimate_lines",
-    "estimate_of",
-    "estimate_proof",
-]
+__all__ = ["FileEstimate", "estimate_lines", "estimate_of", "estimate_proof", "table_header", "table_rows"]
 
 FloatArray = NDArray[np.float64]
 SHOWN_FILES = 3
+# Remarks of an estimate that the sections of a report say at more length.
+SAID_ABOVE = ("other distributions fit", "no standard errors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +41,7 @@ class FileEstimate(Result):
     ----------
     estimate : see `sv.estimate`
     reported : how often each output was reported
-    original : the true shares, where the file names them (synthetic data only)
+    original : the true shares, where the file names true values and nobody asked for a public answer
     distance : Kantorovich distance between estimate and original, in the distance of the policy
     identified : what reports through this mechanism determine, in words
     mean : the mean of the values with its interval, where they are numbers
@@ -74,20 +61,38 @@ class FileEstimate(Result):
     groups: tuple[Mapping[Hashable, int], ...]
     mean: Mean | None
 
+    @property
+    def private(self) -> bool:
+        """Whether anything here was computed from true values, and not from noisy reports alone."""
+        return self.original is not None
+
     def __str__(self) -> str:
         found = self.estimate
-        if self.mean is not None:
-            low, high = self.mean.interval
-            return (
-                f"From {found.reports:,.0f} noisy reports: the mean is {self.mean.value:.4g} ({low:.4g} to "
-                f"{high:.4g} at {found.level:.0%} confidence)."
-            )
         top = int(np.argmax(found.distribution))
-        most = f"the most frequent value is {found.inputs[top]!s} with {_share(found.distribution[top])}"
-        if found.interval is not None:
-            low, high = found.interval[top]
-            most += f" ({_share(low)} to {_share(high)} at {found.level:.0%} confidence)"
-        return f"From {found.reports:,.0f} noisy reports: {most}."
+        if self.mean is not None:
+            answer = self._mean_words(self.mean)
+        elif found.ranges is not None and found.ranges[top, 0] < np.delete(found.ranges[:, 1], top).max():
+            answer = "distributions with different most frequent values fit them equally well"
+        else:
+            answer = f"the most frequent value is {found.inputs[top]!s} with {self._top_share(top)}"
+        return f"From {found.reports:,.0f} noisy reports: {answer}."
+
+    def _mean_words(self, mean: Mean) -> str:
+        """The mean with its interval; both stay among the values, as the true mean does."""
+        values = np.array(self.estimate.inputs, dtype=float)
+        least, greatest = float(values.min()), float(values.max())
+        value, low, high = np.clip([mean.value, *mean.interval], least, greatest).tolist()
+        if (low, high) == (least, greatest):
+            return f"the mean can be anything from {least:.4g} to {greatest:.4g}, for all they tell"
+        return f"the mean is {value:.4g} ({low:.4g} to {high:.4g} at {mean.level:.0%} confidence)"
+
+    def _top_share(self, top: int) -> str:
+        found = self.estimate
+        share = _share(found.distribution[top])
+        if found.interval is None:
+            return share
+        low, high = found.interval[top]
+        return f"{share} ({_share(low)} to {_share(high)} at {found.level:.0%} confidence)"
 
 
 def _share(value: float) -> str:
@@ -104,8 +109,12 @@ def estimate_of(
     column: str | None = None,
     method: str | None = None,
     interval: str | None = None,
+    public: bool = False,
 ) -> FileEstimate:
-    """Count and estimate what [estimate] of the file names; arguments go before what the file says."""
+    """Count and estimate what [estimate] of the file names; arguments go before what the file says.
+
+    A public answer is made from the noisy reports alone: true values are not even read.
+    """
     model = scenario.document.estimate or EstimateModel()
     groups = _groups(scenario, model, reports)
     chosen = column if column is not None else model.column
@@ -124,7 +133,7 @@ def estimate_of(
     merged = counted[0]
     for part in counted[1:]:
         merged = merged.merged(part)
-    original = _original(scenario, model, groups[0][1])
+    original = None if public else _original(scenario, model, groups[0][1])
     distance = raw = None
     if original is not None:
         metric = scenario.distance.restricted(found.inputs)
@@ -138,7 +147,7 @@ def estimate_of(
         scenario.title,
         _mechanism(scenario),
         found,
-        dict(merged.counts),
+        _with_zeros(merged.counts, [channel for _, channel in groups], found.inputs),
         merged.rows,
         merged.dropped,
         merged.files,
@@ -149,6 +158,16 @@ def estimate_of(
         tuple(dict(part.counts) for part in counted),
         _mean(found, [part.counts for part in counted], [channel for _, channel in groups]),
     )
+
+
+def _with_zeros(
+    counts: Mapping[Hashable, int], channels: list[Channel], inputs: Sequence[Hashable]
+) -> dict[Hashable, int]:
+    """Counts of every output; of those without an end, of the inputs and of what was reported."""
+    outputs: dict[Hashable, int] = {}
+    for channel in channels:
+        outputs |= dict.fromkeys(inputs if isinstance(channel, GeometricChannel) else channel.outputs, 0)
+    return {**outputs, **counts}
 
 
 def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[Channel]) -> Mean | None:
@@ -244,8 +263,9 @@ def estimate_lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
     yield "How good the estimate is", _quality(found)
     if result.original is not None:
         yield "Against the original", _against(result)
-    if found.remarks:
-        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+    remarks = [remark for remark in found.remarks if not remark.startswith(SAID_ABOVE)]
+    if remarks:
+        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
 
 
 def _quality(found: Estimate) -> list[str]:
@@ -274,6 +294,8 @@ def _quality(found: Estimate) -> list[str]:
         lines.append(
             f"Each interval holds with {found.level:.0%} confidence for its value alone, not for all at once."
         )
+        if found.method == "regularised":
+            lines.append("The intervals do not rely on a smooth truth, as the estimate does: hence so wide.")
     return lines
 
 
@@ -282,54 +304,12 @@ def _rounds(found: Estimate) -> str:
 
 
 def _against(result: FileEstimate) -> list[str]:
-    lines = []
+    lines = ["Computed from true values: not to be published unless they are public; --public leaves it out."]
     if result.distance is not None:
         lines.append(f"The estimate is {result.distance:.4g} away (Kantorovich distance).")
     if result.raw_distance is not None:
         lines.append(f"The raw reports are {result.raw_distance:.4g} away.")
     return lines
-
-
-def estimate_figure(result: FileEstimate) -> go.Figure:
-    """Original, noisy and estimated shares side by side."""
-    found = result.estimate
-    reported = {item: count / found.reports for item, count in result.reported.items()}
-    return plots.estimated_distribution(
-        found.inputs,
-        found.distribution.tolist(),
-        reported=reported if any(item in reported for item in found.inputs) else None,
-        original=None if result.original is None else result.original.tolist(),
-        interval=None if found.interval is None else found.interval.tolist(),
-    )
-
-
-def estimate_html(scenario: Scenario, result: FileEstimate) -> str:
-    """The estimate as one self-contained page."""
-    folder = resources.files("sievert.report").joinpath("templates")
-    template = folder.joinpath("estimate.html").read_text(encoding="utf-8")
-    picture: str = to_html(
-        estimate_figure(result),
-        full_html=False,
-        include_plotlyjs=False,
-        div_id="figure-0",
-        config={"displayModeBar": False, "responsive": True},
-    )
-    return (
-        Environment(autoescape=True)
-        .from_string(template)
-        .render(
-            title=result.title,
-            version=__version__,
-            source=Path(scenario.source).name,
-            headline=str(result),
-            sections=list(estimate_lines(result)),
-            figure=Markup(picture),
-            header=table_header(result),
-            rows=list(table_rows(result)),
-            text=scenario.to_toml(),
-            plotly_js=Markup(f"<script>{get_plotlyjs()}</script>"),
-        )
-    )
 
 
 def table_header(result: FileEstimate) -> list[str]:

@@ -11,14 +11,18 @@ import csv
 import glob
 import gzip
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
 from sievert.errors import FileError
+from sievert.numerics.progress import advance
 from sievert.spaces.labels import Labels, shown
 from sievert.tables.label_texts import KnownLabels, cell, label_text
 from sievert.tables.reading import existing
@@ -92,20 +96,36 @@ def count_reports(
     """
     if not paths:
         raise FileError("no files to count; name at least one")
+    files = [existing(path) for path in paths]
+    sizes = [path.stat().st_size for path in files]
     found = Counted({}, 0, 0, ())
-    for path in paths:
-        found = found.merged(_counted(existing(path), column, labels, counts, missing))
+    for number, path in enumerate(files):
+        before, whole = sum(sizes[:number]), sum(sizes)
+        heard = partial(_say, before, sizes[number], whole)
+        found = found.merged(_counted(path, column, labels, counts, missing, heard))
+        _say(before, sizes[number], whole, sizes[number])
     return found
 
 
+def _say(before: int, size: int, whole: int, done: int) -> None:
+    """How many bytes of all files have been read; readers may be a block ahead of the end."""
+    advance("counting reports", before + min(done, size), whole)
+
+
 def _counted(
-    path: Path, column: str | None, labels: Labels | None, counts: str | None, missing: Missing
+    path: Path,
+    column: str | None,
+    labels: Labels | None,
+    counts: str | None,
+    missing: Missing,
+    heard: Callable[[int], None],
 ) -> Counted:
     known = None if labels is None else KnownLabels(labels)
     total: Counter[Hashable] = Counter()
     raw: dict[Any, Hashable] = {}
     rows = empty = 0
-    for values in _batches(path, column, counts):
+    for done, values in _batches(path, column, counts):
+        heard(done)
         for value, number in values:
             rows += number
             if value is None or (isinstance(value, str) and not value.strip()):
@@ -136,11 +156,12 @@ def _label(path: Path, value: Any, known: KnownLabels | None, labels: Labels | N
     return item
 
 
-# A batch is a list of (value, how many); None is an empty cell.
+# A batch is a list of (value, how many); None is an empty cell. With it comes how many bytes have been read.
 Batch = Iterable[tuple[Any, int]]
+Batches = Iterator[tuple[int, Batch]]
 
 
-def _batches(path: Path, column: str | None, counts: str | None) -> Iterator[Batch]:
+def _batches(path: Path, column: str | None, counts: str | None) -> Batches:
     arrow: bool
     try:
         import pyarrow  # noqa: F401
@@ -163,7 +184,9 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
     if column is None:
         others = [name for name in names if name != counts]
         if len(others) != 1:
-            raise FileError(f"{path}: has the columns {', '.join(names)}; say which one holds the reports")
+            raise FileError(
+                f"{path}: has the columns {', '.join(names)}; name the one that holds the reports as column"
+            )
         column = others[0]
     if column not in names:
         raise FileError(f"{path}: has no column {column!r}, but {', '.join(names)}")
@@ -174,7 +197,7 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
 
 def _header(path: Path) -> list[str]:
     try:
-        with _opened(path) as stream:
+        with _opened(path) as (stream, _):
             for line in csv.reader(stream):
                 if any(field.strip() for field in line):
                     return line
@@ -183,13 +206,16 @@ def _header(path: Path) -> list[str]:
     raise FileError(f"{path}: is empty; give a header line and one report a row")
 
 
-def _opened(path: Path) -> Any:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
-    return path.open(newline="", encoding="utf-8-sig")
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[TextIOWrapper, BinaryIO]]:
+    """The text of a file, unpacked, and the stored file below it, which tells how far it has been read."""
+    with path.open("rb") as stored:
+        unpacked = gzip.GzipFile(fileobj=stored) if path.suffix == ".gz" else stored
+        with TextIOWrapper(unpacked, newline="", encoding="utf-8-sig") as text:
+            yield text, stored
 
 
-def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Iterator[Batch]:
+def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Batches:
     import pyarrow as arrow
     from pyarrow import csv as arrow_csv
 
@@ -200,8 +226,9 @@ def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Iterator[B
     if counts is not None:
         types[written[counts]] = arrow.string()
     try:
+        stored = arrow.OSFile(str(path))
         reader = arrow_csv.open_csv(
-            path,
+            arrow.CompressedInputStream(stored, "gzip") if path.suffix == ".gz" else stored,
             read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=[written[name] for name in chosen],
@@ -211,12 +238,12 @@ def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Iterator[B
             ),
         )
         for batch in reader:
-            yield _of_batch(path, batch, counts is not None)
-    except arrow.ArrowInvalid as problem:
+            yield stored.tell(), _of_batch(path, batch, counts is not None)
+    except (arrow.ArrowInvalid, OSError) as problem:
         raise FileError(f"{path}: cannot be read as CSV ({problem})") from None
 
 
-def _parquet(path: Path, column: str | None, counts: str | None) -> Iterator[Batch]:
+def _parquet(path: Path, column: str | None, counts: str | None) -> Batches:
     import pyarrow as arrow
     from pyarrow import parquet
 
@@ -224,9 +251,11 @@ def _parquet(path: Path, column: str | None, counts: str | None) -> Iterator[Bat
         # One row group at a time, through a buffer: otherwise the whole file would be read ahead.
         file = parquet.ParquetFile(path, buffer_size=BLOCK_BYTES, pre_buffer=False)
         chosen = _chosen(path, file.schema_arrow.names, column, counts)
+        size, rows, seen = path.stat().st_size, max(1, file.metadata.num_rows), 0
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen, row_groups=[group]):
-                yield _of_batch(path, batch.select(chosen), counts is not None)
+                seen += len(batch)
+                yield size * seen // rows, _of_batch(path, batch.select(chosen), counts is not None)
     except (arrow.ArrowInvalid, OSError) as problem:
         raise FileError(f"{path}: cannot be read as Parquet ({problem})") from None
 
@@ -262,12 +291,12 @@ def _integers(array: Any) -> Any:
     return array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
 
 
-def _plain_csv(path: Path, column: str | None, counts: str | None) -> Iterator[Batch]:
+def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
     header = _header(path)
     chosen = _chosen(path, header, column, counts)
     places = [[name.strip() for name in header].index(name) for name in chosen]
     try:
-        with _opened(path) as stream:
+        with _opened(path) as (stream, stored):
             lines = (line for line in csv.reader(stream) if any(field.strip() for field in line))
             next(lines)
             batch: Counter[str] = Counter()
@@ -278,9 +307,9 @@ def _plain_csv(path: Path, column: str | None, counts: str | None) -> Iterator[B
                     )
                 batch[line[places[0]]] += 1 if counts is None else _whole(path, line[places[1]])
                 if number % BLOCK_ROWS == 0:
-                    yield list(batch.items())
+                    yield stored.tell(), list(batch.items())
                     batch.clear()
-            yield list(batch.items())
+            yield stored.tell(), list(batch.items())
     except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
         raise FileError(f"{path}: cannot be read as CSV ({problem}); save it as UTF-8 text") from None
 
