@@ -193,6 +193,22 @@ def test_explain(arguments: list[object], code: int) -> None:
     assert checked("explain", "explain", *arguments, code=code)["passed"] is (code == 0)
 
 
+def test_estimate(tmp_path: Path) -> None:
+    data = checked("estimate", "estimate", "examples/commute-reports.toml")
+    assert sum(data["reported"].values()) == data["rows"] == 20_000
+    assert data["original"] is not None
+    assert checked("estimate", "estimate", "examples/commute-reports.toml", "--public")["original"] is None
+    (tmp_path / "reports.csv").write_text("answer\na\na\na\n", encoding="utf-8")
+    text = """
+version = 1
+policy = { values = ["a", "b", "c"] }
+mechanism = { kind = "randomised-response", eps = 1.0 }
+"""
+    file = written(tmp_path, text, "survey.toml")
+    given = ("--reports", tmp_path / "reports.csv", "--column", "answer")
+    assert checked("estimate", "estimate", file, *given)["estimate"]["unique"] is True
+
+
 @pytest.mark.parametrize("more", [[], ["--eps", 0.5], ["--solve", "sigma"], ["--solve", "rho"]])
 def test_explain_backwards(more: list[object]) -> None:
     data = checked("explain-guess", "explain", "--guess", 0.5, "--values", 4, *more)

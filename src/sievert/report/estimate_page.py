@@ -10,6 +10,7 @@ from sievert.files import Scenario
 from sievert.report import plots
 from sievert.report.estimate import FileEstimate, estimate_lines, table_header, table_rows
 from sievert.report.page import Page, Picture, Table, page_html
+from sievert.report.plots.style import LARGEST_BARS
 
 __all__ = ["estimate_figure", "estimate_html"]
 
@@ -62,7 +63,7 @@ def _words(result: FileEstimate) -> tuple[str, str]:
         parts.append("as reported through the mechanism")
     names.append("estimated")
     parts.append("as estimated from the reports alone")
-    drawn = result.estimate.interval is not None and len(result.estimate.inputs) <= plots.LARGEST_BARS
+    drawn = result.estimate.interval is not None and len(result.estimate.inputs) <= LARGEST_BARS
     whiskers = "; the whiskers are its intervals" if drawn else ""
     return _listed(names).capitalize(), f"The share of each value {_listed(parts)}{whiskers}."
 
