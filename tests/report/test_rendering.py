@@ -10,6 +10,8 @@ from sievert.report.breach import breach_of
 from sievert.report.breach_page import breach_html
 from sievert.report.compare_page import comparison_html
 from sievert.report.design import design_html, design_of
+from sievert.report.estimate import estimate_of
+from sievert.report.estimate_page import estimate_html
 from sievert.report.explain import explain_file
 from sievert.report.explain_html import explain_html
 from sievert.report.html import audit_html
@@ -53,6 +55,13 @@ def design_page() -> str:
     return design_html(scenario, design_of(scenario))
 
 
+def estimate_page() -> str:
+    scenario = sv.load("examples/commute-reports.toml")
+    page = estimate_html(scenario, estimate_of(scenario))
+    assert "Made from private data" in page  # the example names true values
+    return page
+
+
 def gallery() -> str:
     warner = sv.mechanisms.warner()
     pictures = [
@@ -86,6 +95,7 @@ def gallery() -> str:
         (explain_page, 1),
         (breach_page, 2),
         (design_page, 2),
+        (estimate_page, 1),
         (gallery, 3),
     ],
 )
