@@ -34,7 +34,7 @@ def test_examples_keep_their_promise(path: Path) -> None:
     assert json.loads(json.dumps(result.to_dict()))["satisfied"] is True
     page = audit_html(scenario, result)
     assert str(result).split(":")[0] in page
-    assert page.count('class="plotly-graph-div"') == 3
+    assert page.count('class="plotly-graph-div"') == len(audit_figures(scenario, result))
     assert "<script src=" not in page
 
 
@@ -144,7 +144,7 @@ def test_odds_within_a_radius() -> None:
 
 def test_figures_carry_the_numbers() -> None:
     scenario = load_scenario(Path("examples/survey-response.toml"))
-    heatmap, beliefs, curve = (picture.figure for picture in audit_figures(scenario, sv.audit(scenario)))
+    heatmap, beliefs, curve = (picture.figure for picture in audit_figures(scenario, sv.audit(scenario))[:3])
     assert np.allclose(np.array(heatmap.data[0].z, dtype=float), scenario.channel.matrix)
     assert (heatmap.data[0].zmin, heatmap.data[0].zmax) == (0, 0.5)
     assert np.allclose(np.array(beliefs.data[1].y, dtype=float), [1 / 2, 1 / 6, 1 / 6, 1 / 6])
@@ -371,3 +371,14 @@ def test_large_files_are_audited_in_floats(tmp_path: Path, monkeypatch: pytest.M
     result = sv.audit(scenario)
     assert isinstance(result.leakages[0].before, float)
     assert "Leakage against" in audit_html(scenario, result)
+
+
+def test_the_page_marks_what_is_easiest_to_tell_apart() -> None:
+    scenario = sv.load("examples/survey-response.toml")
+    result = sv.audit(scenario)
+    picture = audit_figures(scenario, result)[-1]
+    assert picture.heading == "What must not be told apart"
+    assert "the red line joins" in picture.caption
+    assert any(trace.name == "easiest to tell apart" for trace in picture.figure.data)
+    many = sv.load("examples/census-count.toml")
+    assert len(audit_figures(many, sv.audit(many))) == 3

@@ -1,4 +1,4 @@
-"""The audit as one self-contained HTML page: sentences, a table, three pictures, the file itself."""
+"""The audit as one self-contained HTML page: sentences, pictures, a table, the file itself."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from sievert.report.audit import Audit
 from sievert.report.findings import Finding, bits_at
 from sievert.report.page import Page, Picture, Table, page_html
 from sievert.report.text import audit_lines
+from sievert.spaces.secrets import SecretGraph
 
 __all__ = ["audit_figures", "audit_html"]
 
 # Points of the curve beside ε = 0; fewer where one channel is large.
 CURVE_POINTS, FEWER_POINTS = 24, 12
 LARGE_CHANNEL = 250_000
+# More values than this make a graph that nobody can read.
+LARGEST_GRAPH = 30
 
 
 def audit_html(scenario: Scenario, audit: Audit) -> str:
@@ -56,9 +59,9 @@ def audit_html(scenario: Scenario, audit: Audit) -> str:
 
 
 def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:
-    """The channel, belief before and after, leakage against ε."""
+    """The channel, belief before and after, leakage against ε; for small policies, what must stay hidden."""
     channel = scenario.channel
-    return [
+    pictures = [
         Picture(
             "What the mechanism does",
             "Each row is a true value; the darker a cell, the likelier that output.",
@@ -72,6 +75,19 @@ def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:
         ),
         _curve(scenario, audit),
     ]
+    secrets = scenario.policy.secrets
+    if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
+        pair = audit.epsilon.pair
+        shown = pair if pair is not None and all(value in secrets.position for value in pair) else None
+        marked = "" if shown is None else "; the red line joins the two that are easiest to tell apart"
+        pictures.append(
+            Picture(
+                "What must not be told apart",
+                f"Values that are joined must not be told apart{marked}.",
+                plots.policy_graph(secrets, witness=shown),
+            )
+        )
+    return pictures
 
 
 def _curve(scenario: Scenario, audit: Audit) -> Picture:
