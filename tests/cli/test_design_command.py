@@ -169,7 +169,7 @@ def test_groups_are_named_and_words_are_used(tmp_path: Path) -> None:
     )
     flat = " ".join(sievert("design", path).stdout.split())
     assert "2 groups of inputs, each by itself: two inputs (Fernandes, Thm 6.14)" in flat
-    assert "wrong guess 75.0% → 26.9%, uncertainty 2 bits → 0.84 bits" in flat
+    assert "wrong guess: 75.0% → 26.9%, uncertainty: 2 bits → 0.84 bits" in flat
     assert sievert("audit", tmp_path / "blocks-optimal.toml").returncode == 0
     wrong = path.read_text().replace('loss = "bayes-risk"', 'loss = "absolute"')
     path.write_text(wrong)

@@ -86,6 +86,10 @@ def test_a_tie_joined_by_a_solid_line_and_left_gives_away_less() -> None:
     assert found.neighbours[0].relation == "less safe"
     figure = sv.plots.candidates(found)
     assert figure.data[0].line.dash == "solid"
+    # The arrow leads to the safer one, the optimal mechanism, which stands on the left.
+    arrow = next(note for note in figure.layout.annotations if note.showarrow)
+    optimal, second = found.alternatives[:2]
+    assert (arrow.x, arrow.ax) == (optimal.leaks[0].after, second.leaks[0].after)
     # An adversary's loss runs from right to left.
     assert figure.layout.xaxis.range[0] > figure.layout.xaxis.range[1]
     frontier = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), sv.losses.bayes_risk(3), points=3)

@@ -176,8 +176,8 @@ def _leaks(item: Alternative) -> str:
     parts = []
     for leak in item.leaks:
         name = LEAKS.get(leak.name, leak.name)
-        parts.append(f"{name} {_amount(leak, leak.before)} → {_amount(leak, leak.after)}")
-    return f"{item.name[0].upper()}{item.name[1:]}: {', '.join(parts)}."
+        parts.append(f"{name}: {_amount(leak, leak.before)} → {_amount(leak, leak.after)}")
+    return f"{item.name[0].upper()}{item.name[1:]} – {', '.join(parts)}."
 
 
 def _amount(leak: Leak, value: float) -> str:
@@ -193,9 +193,7 @@ def design_html(scenario: Scenario, design: Design) -> str:
     pictures = [
         Picture(
             "Candidates on one chart",
-            "Every mechanism satisfies the same ε. Lower loses less, further left gives away less. A solid "
-            "line: the left end is at least as safe against every adversary; a dotted one: that is not so "
-            "either way.",
+            _chart_words(design.found),
             plots.candidates(design.found),
         ),
         Picture(
@@ -219,6 +217,26 @@ def design_html(scenario: Scenario, design: Design) -> str:
             text=scenario.to_toml(),
         )
     )
+
+
+def _chart_words(found: Candidates) -> str:
+    """What the chart shows, and of its lines only those that are drawn."""
+    words = "Every mechanism satisfies the same ε. Lower loses less, further left gives away less."
+    relations = {pair.relation for pair in found.neighbours}
+    if relations & {"safer", "less safe"}:
+        words += " An arrow leads to a mechanism that is at least as safe against every adversary."
+    if "equivalent" in relations:
+        words += " A solid line without a head joins two that tell exactly the same."
+    if "neither" in relations:
+        words += " A dotted line: some adversary prefers one end, another the other."
+    if "undecided" in relations:
+        words += " A dotted line may also mean that the precision does not tell."
+    if not relations and len(found.alternatives) > 1:
+        words += (
+            " With so many inputs they are not compared against every adversary; `sievert compare` does that "
+            "for two files."
+        )
+    return words
 
 
 # Keys that hold a path relative to the file; the last three are texts that are paths unless they say uniform.
