@@ -25,7 +25,7 @@ def breach_html(scenario: Scenario, report: BreachReport) -> str:
             sections=list(breach_lines(report)),
             tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
             pictures=_pictures(report),
-            proofs=[f"sievert breach {source} recomputes every number of this page."],
+            proofs=[f"`sievert breach {source}` recomputes every number of this page."],
             text=scenario.to_toml(),
         )
     )

@@ -284,12 +284,17 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
 def _person(found: Explanation) -> list[str]:
     if found.before >= 1:
         return ["The value is certain before the release, so no release can tell more."]
+    rise = f"A guess rises from {probability(found.before)} to "
     if found.exact:
         lines = [
-            "No mechanism that keeps the promise lets anybody guess better, and some mechanism reaches it."
+            f"{rise}{probability(found.after)}: no mechanism that keeps the promise lets anybody guess "
+            "better, and some mechanism reaches it."
         ]
     else:
-        lines = ["No mechanism that keeps the promise lets anybody guess better."]
+        lines = [
+            f"{rise}at most {probability(found.after)}: no mechanism that keeps the promise lets anybody "
+            "guess better."
+        ]
         if found.reached > found.before:
             lines[0] += f" The worst one that is known allows {probability(found.reached)}."
     lines.append(f"How it was found: {found.method}.")

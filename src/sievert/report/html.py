@@ -112,7 +112,7 @@ def _curve(scenario: Scenario, audit: Audit) -> Picture:
     figure = plots.leakage_curve(
         [eps for eps, _ in rows], curves, here=here if math.isfinite(here) else None, limit=limit
     )
-    caption = f"Leakage of one release through {name} as ε varies; the dotted line is this file."
+    caption = f"Leakage of one release through {name} as ε varies; the upright line is this file."
     return Picture("Leakage against ε", caption, figure)
 
 

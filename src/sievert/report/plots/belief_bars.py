@@ -44,4 +44,4 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
     figure.update_yaxes(rangemode="tozero")
-    return laid_out(figure, "secret", "probability")
+    return laid_out(figure, "true value", "probability")
