@@ -19,7 +19,7 @@ from reference import pages as reference_pages
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
-ERRATA = "papers/errata.md"
+ERRATA, THEOREMS = "papers/errata.md", "reference/theorems.md"
 
 TEMPLATE = """<!doctype html>
 <html lang="en">
@@ -56,10 +56,11 @@ def build(target: Path) -> list[Path]:
     texts |= {name: (HERE / name).read_text(encoding="utf-8") for name in papers}
     reference = reference_pages()
     texts |= reference
-    sections.append(("Papers", [ERRATA, *(name for name in papers if name != ERRATA)]))
-    sections.append(("Reference", sorted(reference)))
+    sections.append(("Theory", [THEOREMS, ERRATA]))
+    sections.append(("Papers", [name for name in papers if name != ERRATA]))
+    sections.append(("Reference", sorted(name for name in reference if name != THEOREMS)))
     menu = [
-        (section, [(_title(texts[name]), _html_name(name)) for name in names if name in texts])
+        (section, [(_entry(name, texts[name]), _html_name(name)) for name in names if name in texts])
         for section, names in sections
     ]
     shutil.rmtree(target, ignore_errors=True)
@@ -117,6 +118,12 @@ def _visible(text: str) -> str:
 def _title(text: str) -> str:
     found = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
     return found[1].replace("`", "") if found else "Sievert"
+
+
+def _entry(name: str, text: str) -> str:
+    """The title in the menu; a table or figure of a paper begins with its author."""
+    author = re.match(r"papers/([a-z]+)_", name)
+    return f"{author[1].capitalize()}, {_title(text)}" if author else _title(text)
 
 
 def _html_name(name: str) -> str:

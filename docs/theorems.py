@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "sievert"
+STATEMENTS = Path(__file__).resolve().parent / "statements.txt"
 AUTHORS = {
     "Edwards": "Edwards, Rubinstein, Zhang and Zhou (2021), leakage of Blowfish policies",
     "Alvim": "Alvim, Andrés, Chatzikokolakis, Degano and Palamidessi (2015), leakage and utility",
@@ -21,7 +22,8 @@ NAMED = re.compile(
 
 
 def page() -> str:
-    """A table for each source: statement, and the modules whose lines name it."""
+    """A table for each source: statement, what it says, and the modules whose lines name it."""
+    said = words()
     found: dict[str, dict[str, set[str]]] = {author: defaultdict(set) for author in AUTHORS}
     for path in sorted(SOURCE.rglob("*.py")):
         module = path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".")
@@ -35,12 +37,18 @@ def page() -> str:
     ]
     for author, title in AUTHORS.items():
         parts.append(f"## {title}")
-        rows = ["| statement | modules of `sievert` |", "| --- | --- |"]
+        rows = ["| statement | what it says | modules of `sievert` |", "| --- | --- | --- |"]
         for name in sorted(found[author], key=_order):
             modules = ", ".join(f"`{module}`" for module in sorted(found[author][name]))
-            rows.append(f"| {name} | {modules} |")
+            rows.append(f"| {name} | {said.get(f'{author} {name}', '')} | {modules} |")
         parts.append("\n".join(rows))
     return "\n\n".join(parts) + "\n"
+
+
+def words() -> dict[str, str]:
+    """In one line each, what the definitions, lemmas and theorems say."""
+    lines = STATEMENTS.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def _each(names: str) -> list[str]:

@@ -50,13 +50,15 @@ class Page:
 
     def summary(self) -> str:
         """How many entries agree and how many are errata."""
-        counts = {status: 0 for status in ("agrees", "erratum", "stand-in data", "DIFFERS")}
-        for entry in self.entries:
-            counts[entry.status] += 1
-        return (
-            ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-            or "nothing to compare"
-        )
+        words = {
+            "agrees": ("entry agrees", "entries agree"),
+            "erratum": ("erratum", "errata"),
+            "stand-in data": ("with stand-in data", "with stand-in data"),
+            "DIFFERS": ("DIFFERS", "DIFFER"),
+        }
+        counts = {status: sum(entry.status == status for entry in self.entries) for status in words}
+        parts = [f"{count} {words[status][count != 1]}" for status, count in counts.items() if count]
+        return ", ".join(parts) or "nothing to compare"
 
     def text(self) -> str:
         """The page as Markdown."""

@@ -57,3 +57,17 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.html"))
     for name in sv.__all__:
         assert f"sv.{name}" in text or name.startswith("_") or name == "leakage", name
+
+
+def test_every_theorem_is_said_in_words(site: Path) -> None:
+    text = (site / "reference" / "theorems.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<td>((?:Def|Lem|Prop|Thm|Cor|Ex) [\d.]+)</td>\s*<td>(.*?)</td>", text)
+    assert len(rows) > 50
+    assert [name for name, words in rows if not words] == []
+    # And nothing is said of a statement that no line of code names.
+    assert len(Path("docs/statements.txt").read_text(encoding="utf-8").splitlines()) == len(rows)
+
+
+def test_the_menu_says_whose_figure_it_is(site: Path) -> None:
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'href="papers/alvim_figure_8\.html">Alvim, Fig 8: ', front)

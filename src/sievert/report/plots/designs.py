@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from sievert.design.candidates import Candidates
 from sievert.design.frontier import Frontier
-from sievert.report.plots.style import AFTER, BEFORE, CURVES, EDGE, laid_out
+from sievert.report.plots.style import AFTER, BEFORE, CURVES, EDGE, MARK, laid_out
 
 __all__ = ["candidates", "frontier"]
 
@@ -82,7 +82,7 @@ def _arrow(tail: tuple[float, float], head: tuple[float, float]) -> dict[str, ob
         "arrowhead": 2,
         "arrowsize": 1.2,
         "arrowwidth": 1.5,
-        "arrowcolor": EDGE,
+        "arrowcolor": MARK,
         "standoff": 8,
     }
 
