@@ -1,5 +1,6 @@
 """Least leakage for a loss, least loss for a leakage, and the frontier between them."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from types import ModuleType
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 import sievert as sv
 from sievert import testing
+from sievert.design.frontier import Frontier
 from sievert.errors import GainError, MechanismError
 
 FloatArray = NDArray[np.float64]
@@ -178,3 +180,12 @@ def test_nothing_lost_is_exactly_nothing() -> None:
     assert turned.posteriors[-1] == 0.0 and str(turned.posteriors[-1]) == "0.0"
     for design in (*found.designs, *turned.designs):
         assert design.certificate.verify().holds
+
+
+def test_rounding_is_not_told_as_a_loss() -> None:
+    found = sv.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), posterior=1)
+    assert str(found).startswith("loses 0 on average")
+    tiny = dataclasses.replace(found, loss=5e-324)
+    assert "down to loss 0 (" in str(Frontier((tiny,)))
+    # What is lost really is told, below zero too.
+    assert "loses -0.25 on" in str(dataclasses.replace(found, loss=-0.25))

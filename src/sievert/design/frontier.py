@@ -54,7 +54,7 @@ class Frontier(Result):
         first, last = self.designs[0], self.designs[-1]
         return (
             f"{len(self)} mechanisms from loss {first.loss:.6g} (the adversary reaches "
-            f"{first.posterior:.6g}, no more than before) down to loss {last.loss:.6g} (it reaches "
+            f"{first.posterior:.6g}, no more than before) down to loss {last.shown_loss:.6g} (it reaches "
             f"{last.posterior:.6g}); every point within {self.gap:.1e} of the frontier"
         )
 

@@ -64,12 +64,18 @@ class LeakageDesign(Result):
         """How far from optimal the mechanism can be."""
         return self.certificate.upper - self.certificate.lower
 
+    @property
+    def shown_loss(self) -> float:
+        """The loss in a sentence: 0 where its upward rounding is all that is left of it."""
+        nothing = self.family == "least loss" and abs(self.loss) <= min(self.gap, 1e-12)
+        return 0.0 if nothing else self.loss
+
     def __float__(self) -> float:
         return self.posterior if self.family == "least leakage" else self.loss
 
     def __str__(self) -> str:
         return (
-            f"loses {self.loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
+            f"loses {self.shown_loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
             f"{self.posterior:.6g}; within {self.gap:.1e} of the {self.family} possible"
         )
 
