@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -75,8 +77,15 @@ def page_html(page: Page) -> str:
     ]
     library = Markup(f"<script>{get_plotlyjs()}</script>") if figures else ""
     return environment.from_string(source).render(
-        page=page, figures=figures, version=__version__, library=library
+        page=page, figures=figures, version=__version__, library=library, versions=_versions()
     )
+
+
+def _versions() -> str:
+    """What the numbers were computed with."""
+    packages = {"NumPy": "numpy", "SciPy": "scipy", "highspy": "highspy", "python-flint": "python-flint"}
+    used = ", ".join(f"{name} {version(package)}" for name, package in packages.items())
+    return f"Computed by Sievert {__version__} with Python {platform.python_version()}, {used}."
 
 
 def _coded(sentence: str) -> Markup:
