@@ -36,6 +36,7 @@ def test_examples_keep_their_promise(path: Path) -> None:
     assert str(result).split(":")[0] in page
     assert page.count('class="plotly-graph-div"') == len(audit_figures(scenario, result))
     assert "<script src=" not in page
+    assert "<td>identity</td>" not in page
     assert f"Computed by Sievert {sv.__version__} with Python " in page and f"NumPy {np.__version__}" in page
 
 

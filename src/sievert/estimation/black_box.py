@@ -125,7 +125,7 @@ def audit_samples(
     pairs = _pairs(labels, usable, policy)
     if not pairs:
         raise ChannelError(
-            f"inputs has no two neighbouring inputs with at least {SMALLEST_SAMPLE} runs each; run more, or "
+            f"the runs hold no two neighbours with at least {SMALLEST_SAMPLE} runs each; run more, or "
             "check that the policy's values are the inputs"
         )
     groups = {x: _chosen(seen, np.flatnonzero(which == x)) for x in usable}

@@ -35,7 +35,14 @@ def audit_html(scenario: Scenario, audit: Audit) -> str:
     """The whole page, working offline."""
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
-        (item.name, item.before, item.after, item.factor, item.bits, item.difference)
+        (
+            "exact guess" if item.name == "identity" else item.name,
+            item.before,
+            item.after,
+            item.factor,
+            item.bits,
+            item.difference,
+        )
         for item in audit.leakages
     ]
     source = Path(scenario.source).name
