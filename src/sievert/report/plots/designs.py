@@ -49,14 +49,18 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
             hovertemplate=f"{', '.join(names)}<br>adversary %{{x:.4g}}<br>loss %{{y:.4g}}<extra></extra>",
         )
     before = found.alternatives[0].leaks[gain]
-    if not before.is_loss:
-        figure.add_vline(
-            x=before.before,
-            line={"color": BEFORE, "dash": "dot", "width": 2},
-            annotation={"text": "before", "yref": "paper", "y": 1, "yanchor": "bottom"},
-        )
+    figure.add_vline(
+        x=before.before,
+        line={"color": BEFORE, "dash": "dot", "width": 2},
+        annotation={"text": "no release", "yref": "paper", "y": 1, "yanchor": "bottom"},
+    )
     adversary = "exact guess" if before.name == "identity" else before.name
     figure = laid_out(figure, f"what the adversary reaches ({adversary})", f"{found.loss_name} loss")
+    reached = [before.before, *(x for x, _ in place.values())]
+    room = 0.05 * (max(reached) - min(reached)) or 0.05
+    ends = [min(reached) - room, max(reached) + room]
+    # An adversary's loss is drawn from right to left, so that left always gives away less.
+    figure.update_xaxes(range=ends[::-1] if before.is_loss else ends)
     return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
 
 
@@ -69,5 +73,18 @@ def frontier(found: Frontier) -> go.Figure:
         mode="lines+markers",
         name="least loss",
         line={"color": AFTER, "width": 2.5},
+        hovertemplate="adversary %{x:.4g}<br>loss %{y:.4g}<extra></extra>",
     )
-    return laid_out(figure, "what the adversary reaches", "expected loss")
+    first, last = found.designs[0], found.designs[-1]
+    for design, words, anchor, shift in (
+        (first, "leaks least", "left", 14),
+        (last, "loses least", "right", -12),
+    ):
+        figure.add_annotation(
+            x=design.posterior, y=design.loss, text=words, showarrow=False, xanchor=anchor, yshift=shift
+        )
+    figure = laid_out(figure, "what the adversary reaches", "least possible expected loss")
+    # An adversary's loss falls as more is given away.
+    if first.posterior > last.posterior:
+        figure.update_xaxes(autorange="reversed")
+    return figure
