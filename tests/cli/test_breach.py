@@ -43,7 +43,7 @@ def test_sentences_table_and_report(tmp_path: Path) -> None:
     assert "100 observations: the value is guessed with probability 50.0% before" in words
     assert "no belief changes by more than 2 times (1 bit)" in words
     assert "90.0%: 27 observations (exact by types)" in words
-    assert "Belief in bad, 20.0% at first, exceeds 60.0%" in words
+    assert "Belief in 'bad', 20.0% at first, exceeds 60.0%" in words
     assert "breach at n breach by n" in words
     assert "█" in words
     html = page.read_text()
@@ -70,7 +70,9 @@ def test_bad_input_ends_with_2() -> None:
     assert done.returncode == 2
     assert done.stderr == "sievert: --observations is '5..1'; write 1..1000, or 10 for 1..10, or 1,10,100\n"
     daily = load_scenario("examples/daily-question.toml")
-    with pytest.raises(FileError, match="--about is 'angry', which is no input; inputs are bad, fair, good"):
+    with pytest.raises(
+        FileError, match="--about is 'angry', which is no input; inputs are 'bad', 'fair', 'good'"
+    ):
         breach_of(daily, [1], ["angry"])
     with pytest.raises(sv.SievertError, match=r"level is -1\.0"):
         breach_of(daily, [1], level=-1.0)
@@ -93,7 +95,7 @@ def test_a_count_speaks_of_one_record(tmp_path: Path) -> None:
     words = said(path, observations=[1, 5])
     assert "The promise of the policy is 1 bit (ε = 0.6931 nats) for neighbours" in words
     assert "up to 3 bits" in words
-    assert "About one record, the others independent of it: belief in no against yes" in words
+    assert "About one record, the others independent of it: belief in 'no' against 'yes'" in words
     assert "If records may depend on each other: up to 3 bits" in words
 
 
@@ -103,10 +105,10 @@ def test_merged_rows_infinite_levels_and_silence(tmp_path: Path) -> None:
     (tmp_path / "silent.csv").write_text("input,x\na,1\nb,1\nc,1\n")
     base = 'policy = {{ values = ["a", "b", "c"] }}\nmechanism = {{ matrix = "{}" }}\n'
     words = said(scenario(tmp_path, base.format("merged.csv")), observations=range(1, 6))
-    assert "Never told apart, however often one looks: b, c." in words
+    assert "Never told apart, however often one looks: 'b', 'c'." in words
     assert "no number of observations makes a guess better than 66.7%" in words
     words = said(scenario(tmp_path, base.format("zeros.csv")), observations=range(1, 6))
-    assert "Output x rules c out: beliefs can change without limit." in words
+    assert "Output 'x' rules 'c' out: beliefs can change without limit." in words
     assert "100% (exact by types)" in words
     words = said(scenario(tmp_path, base.format("silent.csv")), observations=range(1, 6))
     assert "the release tells nothing" in words
@@ -115,7 +117,7 @@ def test_merged_rows_infinite_levels_and_silence(tmp_path: Path) -> None:
 
 def test_a_level_out_of_reach_is_said(tmp_path: Path) -> None:
     words = said(Path("examples/daily-question.toml"), observations=[3], about=["good"], level=1.0)
-    assert "Belief in good is 50.0% at first and cannot grow by 1 bit" in words
+    assert "Belief in 'good' is 50.0% at first and cannot grow by 1 bit" in words
 
 
 def test_certainty_and_limits_are_said_in_words(tmp_path: Path) -> None:
@@ -130,7 +132,7 @@ def test_certainty_and_limits_are_said_in_words(tmp_path: Path) -> None:
     assert "50" not in words.split("a guess right")[1].split(".")[0]
     one = base.format('["a"]', '{ kind = "randomised-response", eps = 1 }', "[1]")
     words = said(scenario(tmp_path, one), observations=[1])
-    assert "Belief in a is certain from the start: nothing is left to learn." in words
+    assert "Belief in 'a' is certain from the start: nothing is left to learn." in words
     assert "It is guessed with probability 100% without any." in words
 
 

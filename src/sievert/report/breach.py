@@ -180,17 +180,17 @@ def _one(report: BreachReport) -> list[str]:
         return ["No output changes any belief: the release tells nothing."]
     likely, unlikely = worst.pair
     if math.isinf(worst.bits):
-        lines = [f"Output {worst.output} rules {unlikely} out: beliefs can change without limit."]
+        lines = [f"Output {worst.output!r} rules {unlikely!r} out: beliefs can change without limit."]
     else:
         lines = [
             f"Whatever somebody believes and asks, no belief changes by more than {times(2**worst.bits)} "
-            f"({bits(worst.bits)}). Output {worst.output} comes as close as one likes to that for somebody "
-            f"who is nearly sure of {unlikely} and sees {likely} become likelier."
+            f"({bits(worst.bits)}). Output {worst.output!r} comes as close as one likes to that for somebody "
+            f"who is nearly sure of {unlikely!r} and sees {likely!r} become likelier."
         ]
     lines.append(
-        f"On average: whether it is {average.pair[0]} or {average.pair[1]} is guessed right with probability "
-        f"{probability((1 + average.distance) / 2)} instead of 50.0% ({bits(average.bits)}); no yes-or-no "
-        "question gains more."
+        f"On average: whether it is {average.pair[0]!r} or {average.pair[1]!r} is guessed right with "
+        f"probability {probability((1 + average.distance) / 2)} instead of 50.0% ({bits(average.bits)}); no "
+        "yes-or-no question gains more."
     )
     return lines + _privacy(report)
 
@@ -213,10 +213,10 @@ def _privacy(report: BreachReport) -> list[str]:
     one = found.individual
     if report.records > 1 and one is not None and one.values is not None and one.inputs is not None:
         lines.append(
-            f"About one record, the others independent of it: belief in {one.values[0]} against "
-            f"{one.values[1]} changes by up to {_bits(one.bits)}, for somebody who knows the others and that "
-            f"the answer is {one.inputs[0]} or {one.inputs[1]}. If records may depend on each other: up to "
-            f"{_bits(one.correlated_bits)}."
+            f"About one record, the others independent of it: belief in {one.values[0]!r} against "
+            f"{one.values[1]!r} changes by up to {_bits(one.bits)}, for somebody who knows the others and "
+            f"that the answer is {one.inputs[0]!r} or {one.inputs[1]!r}. If records may depend on each "
+            f"other: up to {_bits(one.correlated_bits)}."
         )
     return lines
 
@@ -365,7 +365,7 @@ def _bits(value: float) -> str:
 
 
 def _pair(pair: tuple[Hashable, Hashable]) -> str:
-    return f"{pair[0]} and {pair[1]}"
+    return f"{pair[0]!r} and {pair[1]!r}"
 
 
 def _observations(count: int) -> str:
@@ -374,5 +374,5 @@ def _observations(count: int) -> str:
 
 def listed(items: Sequence[Hashable], most: int = 8) -> str:
     """Names, the first few of many."""
-    named = ", ".join(map(str, items[:most]))
+    named = ", ".join(map(repr, items[:most]))
     return f"{named} and {len(items) - most} more" if len(items) > most else named

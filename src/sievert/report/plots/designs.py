@@ -56,7 +56,7 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     figure.add_vline(
         x=leak.before,
         line={"color": BEFORE, "dash": "dot", "width": 2},
-        annotation={"text": "before", "yref": "paper", "y": 1, "yanchor": "bottom"},
+        annotation={"text": "no release", "yref": "paper", "y": 1, "yanchor": "bottom"},
     )
     adversary = "exact guess" if leak.name == "identity" else leak.name
     figure = laid_out(figure, f"what the adversary reaches ({adversary})", f"{found.loss_name} loss")
