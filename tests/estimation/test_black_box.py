@@ -169,7 +169,7 @@ def test_runs_with_their_inputs() -> None:
     for arguments in ((secret[:10], noisy[:10]), (secret, noisy[:-1]), ([0] * 50, [1.0] * 50), ("x", noisy)):
         with pytest.raises(SievertError):
             sv.audit_samples(*arguments)
-    with pytest.raises(SievertError, match="no two neighbouring"):
+    with pytest.raises(SievertError, match="no two neighbours with at least 20 runs each"):
         sv.audit_samples(secret, noisy, policy=sv.secrets.line(["x", "y"]))
 
 
