@@ -7,13 +7,12 @@ Both are linear programs (`sievert.design.leakage_programs`). What they return i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
+from sievert.design.designed import Designed
 from sievert.design.leakage_programs import Family, Task, blind_strategy, generate, within_budget
 from sievert.errors import MechanismError
 from sievert.numerics.linear_programs import Unsolved
@@ -23,7 +22,6 @@ from sievert.proofs.leakage_design import (
     below,
     vulnerability_above,
 )
-from sievert.results import Result
 
 __all__ = ["LeakageDesign", "least_leakage", "least_loss", "lowest_loss"]
 
@@ -35,7 +33,7 @@ SMALL_GAP = 1e-9
 
 
 @dataclass(frozen=True)
-class LeakageDesign(Result):
+class LeakageDesign(Designed):
     """A mechanism between leakage and loss, proved best within its budget.
 
     Attributes
@@ -78,15 +76,6 @@ class LeakageDesign(Result):
             f"loses {self.shown_loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
             f"{self.posterior:.6g}; within {self.gap:.1e} of the {self.family} possible"
         )
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>{self.mechanism._repr_html_()}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; the proof is saved by itself."""
-        found = super().to_dict()
-        found.pop("certificate")
-        return {**found, "gap": self.gap}
 
 
 def least_leakage(prior: object, loss: object, most_loss: float, gain: object = None) -> LeakageDesign:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.channels.privacy import target_metric
+from sievert.design.designed import Designed
 from sievert.design.exact import solve_exactly
 from sievert.design.problem import Problem
 from sievert.design.solving import as_probabilities, solve_problem
@@ -25,7 +25,6 @@ from sievert.numerics.balls import read_eps
 from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
 from sievert.proofs.design import OptimalDesignProof, costs
-from sievert.results import Result
 from sievert.spaces.labels import Labels
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -40,7 +39,7 @@ LARGEST_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
-class OptimalMechanism(Result):
+class OptimalMechanism(Designed):
     """A private mechanism, what it loses, and what any private mechanism loses at least.
 
     Attributes
@@ -78,15 +77,6 @@ class OptimalMechanism(Result):
             f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>{self.mechanism._repr_html_()}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; the proof is saved by itself."""
-        found = super().to_dict()
-        found.pop("certificate")
-        return {**found, "gap": self.gap}
 
 
 def _is_ratio(value: float | Fraction) -> bool:

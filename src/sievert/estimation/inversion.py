@@ -8,6 +8,7 @@ does not, it is the maximum likelihood (Fernandes, Prop 8.2).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +37,20 @@ FloatArray = NDArray[np.float64]
 LARGEST_DENSE = 4_000_000
 
 
-class Inverse:
+class Inverse(ABC):
     """A right inverse R of a channel: `apply` gives q·R, `squares` gives q·(R∘R), `weigh` gives R·x."""
 
+    @abstractmethod
     def apply(self, q: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        """Shares of the values from shares of the outputs."""
 
+    @abstractmethod
     def squares(self, q: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        """Second moments of what one report adds to each share."""
 
+    @abstractmethod
     def weigh(self, x: FloatArray) -> FloatArray:
         """What each report counts for in the unbiased estimate of the mean of x."""
-        raise NotImplementedError
 
 
 class ResponseInverse(Inverse):

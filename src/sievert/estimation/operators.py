@@ -7,6 +7,7 @@ divides its columns by a scale of its own, so that outputs of probability e^-200
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -35,22 +36,22 @@ IndexArray = NDArray[np.intp]
 SMALL_MATRIX = 2_500
 
 
-class Operator:
+class Operator(ABC):
     """One group's channel on its observed outputs, columns divided by e^log_scale."""
 
     log_scale: FloatArray
 
+    @abstractmethod
     def expected(self, p: FloatArray) -> FloatArray:
         """Σ_i p_i·G_ij for each observed output j."""
-        raise NotImplementedError
 
+    @abstractmethod
     def backward(self, v: FloatArray) -> FloatArray:
         """Σ_j G_ij·v_j for each input i."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, chosen: IndexArray) -> FloatArray:
         """Rows of the chosen inputs."""
-        raise NotImplementedError
 
 
 def lie_weight(eps: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.proofs.base import Proof, Verification
+from sievert.proofs.base import DAMAGE, Proof, Verification
 from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
 
 __all__ = ["AdditiveCapacityProof"]
@@ -64,8 +64,8 @@ class AdditiveCapacityProof(Proof):
                 raise ValueError("the sizes of the channel, the prior, the gain and the reference differ")
             if any(not 0 <= value <= 1 for value in gain.ravel()):
                 raise ValueError("a gain is outside [0, 1]")
-        except ValueError as error:
-            return Verification(False, str(error))
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
         worth = gain * prior[0]  # [action, input]
         attained = (worth @ channel).max(axis=0).sum() - worth.sum(axis=1).max()
         apart = np.abs(channel - reference).sum(axis=1) / 2

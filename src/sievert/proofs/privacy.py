@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.proofs.base import Proof, Verification
+from sievert.proofs.base import DAMAGE, Proof, Verification
 from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
 
 __all__ = ["PrivacyOrderProof", "PrivacyProof", "likelihood_ratio", "privacy_violation"]
@@ -61,8 +61,8 @@ class PrivacyProof(Proof):
             a, b = exact_rows(self.less_safe), exact_rows(self.safer)
             require_channels(("A", a), ("B", b), rounding=rounding)
             worse = privacy_violation(a, b, rounding)
-        except (ValueError, TypeError) as problem:
-            return Verification(False, str(problem))
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
         if worse is not None:
             return Verification(False, f"B tells secrets {worse[0]} and {worse[1]} apart better than A")
         digits = "" if self.exact else f", to a relative {float(ROUNDING):.0g} of the odds"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.rationals import exact_matmul
-from sievert.proofs.base import Proof, Verification
+from sievert.proofs.base import DAMAGE, Proof, Verification
 from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, require_small, rows_from, texts_of
 
 __all__ = ["AdversaryProof", "CascadeProof", "ClassProof", "MixtureProof"]
@@ -57,8 +57,8 @@ class CascadeProof(Proof):
             require_channels(("A", a), ("B", b), rounding=rounding)
             require_channels(("the post-processing", post), rounding=rounding)
             distance = max(np.abs(exact_matmul(a, post) - b).sum(axis=1).tolist()) / 2
-        except (ValueError, TypeError) as problem:
-            return Verification(False, str(problem))
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
         if distance > self.tolerance:
             return Verification(
                 False, f"B is {float(distance):.3g} away from A·R, more than {float(self.tolerance):.3g}"
@@ -109,8 +109,8 @@ class MixtureProof(Proof):
                 raise ValueError("the mixing weights have a negative entry")
             misses = np.abs(exact_matmul(a, mixing) - b).sum(axis=0).tolist()
             weights = b.sum(axis=0).tolist()
-        except (ValueError, TypeError) as problem:
-            return Verification(False, str(problem))
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
         if any(miss / 2 > self.tolerance * weight for miss, weight in zip(misses, weights, strict=True)):
             return Verification(False, "a posterior of B is not the stated mixture of posteriors of A")
         exactly = (
@@ -181,8 +181,8 @@ class AdversaryProof(Proof):
                 raise ValueError("the shapes of gain, prior and channels do not fit")
             require_channels(("A", a), ("B", b), rounding=Fraction(0) if self.exact else ROUNDING)
             before, after = self.values()
-        except (ValueError, TypeError) as problem:
-            return Verification(False, str(problem))
+        except DAMAGE as problem:
+            return Verification(False, str(problem) or type(problem).__name__)
         if self.stated is not None and self.stated != (before, after):
             return Verification(False, "the adversary does not expect what the proof states")
         gap = after - before

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sievert.channels.privacy import epsilon
 from sievert.design.candidates import Alternative, Candidates, Leak, candidates
-from sievert.errors import FileError, MechanismError
+from sievert.errors import MechanismError
 from sievert.files import Scenario
 from sievert.files.building import build_gain
 from sievert.mechanisms.parameters import privacy
 from sievert.report import plots
+from sievert.report.level import file_eps
 from sievert.report.page import Page, Picture, page_html
 from sievert.report.words import bits, probability
 from sievert.results import Result
@@ -62,7 +62,7 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design:
         for model in scenario.document.adversary.gains
     ]
     alpha = None if eps is not None else _file_alpha(scenario)
-    level = None if alpha is not None else _file_eps(scenario) if eps is None else eps
+    level = None if alpha is not None else file_eps(scenario) if eps is None else eps
     found = candidates(answers, level, prior, loss, gains, alpha=alpha)
     verified = str(found.optimal.certificate.verify())
     return Design(
@@ -99,18 +99,6 @@ def _file_alpha(scenario: Scenario) -> object:
     if model is None or not isinstance(model.alpha, str):
         return None
     return model.alpha if scenario.claimed_eps == privacy(None, model.alpha).eps else None
-
-
-def _file_eps(scenario: Scenario) -> float:
-    model = scenario.document.mechanism
-    if model is None:
-        raise FileError(f"{scenario.source}: has no [mechanism] to take ε from; pass --eps")
-    claimed = scenario.claimed_eps
-    if claimed is None:
-        claimed = epsilon(scenario.channel, scenario.answers).nats
-    if not math.isfinite(claimed):
-        raise FileError(f"{scenario.source}: its mechanism satisfies no finite ε; pass --eps")
-    return claimed
 
 
 def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.leakage.capacity import capacity
 from sievert.leakage.records import record_leakage
 from sievert.limits.worst import WorstLeakage, worst_leakage
+from sievert.report.level import file_eps
 from sievert.results import Result, in_bits
 
 __all__ = ["Limits", "limits_lines", "limits_of"]
@@ -52,7 +51,7 @@ class Limits(Result):
 
 def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
     """Bounds for the file's policy at an ε (the file's claim, or its mechanism's true ε, by default)."""
-    level = eps if eps is not None else _file_eps(scenario)
+    level = eps if eps is not None else file_eps(scenario)
     database = worst_leakage(scenario.policy, level)
     individual = worst_leakage(scenario.policy, level, individual=True)
     used = used_record = None
@@ -81,19 +80,6 @@ def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:
     if scenario.policy.constrained and individual.upper.log == 0:
         return 1  # what everybody knows and the other records determine it
     return len(scenario.policy.values)
-
-
-def _file_eps(scenario: Scenario) -> float:
-    if scenario.document.mechanism is None:
-        raise FileError(f"{scenario.source}: has no [mechanism] to take ε from; pass --eps")
-    claimed = scenario.claimed_eps
-    if claimed is None:
-        from sievert.channels.privacy import epsilon
-
-        claimed = epsilon(scenario.channel, scenario.answers).nats
-    if not math.isfinite(claimed):
-        raise FileError(f"{scenario.source}: its mechanism satisfies no finite ε; pass --eps")
-    return claimed
 
 
 def limits_lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:

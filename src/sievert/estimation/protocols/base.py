@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ class Frequencies(Result):
         return f"{self.protocol}, {self.reports:,} reports: {parts}{', …' if len(self.values) > 5 else ''}"
 
 
-class Protocol:
+class Protocol(ABC):
     """A report supports its own value with probability `truth` and any other with probability `other`."""
 
     name: str
@@ -72,13 +73,13 @@ class Protocol:
         """Number of values."""
         return len(self.values)
 
+    @abstractmethod
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Any:
         """The clients: one private report for each value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def support(self, reports: Any) -> NDArray[np.int64]:
         """The server: how many reports support each value. Supports of batches add up."""
-        raise NotImplementedError
 
     def estimate(self, reports: Any, level: float = 0.95) -> Frequencies:
         """Frequencies from reports."""
