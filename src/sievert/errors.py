@@ -36,9 +36,20 @@ class SievertError(ValueError):
         super().__init__(f"{message}; {fix}" if fix else message)
         self._file_message = f"{message}; {file_fix}" if file_fix else message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
     def in_file(self) -> str:
         """The message for someone who wrote the input in a file."""
         return self._file_message
+
+
+def _restored(kind: type[SievertError], args: tuple[object, ...], fields: dict[str, object]) -> SievertError:
+    """An error as it was pickled: its constructor may want arguments that the message no longer tells."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class ChannelError(SievertError):

@@ -14,6 +14,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.numerics.rationals import as_fraction
+
 __all__ = [
     "UNIT",
     "decimal",
@@ -48,7 +50,7 @@ def read_eps(eps: float | str | Fraction) -> Fraction:
     >>> read_eps(0.1)
     Fraction(1, 10)
     """
-    return eps if isinstance(eps, Fraction) else Fraction(str(eps))
+    return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
 
 
 def _ball_exp(exponent: Fraction) -> flint.arb:

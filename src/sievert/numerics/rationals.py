@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -12,9 +13,14 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.numerics.checks import brief
+
 __all__ = ["as_fraction", "exact_matmul", "exact_rank", "exact_solve", "fractions_of", "is_exact"]
 
 ObjectArray = NDArray[np.object_]
+# Numbers are read exactly from texts up to here; longer ones are mistakes or attacks, not measurements.
+LONGEST_NUMBER = 1000
+LARGEST_EXPONENT = 5000
 
 
 def is_exact(value: object) -> bool:
@@ -40,10 +46,22 @@ def as_fraction(value: Any) -> Fraction:
         value = value.item()
     if isinstance(value, flint.fmpz):
         return Fraction(int(value))
+    if isinstance(value, str | Decimal):
+        _require_writable(value)
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ValueError(f"{value!r} is not a finite number") from None
+        raise ValueError(f"{brief(value)} is not a finite number") from None
+
+
+def _require_writable(value: str | Decimal) -> None:
+    """Refuse a text whose exact value would take unbounded work ("1e1000000000"), or foreign digits."""
+    text = str(value)
+    if len(text) > LONGEST_NUMBER or not text.isascii():
+        raise ValueError(f"{brief(text)} is not a number of at most {LONGEST_NUMBER} ASCII characters")
+    exponent = re.search(r"[eE]([+-]?\d+)\s*$", text.replace("_", ""))
+    if exponent and abs(int(exponent[1])) > LARGEST_EXPONENT:
+        raise ValueError(f"{brief(text)} has an exponent beyond ±{LARGEST_EXPONENT}")
 
 
 def fractions_of(values: Iterable[Iterable[Any]]) -> ObjectArray:

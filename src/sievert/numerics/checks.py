@@ -1,0 +1,135 @@
+"""Is this a size, a probability, an ε? One check and one message each, for every public function.
+
+A check returns the value in the type the caller computes with, or raises an error that names the argument,
+the value (shortened: a wrong value may be a whole table), the rule and, where there is one, the fix.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from sievert.errors import SievertError, TooLargeError
+
+__all__ = ["brief", "choice", "finite", "non_negative", "positive", "probability", "require_size", "whole"]
+
+LONGEST_VALUE = 60
+
+
+def brief(value: object) -> str:
+    """A wrong value as a message shows it: its repr, cut in the middle when long.
+
+    >>> brief([1, 2]), brief("x" * 200)
+    ('[1, 2]', "'xxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxxxxxxxxx'")
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return f"a whole number of {value.bit_length()} bits"
+    text = " ".join(repr(value).split())
+    half = (LONGEST_VALUE - 4) // 2
+    return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[-half:]}"
+
+
+def whole(
+    argument: str,
+    value: object,
+    error: type[SievertError] = SievertError,
+    *,
+    least: int = 1,
+    most: int | None = None,
+) -> int:
+    """A whole number from `least` to `most`.
+
+    >>> whole("records", 3)
+    3
+    """
+    rule = f"it must be a whole number ≥ {least}" if most is None else f"it must be from {least} to {most}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
+        raise error(f"{argument} is {brief(value)}; {rule}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise error(f"{argument} is {brief(value)}; {rule}") from None
+    if number < least or (most is not None and number > most):
+        raise error(f"{argument} is {brief(value)}; {rule}")
+    return number
+
+
+def finite(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
+    """A finite real number."""
+    return _real(argument, value, error, "it must be a finite number", -math.inf, math.inf)
+
+
+def non_negative(
+    argument: str, value: object, error: type[SievertError] = SievertError, *, infinite: bool = False
+) -> float:
+    """A number ≥ 0, such as ε in nats or a distance; `infinite` allows ∞."""
+    number = _number(value)
+    if infinite and number == math.inf:
+        return number
+    return _real(argument, value, error, "it must be a finite number ≥ 0", 0.0, math.inf)
+
+
+def positive(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
+    """A finite number > 0."""
+    number = _real(argument, value, error, "it must be a finite number > 0", 0.0, math.inf)
+    if number == 0:
+        raise error(f"{argument} is {brief(value)}; it must be a finite number > 0")
+    return number
+
+
+def probability(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
+    """A number from 0 to 1; 60 is answered with "write 0.6"."""
+    rule = "it must be a probability from 0 to 1"
+    number = _number(value)
+    if number is not None and 1 < number <= 100:
+        rule += f" (for {number:g} % write {number / 100:g})"
+    return _real(argument, value, error, rule, 0.0, 1.0)
+
+
+def choice(
+    argument: str, value: object, choices: tuple[str, ...], error: type[SievertError] = SievertError
+) -> str:
+    """One of a few words, with the nearest one named when it is misspelt.
+
+    >>> choice("direction", "lef", ("left", "right"))
+    Traceback (most recent call last):
+    sievert.errors.SievertError: direction is 'lef'; it must be one of left, right (did you mean 'left'?)
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    from difflib import get_close_matches
+
+    near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise error(f"{argument} is {brief(value)}; it must be one of {', '.join(choices)}{hint}")
+
+
+def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:
+    """Refuse before work begins: `what` would have `size` elements, more than `most`."""
+    if size > most:
+        amount = f"{size:,}" if size < 10**15 else "more than 10^15"
+        raise TooLargeError(f"{what} would take {amount}; {most:,} is the limit here, {way_out}", size=size)
+
+
+def _number(value: Any) -> float | None:
+    """A real number as a float; None where it is none (texts and truth values are not)."""
+    if isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def _real(
+    argument: str, value: object, error: type[SievertError], rule: str, least: float, most: float
+) -> float:
+    number = _number(value)
+    if number is None or not least <= number <= most or math.isinf(number):
+        raise error(f"{argument} is {brief(value)}; {rule}")
+    return number
