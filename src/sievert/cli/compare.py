@@ -25,6 +25,7 @@ def compare(
     Exit code 0: B can replace A against every adversary; 1: somebody objects, or it cannot be decided.
     """
     from sievert.files import load
+    from sievert.files.identity import digest_of
     from sievert.orders.refinement import compare as decide
     from sievert.proofs import save_proof
     from sievert.report.comparison import (
@@ -44,7 +45,7 @@ def compare(
         write_text(report, comparison_html(*channels, (first.name, second.name), result))
     main = result.forward[0]
     if proof is not None and main.certificate is not None:
-        write_text(proof, save_proof(main.certificate))
+        write_text(proof, save_proof(main.certificate.with_identity(digest_of(first, second))))
     if as_json:
         typer.echo(json.dumps(comparison_json(result), ensure_ascii=False, indent=2))
     else:

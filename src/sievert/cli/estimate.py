@@ -59,9 +59,11 @@ def estimate(
     if save_counts is not None:
         write_counts(Counted(result.reported, result.rows, result.dropped, result.files), save_counts)
     if proof is not None:
+        from sievert.files.identity import question_digest
         from sievert.proofs import save_proof
 
-        write_text(proof, save_proof(estimate_proof(scenario, result)))
+        named = estimate_proof(scenario, result).with_identity(question_digest(scenario))
+        write_text(proof, save_proof(named))
     if report is not None:
         write_text(report, estimate_html(scenario, result))
     if as_json:

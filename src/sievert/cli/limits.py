@@ -23,6 +23,7 @@ def limits(
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.report.limits import limits_lines, limits_of
     from sievert.tables.atomic import write_text
@@ -36,7 +37,7 @@ def limits(
         write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
-        write_text(proof, save_proof(certificate))
+        write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
     if as_json:
         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
         return

@@ -99,6 +99,7 @@ def release(
 
 def _save_proof(scenario: Scenario, path: Path) -> None:
     from sievert.errors import FileError
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.release.plan import make_plan
     from sievert.release.sidecar import noise_proof
@@ -107,7 +108,7 @@ def _save_proof(scenario: Scenario, path: Path) -> None:
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    write_text(path, save_proof(certificate))
+    write_text(path, save_proof(certificate.with_identity(question_digest(scenario))))
 
 
 def _print_json(content: dict[str, Any]) -> None:
