@@ -52,7 +52,7 @@ def test_a_large_program_stops_in_time_and_says_so(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(0)
     best = sv.optimal_mechanism(sv.metrics.grid(3, 3), 1.0, None, rng.random((9, 9)))
     assert best.certificate.verify()
-    assert "and 0 seconds" in best.method and best.gap > 1e-6
+    assert "stopped" in best.method, best.method
 
 
 def test_a_design_from_which_frequencies_cannot_be_estimated_says_so() -> None:

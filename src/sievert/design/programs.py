@@ -88,10 +88,10 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
             final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
             multipliers = _expanded(piece, folding, rows, final, values / units[rows.left[final]])
             words = f"{method}, {len(program.left)} constraints"
-            if len(wanted):
-                words += f", stopped after {turn + 1} of its rounds"
             if program.out_of_time:
-                words += f" and {MOST_SECONDS:g} seconds"
+                words += f", stopped after {MOST_SECONDS:g} seconds"
+            elif len(wanted):
+                words += f", stopped after {turn + 1} of its rounds"
             yield Candidate((units * z)[folding.entry], multipliers, words)
         if last:
             return
