@@ -278,8 +278,8 @@ def loss_below(
     if len(np.unique(together)) != len(together):
         raise ValueError("a point is in uniform parts twice")
     for part in uniform:
-        total.append(-price[part.points])
         total.append(np.array([_uniform_below(space, decay, cost, part)]))
+        total.append(-price[part.points])
     joined = np.concatenate(total)
     if not np.isfinite(joined).all():
         raise ValueError("the certificate's numbers overflow")
