@@ -6,14 +6,19 @@
 import copy
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sievert as sv
 from sievert.errors import FileError
 from sievert.proofs import proof_from_dict, save_proof
 from sievert.proofs.base import FORMAT
+from sievert.proofs.decay import Decay
+from sievert.proofs.design import check_private, require_rows
+from sievert.proofs.space import ProofSpace
 from sievert.spaces.graph import Graph
 
 Content = dict[str, Any]
@@ -91,9 +96,9 @@ BASES: dict[str, Callable[[], Content]] = {
         space=PATH,
         eps="1",
         delta="0",
-        objective=[[1.0], [1.0], [1.0]],
+        objective=[[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]],
         dual={"y": [1.0, 1.0, 1.0], "forward": [], "backward": []},
-        channel={"denominator": 1, "rows": [[1], [1], [1]]},
+        channel={"denominator": 1, "rows": [[1, 0], [1, 0], [1, 0]]},
         lower="3",
         upper="3.0001",
     ),
@@ -204,6 +209,18 @@ BASES: dict[str, Callable[[], Content]] = {
         counts=[[UNIT, 0]] * 3,
         multipliers=[],
         uniform=[{"points": [0, 1, 2], "group": [0, 1, 2], "price": [0.0, 0.0, 0.0]}],
+        lower=0.0,
+        upper=0.6,
+    ),
+    "hub design": of(
+        "optimal design",
+        space={"size": 3, "edges": [[0, 2], [1, 2]]},
+        eps="1",
+        prior=[0.5, 0.25, 0.25],
+        loss=[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]],
+        counts=[[UNIT, 0]] * 3,
+        multipliers=[],
+        uniform=[],
         lower=0.0,
         upper=0.6,
     ),
@@ -339,9 +356,15 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("composed", ("eps",), "5", "not as private"),
     ("approximate", ("eps",), "-1", "eps must be ≥ 0"),
     ("approximate", ("objective",), [[1.0], [1.0]], "one row of finite numbers"),
-    ("approximate", ("channel", "rows"), [[1], [1]], "one row for each point"),
-    ("approximate", ("channel", "rows", 0), [2], "not distributions"),
+    ("approximate", ("channel", "rows"), [[1, 0], [1, 0]], "one row for each point"),
+    ("approximate", ("channel", "rows", 0), [2, 0], "not distributions"),
     ("approximate", ("lower",), "4", "does not prove the ends"),
+    (
+        "approximate",
+        ("channel", "rows"),
+        [[1, 0], [1, 0], [0, 1]],
+        "not private enough",
+    ),
     ("worst", ("eps",), "-1", "eps must be ≥ 0"),
     ("worst", ("copies",), 0, "whole number ≥ 1"),
     ("worst", ("space",), {"size": 3, "edges": [[0, 3]]}, "names a point that does not exist"),
@@ -445,6 +468,12 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("uniform design", ("space", "lengths"), [1.0, 1.0, 2.0], "not all equally far"),
     ("uniform design", ("space", "edges"), [[0, 1], [0, 1], [1, 2]], "between two groups"),
     ("uniform design", ("uniform", 0, "points"), [0, 1, 1], "twice"),
+    (
+        "hub design",
+        ("uniform",),
+        [{"points": [0, 1, 2], "group": [0, 0, 1], "price": [0.0, 0.0, 0.0]}],
+        "joined at distance 0",
+    ),
     ("exact design", ("alpha",), "3/2", "from 0 to 1"),
     ("exact design", ("prior",), ["1"], "do not fit each other"),
     ("exact design", ("prior",), ["1", "1"], "prior is not a distribution"),
@@ -552,3 +581,57 @@ def test_each_check_refuses_in_its_own_words(
         place = place[step]
     place[path[-1]] = value
     assert words in refusal(content)
+
+
+def test_tables_of_many_points_are_refused() -> None:
+    """A ring of 6001 points has no table of distances."""
+    size = 6001
+    ring = {"size": size, "edges": [[v, (v + 1) % size] for v in range(size)]}
+    content = {**BASES["worst"](), "space": ring, "lower": None}
+    assert "table of distances" in refusal({**content, "upper": {"type": "packing", "y": [1.0] * size}})
+    dual = {"type": "dual", "y": [1.0] * size, "forward": [], "backward": []}
+    assert "table of gains" in refusal({**content, "upper": dual})
+
+
+def test_a_dual_that_fills_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sievert.proofs.uppers.LARGEST_DUAL", 5)
+    assert "too many for a dual" in refusal(BASES["dual"]())
+
+
+@pytest.mark.parametrize(
+    ("name", "upper"),
+    [
+        ("guess", "sievert.proofs.claims.GuessProof._upper"),
+        ("approximate", "sievert.proofs.claims.ApproximateProof._upper"),
+        ("worst", "sievert.proofs.worst.upper_value"),
+        ("one way", "sievert.proofs.directed.DirectedProof._upper"),
+        ("groups", "sievert.proofs.groups.GroupsProof._upper"),
+    ],
+)
+def test_bounds_that_cross_betray_a_wrong_check(
+    name: str, upper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upper, lambda *arguments: Fraction(1, 100))
+    assert "lower bound exceeds the upper bound" in refusal(BASES[name]())
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [
+        ("design", "sievert.proofs.design.loss_below"),
+        ("leakage design", "sievert.proofs.leakage_design.below"),
+    ],
+)
+def test_claims_that_cross_betray_a_wrong_check(
+    name: str, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(below, lambda *arguments: 10.0)
+    assert "lower bound exceeds the upper bound" in refusal({**BASES[name](), "lower": 5.0})
+
+
+def test_mechanisms_made_in_python_are_checked_too() -> None:
+    space, decay = ProofSpace.from_data(PATH), Decay(eps=Fraction(1))
+    with pytest.raises(ValueError, match="one row for each point"):
+        check_private(space, decay, np.full((2, 1), UNIT))
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        require_rows(np.array([[-1, UNIT + 1]]))
