@@ -12,6 +12,9 @@ from __future__ import annotations
 import ast
 import importlib.abc
 import importlib.machinery
+import os
+import resource
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -27,6 +30,7 @@ REFUSED: dict[str, set[str]] = defaultdict(set)
 TIMES: dict[str, float] = {}
 # The quickest tests that a check is tried with; one that none of them misses counts as a survivor.
 MOST_TESTS = 8
+MOST_SECONDS, MOST_MEMORY = 30, 6 * 10**9
 STATE: dict[str, str | None] = {"test": None, "off": None}
 
 
@@ -102,11 +106,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _noticed(name: str, items: dict[str, pytest.Item]) -> bool:
-    STATE["off"] = name
-    try:
-        for test in sorted(REFUSED[name] & items.keys(), key=lambda test: TIMES[test])[:MOST_TESTS]:
-            if any(report.failed for report in runtestprotocol(items[test], log=False, nextitem=None)):
-                return True
-    finally:
-        STATE["off"] = None
-    return False
+    """Whether a test fails without the check, or work or memory run away."""
+    tests = sorted(REFUSED[name] & items.keys(), key=lambda test: TIMES[test])[:MOST_TESTS]
+    child = os.fork()
+    if child == 0:
+        STATE["off"] = name
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        signal.alarm(MOST_SECONDS)
+        code = 1
+        try:
+            runs = (runtestprotocol(items[test], log=False, nextitem=None) for test in tests)
+            code = int(any(report.failed for reports in runs for report in reports))
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] != 0

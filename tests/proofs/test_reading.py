@@ -35,7 +35,7 @@ def honest() -> dict[str, dict[str, Any]]:
         ("[" * 100_000 + "]" * 100_000, "nested"),
         ("[" * 60 + "]" * 60, "nested"),
         ('{"a":' * 60 + "1" + "}" * 60, "nested"),
-        ("[" + "9" * 100_000 + "]", "has 100000 digits"),
+        ("[" + "9" * 100_000 + "]", "a whole number has 100000 digits"),
         ("[1e400]", "beyond the largest float"),
         ("[NaN]", "finite"),
         ("[-Infinity]", "finite"),
