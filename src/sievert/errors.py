@@ -30,7 +30,10 @@ class SievertError(ValueError):
     """Base of all errors caused by input that Sievert cannot accept.
 
     `fix` says what to do in Python; `file_fix` says it to someone who wrote the input in a file.
+    `exit_code` is what the command line ends with.
     """
+
+    exit_code = 2
 
     def __init__(self, message: str, *, fix: str = "", file_fix: str = "") -> None:
         super().__init__(f"{message}; {fix}" if fix else message)
@@ -102,6 +105,8 @@ class LedgerError(SievertError):
 
 class BudgetError(LedgerError):
     """A release that would spend more than is left; `requested`, `remaining` and `difference` are exact."""
+
+    exit_code = 1
 
     def __init__(self, message: str, *, requested: Fraction, remaining: Fraction) -> None:
         super().__init__(message)
