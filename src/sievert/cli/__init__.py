@@ -10,6 +10,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from sievert.cli.streams import complain, steady_output
+from sievert.errors import SievertError
+
 __all__ = ["main"]
 
 BAD_INPUT = 2
@@ -24,9 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _exit_code(arguments: Sequence[str]) -> int:
-    from sievert.cli.streams import complain, steady_output
-    from sievert.errors import SievertError
-
     try:
         with steady_output():
             code = _run(list(arguments))
