@@ -244,13 +244,9 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
 
 def _toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; some editors begin one with a byte-order mark."""
+    size = path.stat().st_size
+    require_size(size, LARGEST_FILE, f"{path}: in bytes, it", "put long lists into tables of their own")
     try:
-        require_size(
-            path.stat().st_size,
-            LARGEST_FILE,
-            f"{path}: in bytes, it",
-            "put long lists into a table of their own",
-        )
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as problem:
         raise FileError(f"{path}: cannot be read ({problem.strerror})") from None

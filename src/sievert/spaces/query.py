@@ -264,8 +264,8 @@ class Query:
                 f"the histogram of {policy.records} records over {bins} values has {readable(size)} answers, "
                 f"and {LARGEST_ANSWERS:,} can be listed",
                 size=size,
-                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), which needs "
-                "no list",
+                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), "
+                "which needs no list",
                 file_fix="coarsen the values, lower the records, or add geometric noise to every cell, which "
                 "`sievert audit` and `sievert release` treat without a list",
             )
@@ -294,8 +294,8 @@ class Query:
                 f"{readable(contexts)} pairs of a total of the others and a value, and {LARGEST_CONTEXTS:,} "
                 "can be listed",
                 size=contexts,
-                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), which needs "
-                "no list",
+                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), "
+                "which needs no list",
                 file_fix="coarsen the values or lower the records; `sievert release` needs no list",
             )
 
