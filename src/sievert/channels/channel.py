@@ -20,6 +20,7 @@ from sievert.channels import composition
 from sievert.channels.constructors import Constructors
 from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
+from sievert.numerics.checks import readable
 from sievert.numerics.logs import log_fraction, log_of
 from sievert.numerics.rationals import fractions_of
 from sievert.spaces.labels import Labels, label, labels_or_range, shown
@@ -215,7 +216,7 @@ class Channel(Constructors):
         if values.shape != (size,):
             raise ChannelError(
                 f"vector has shape {values.shape}; it needs one number for each of the "
-                f"{composition.readable(size)} {side}"
+                f"{readable(size)} {side}"
             )
         return values
 

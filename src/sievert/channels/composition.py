@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import readable
 from sievert.numerics.logs import log_matmul
 from sievert.numerics.rationals import exact_matmul
 from sievert.spaces.labels import align, label
@@ -28,7 +29,6 @@ __all__ = [
     "common_form",
     "oblivious",
     "parallel",
-    "readable",
     "repeated",
     "require_dense",
     "whole_number",
@@ -46,14 +46,6 @@ def require_dense(rows: int, columns: int, what: str) -> None:
             f"({readable(8 * entries)} bytes); at most {LARGEST_DENSE} entries are stored densely",
             size=entries,
         )
-
-
-def readable(number: int) -> str:
-    """A whole number of any size; long ones to three digits."""
-    if number < 10**15:
-        return str(number)
-    exponent = math.log10(number)
-    return f"{10 ** (exponent % 1):.2f}e{int(exponent)}"
 
 
 def common_form(channels: Iterable[Channel]) -> Form:

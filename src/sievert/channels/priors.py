@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.composition import readable
 from sievert.errors import PriorError, TooLargeError
+from sievert.numerics.checks import readable
 from sievert.numerics.rationals import as_fraction, is_exact
 from sievert.spaces.labels import Labels, label, shown
 

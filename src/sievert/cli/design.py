@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
 __all__ = ["design"]
@@ -54,11 +53,11 @@ def design(
         write_text(report, design_html(scenario, result))
     if as_json:
         content = {**result.to_dict(), "written": {"file": str(target), "channel": str(channel)}}
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        print_json(content)
         return
     print_sections(result.title, str(result), design_lines(result))
-    typer.echo(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
+    print(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
     if proof is not None:
-        typer.echo(f"Proof written to {proof}; check it with: sievert verify {proof} {file}")
+        print(f"Proof written to {proof}; check it with: sievert verify {proof} {file}")
     if report is not None:
-        typer.echo(f"Report written to {report}")
+        print(f"Report written to {report}")

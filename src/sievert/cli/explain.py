@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 
 __all__ = ["explain"]
 
@@ -106,14 +105,14 @@ def _output(
     certificate = found.explanation.certificate
     _save(found, text, about, proof, report)
     if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "passed": found.passed}, ensure_ascii=False, indent=2))
+        print_json({**found.to_dict(), "passed": found.passed})
         return
     print_sections(found.title, str(found), explanation_lines(found), found.passed)
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+        print(f"\n{saved[0].upper()}{saved[1:]}")
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
 
 
 def _save(found: Any, text: str | None, about: str | None, proof: Path | None, report: Path | None) -> None:
@@ -161,8 +160,10 @@ def _backwards(
         raise MechanismError(f"--proof and --report have nothing to show: {found}")
     if as_json or found.explanation is None:
         _save(None if found.explanation is None else weakest_report(found), text, about, proof, report)
-        said = json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if as_json else f"{found}."
-        typer.echo(said)
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            print(f"{found}.")
         return
     _output(weakest_report(found), text, about, proof, report, as_json)
 

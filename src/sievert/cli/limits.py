@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
 __all__ = ["limits"]
@@ -39,11 +38,11 @@ def limits(
     if proof is not None and certificate is not None:
         write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     print_sections(result.title, str(result), limits_lines(result))
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+        print(f"\n{saved[0].upper()}{saved[1:]}")
