@@ -179,11 +179,8 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     if gains == "signed":
-        if prior is not None and not np.asarray(as_prior(prior, size) > 0, dtype=bool).all():
-            raise GainError(
-                "prior has a zero; the signed class is defined for priors that are positive everywhere"
-            )
-        return Capacity(None, signed_capacity(channel), None, words, prior)
+        possible = None if prior is None else np.asarray(as_prior(prior, size) > 0, dtype=bool)
+        return Capacity(None, signed_capacity(channel, possible), None, words, prior)
     if gains == "spanning":
         if prior is None:
             raise GainError(
