@@ -8,6 +8,7 @@ an erratum: the mechanism over-reports).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -97,11 +98,11 @@ def true_epsilon(n: int, nominal: float) -> float:
     0.826679
     """
     _check_level("nominal", nominal)
-    if _check_size(n) < 2 or nominal == 0:
+    h = nominal / 2
+    if _check_size(n) < 2 or h == 0:
         return 0.0
     if math.isinf(nominal):
         return math.inf
-    h = nominal / 2
     # S_0 = Σ a^k over the end row and S_1 over the next; ε = ln(S_1/(a·S_0)) = h + ln(S_1/S_0) with
     # S_1 - S_0 = a - a^(n-1), written with expm1 so that tiny parameters lose nothing.
     end = math.expm1(-h * n) / math.expm1(-h)
@@ -120,6 +121,9 @@ def nominal_epsilon(n: int, true: float) -> float:
         return true
     if _check_size(n) < 2:
         raise MechanismError("n is 1: with one input every parameter has true ε 0")
+    if true < 1e-280 or true > sys.float_info.max / 2:
+        # The limits of small and of large parameters; a search would run out of digits or of range.
+        return true * n / (n - 1) if true < 1 else 2 * true
     root = brentq(lambda nominal: true_epsilon(n, nominal) - true, true, 2 * true, xtol=1e-300, rtol=1e-15)
     return float(root)
 
