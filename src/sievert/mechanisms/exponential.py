@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import RELATIVE, Channel
 from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
@@ -170,7 +170,12 @@ def _log_channel(
 ) -> Channel:
     unreachable = np.isinf(distances)
     scores = np.where(unreachable, -np.inf, -(nominal / 2) * np.where(unreachable, 0.0, distances))
-    channel = Channel._trusted(scores - log_sum(scores, axis=1)[:, None], "log", inputs, outputs)
+    totals = log_sum(scores, axis=1)
+    channel = Channel._trusted(scores - totals[:, None], "log", inputs, outputs)
+    # ln of the mean weight, with its digits where all weights are close to 1.
+    short = np.expm1(scores).mean(axis=1)
+    means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), totals - math.log(distances.shape[1]))
+    channel._cache[RELATIVE] = scores - means[:, None]
     channel._cache[SAMPLER] = partial(_sampler, distances, nominal)
     return channel
 
