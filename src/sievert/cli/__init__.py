@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; bad input ends with a message and exit code 2."""
+    """Run the command line; what went wrong ends with a message and its own exit code."""
     from sievert.cli.app import app
     from sievert.errors import SievertError
 
@@ -16,4 +16,4 @@ def main() -> None:
         app()
     except SievertError as problem:
         print(f"sievert: {problem}", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(problem.exit_code) from None

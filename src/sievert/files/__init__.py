@@ -28,6 +28,7 @@ from sievert.files.building import (
     build_query,
     inputs_metric,
 )
+from sievert.files.paths import files_read, refuse_private
 from sievert.files.schema import AcceptModel, Document, validated
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.proofs import Proof, load_proof, save_proof
@@ -222,6 +223,10 @@ class Scenario:
         """The limits an audit checks."""
         return self.document.accept
 
+    def reads(self) -> list[Path]:
+        """The file itself and every file it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
@@ -242,7 +247,9 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         raise FileError(f"{target}: is not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as problem:
         raise FileError(f"{target}: is not valid TOML: {problem}") from None
-    return Scenario(validated(raw, str(target)), target.parent, str(target))
+    document = validated(raw, str(target))
+    refuse_private(document, target.parent, str(target))
+    return Scenario(document, target.parent, str(target))
 
 
 def load_scenario(path: str | Path) -> Scenario:

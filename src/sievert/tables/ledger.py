@@ -138,10 +138,10 @@ class Ledger:
         return [
             Entry(
                 r["id"],
-                Fraction(r.get("cost", r["eps"])),
+                Fraction(r["cost"] if "cost" in r else r["eps"]),
                 tuple(r["columns"]),
                 r["id"] in finished,
-                tuple(moved.get(r["id"], r["targets"])),
+                tuple(moved[r["id"]] if r["id"] in moved else r["targets"]),
                 r,
             )
             for r in self.chain.records
