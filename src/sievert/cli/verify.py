@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sievert.cli.printing import print_json
 
 __all__ = ["verify"]
 
@@ -29,6 +30,9 @@ def verify(
         result = check_identity(loaded, *files, eps=eps)
     else:
         result = loaded.verify()
-    typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) if as_json else str(result))
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print(result)
     if not result.holds:
         raise typer.Exit(1)
