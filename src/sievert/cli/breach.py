@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.options import real_option
 from sievert.cli.printing import print_json, print_sections, print_table
+from sievert.cli.progress import progress_bar
 
 __all__ = ["breach"]
 
@@ -26,7 +28,7 @@ def breach(
     ] = None,
     level: Annotated[
         float | None,
-        typer.Option(help="Bits by which belief must grow for a breach; by default half way to certainty."),
+        real_option("Bits by which belief must grow for a breach; by default half way to certainty."),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -38,7 +40,8 @@ def breach(
 
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
-    result = breach_of(scenario, counts, about or (), level)
+    with progress_bar():
+        result = breach_of(scenario, counts, about or (), level)
     if report is not None:
         from sievert.report.breach_page import breach_html
 
