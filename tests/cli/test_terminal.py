@@ -192,7 +192,7 @@ def test_wrong_options_name_the_right_ones(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize("written", ["nan", "१", "1_0", "", "1e", "0x1", "½"])
 @pytest.mark.parametrize(
     "arguments",
-    [["explain", "--eps"], ["limits", SURVEY, "--eps"], ["release", SURVEY, "--preview", "--wait"]],
+    [["explain", "--eps"], ["limits", SURVEY, "--eps"], ["release", SURVEY, "--wait"]],
 )
 def test_options_take_plain_numbers(
     arguments: list[str], written: str, capsys: pytest.CaptureFixture[str]

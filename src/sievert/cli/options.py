@@ -22,12 +22,13 @@ def whole_option(help: str) -> Any:
     return typer.Option(parser=whole_number, metavar="N", help=help)
 
 
-def number(text: str) -> float:
-    """A real number, perhaps inf.
+def number(written: str | float) -> float:
+    """A real number, perhaps inf; an option's default comes as the number it is.
 
     >>> number("1e-3")
     0.001
     """
+    text = str(written)
     try:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
@@ -37,12 +38,13 @@ def number(text: str) -> float:
     return value
 
 
-def whole_number(text: str) -> int:
+def whole_number(written: str | int) -> int:
     """A whole number.
 
     >>> whole_number("12")
     12
     """
+    text = str(written)
     try:
         if text.isascii() and "_" not in text:
             return int(text)
