@@ -91,7 +91,8 @@ def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None
 
     if report is not None:
         raise FileError(
-            "--report needs a channel, and a histogram with noise in every cell has none; use --json"
+            "--report draws what each input is released as, and a histogram with noise in every cell has too "
+            "many inputs for that; leave --report out, or keep the answer with --json"
         )
     result = noise_audit(scenario)
     if as_json:

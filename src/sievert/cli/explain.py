@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -49,7 +49,7 @@ def explain(
         real_option("Backwards: the highest acceptable probability of a right guess."),
     ] = None,
     solve: Annotated[
-        Solve | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
+        str | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
     ] = None,
     within: Annotated[
         float | None,
@@ -142,7 +142,7 @@ def _save(found: Any, text: str | None, proof: Path | None, report: Path | None)
 def _backwards(
     file: Path | None,
     guess: float,
-    solve: Solve | None,
+    solve: str | None,
     claim: dict[str, Any],
     values: int | None,
     prior: list[float] | None,
@@ -154,10 +154,14 @@ def _backwards(
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
     from sievert.limits.backwards import weakest_claim
+    from sievert.numerics.checks import choice
     from sievert.report.explain import weakest_for_file, weakest_report
 
+    unknown: Any = solve
+    if solve is not None:
+        choice("--solve", solve, get_args(Solve), MechanismError)
     given = any(name in claim for name in ("eps", "rho", "sigma"))
-    unknown = solve or ("releases" if given else "eps")
+    unknown = unknown or ("releases" if given else "eps")
     text = None
     if file is None:
         count = 1 if releases is None else releases

@@ -32,6 +32,7 @@ from sievert.estimation.operators import Operator, ResponseOperator, operator_of
 from sievert.estimation.projection import nearest_distribution
 from sievert.estimation.regularised import WHEN, stopped_early
 from sievert.estimation.reports import Reports, read_reports
+from sievert.numerics.checks import choice
 from sievert.results import Result
 from sievert.spaces.labels import Labels
 
@@ -169,10 +170,8 @@ def estimate(
     >>> (found.distribution * 19).round(6).tolist()
     [17.0, 2.0, 0.0]
     """
-    if method not in get_args(Method):
-        raise EstimationError(f"method is {method!r}; choose one of {', '.join(get_args(Method))}")
-    if interval not in get_args(IntervalKind):
-        raise EstimationError(f"interval is {interval!r}; choose one of {', '.join(get_args(IntervalKind))}")
+    choice("method", method, get_args(Method), EstimationError)
+    choice("interval", interval, get_args(IntervalKind), EstimationError)
     if not 0 < level < 1:
         raise EstimationError(f"level is {level!r}; it must be a probability between 0 and 1, such as 0.95")
     reports = read_reports(counts, channel)
