@@ -12,6 +12,7 @@ import copy
 import faulthandler
 import io
 import json
+import os
 import random
 import resource
 import shutil
@@ -36,11 +37,13 @@ BYTES = 6 << 30
 LONGEST_MESSAGE = 1500
 
 DEEP = "@deep@"
+# Something that is not a regular file: what opens it waits for ever, what replaces it would replace a device.
+PIPE = "@pipe@"
 HOSTILE: list[Any] = [
     float("nan"), float("inf"), float("-inf"), -1, -0.5, 0, 0.0, 1, 2, 0.5, 1e-300, 1e308, 10**6, 10**18,
     2**63, 10**30, 10**400, True, "", "x", "inf", "nan", "1/3", "1/0", "1e400", "1e-99999999", "१/३", "-1/2",
     "x" * 10**5,
-    "uniform", "/dev/zero", "/dev/full", ".", "..", "missing.csv", "x" * 300 + ".csv", "a\nb", "\u202e",
+    "uniform", PIPE, ".", "..", "missing.csv", "x" * 300 + ".csv", "a\nb", "\u202e",
     "data/census.csv", "data/survey.csv", [], {}, [[]], [{}], [""], ["x", "x"], [1, 1], [float("nan")],
     [0.5, 0.5],
     [1e308, 1e308], ["a", 1, 2.5], [[1, 2], [1, 2]], [10**30], {"x": 1}, {"use": 5}, {"range": [0, 3]},
@@ -69,7 +72,7 @@ TEXTS = [
     "", "nan", "inf", "-inf", "-1", "0", "0.5", "1", "3", "1e-300", "1e308", "1e400", "60", "999999999999",
     "9" * 5000, "x", "x" * 5000, "१", "1..3", "1..1000000000", "5..1", "0.5,0.5", "0.2,0.3,0.5", "nan,1",
     "1,,1",
-    ".", "/dev/null", "/dev/full", "missing/x.html", "OUT/x.html", "OUT/x.json", "data/census.csv", "*.csv",
+    ".", PIPE, "missing/x.html", "OUT/x.html", "OUT/x.json", "data/census.csv", "*.csv",
     "eps", "auto", "--json", "\udcff",
 ]  # fmt: skip
 
@@ -162,8 +165,11 @@ def fault(folder: Path, text: str | None, arguments: list[str]) -> str | None:
     out.mkdir()
     named = folder / "examples" / arguments[1]
     original = named.read_bytes()
+    pipe = folder / "pipe"
+    if not pipe.is_fifo():
+        os.mkfifo(pipe)
     if text is not None:
-        named.write_text(text, encoding="utf-8", errors="surrogateescape")
+        named.write_text(text.replace(PIPE, str(pipe)), encoding="utf-8", errors="surrogateescape")
     before = _listing(folder / "examples")
     printed, said = io.StringIO(), io.StringIO()
     code: object = None
@@ -171,7 +177,7 @@ def fault(folder: Path, text: str | None, arguments: list[str]) -> str | None:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said), warnings.catch_warnings():
             warnings.simplefilter("error")
             signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
-            main([part.replace("OUT", str(out)) for part in arguments])
+            main([part.replace("OUT", str(out)).replace(PIPE, str(pipe)) for part in arguments])
     except SystemExit as end:
         code = end.code
     except Slow:
@@ -190,6 +196,9 @@ def fault(folder: Path, text: str | None, arguments: list[str]) -> str | None:
         return f"exit code {code} without a sentence"
     if len(message) > LONGEST_MESSAGE:
         return f"a message of {len(message)} characters: {message[:200]}"
+    if not pipe.is_fifo():
+        pipe.unlink(missing_ok=True)
+        changed.append("a file in place of a pipe")
     return f"wrote {', '.join(changed)}" if changed else None
 
 
