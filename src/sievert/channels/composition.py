@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_DENSE",
+    "RELATIVE",
     "cascade",
     "common_form",
     "oblivious",
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 LARGEST_DENSE = 100_000_000
+# Where a channel that knows its `relative_logs` keeps them.
+RELATIVE = "relative logs"
 
 
 def require_dense(rows: int, columns: int, what: str) -> None:
@@ -92,7 +95,12 @@ def parallel(first: Channel, second: Channel) -> Channel:
     require_dense(n, left.shape[1] * right.shape[1], "the parallel composition")
     combined = left[:, :, None] + right[:, None, :] if form == "log" else left[:, :, None] * right[:, None, :]
     outputs = list(cartesian(first.outputs, second.outputs))
-    return first._trusted(combined.reshape(n, -1), form, first.inputs, outputs)
+    joined = first._trusted(combined.reshape(n, -1), form, first.inputs, outputs)
+    if form == "log":
+        here, there = first.relative_logs, second.relative_logs
+        there = there if order is None else there[order]
+        joined._cache[RELATIVE] = (here[:, :, None] + there[:, None, :]).reshape(n, -1)
+    return joined
 
 
 def repeated(channel: Channel, times: int) -> Channel:
@@ -160,7 +168,10 @@ def oblivious(
     channel = channel.finite()
     require_dense(len(rows), channel.shape[1], "the composed channel")
     data = _data(channel, channel.form)[rows]
-    return channel._trusted(data, channel.form, list(images), channel.outputs)
+    composed = channel._trusted(data, channel.form, list(images), channel.outputs)
+    if channel.form == "log":
+        composed._cache[RELATIVE] = channel.relative_logs[rows]
+    return composed
 
 
 def _images(

@@ -20,6 +20,7 @@ __all__ = [
     "choice",
     "did_you_mean",
     "finite",
+    "instance",
     "non_negative",
     "positive",
     "probability",
@@ -81,7 +82,8 @@ def non_negative(
     number = _number(value)
     if infinite and number == math.inf:
         return number
-    return _real(argument, value, error, "it must be a finite number ≥ 0", 0.0, math.inf)
+    rule = "it must be a number ≥ 0" if infinite else "it must be a finite number ≥ 0"
+    return _real(argument, value, error, rule, 0.0, math.inf)
 
 
 def positive(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
@@ -129,6 +131,13 @@ def did_you_mean(written: object, choices: Iterable[object]) -> str:
     spelled = {str(item).lower(): item for item in choices}
     near = get_close_matches(written.lower(), spelled, n=1)
     return f" (did you mean {spelled[near[0]]!r}?)" if near else ""
+
+
+def instance(argument: str, value: object, kind: Any, words: str, error: type[SievertError]) -> Any:
+    """An object of a class (or of one of several); `words` say what to give instead."""
+    if not isinstance(value, kind):
+        raise error(f"{argument} is {brief(value)}; give {words}")
+    return value
 
 
 def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:
