@@ -171,6 +171,15 @@ def test_what_is_no_answer_is_not_called_one(
     assert ("Traceback" in said) == isinstance(problem, AssertionError)
 
 
+def test_long_names_are_cut_and_are_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["audit", "x" * 5000], ["audit", SURVEY, "--report", str(tmp_path / ("x" * 5000))]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code in (2, 3)
+        said = capsys.readouterr().err
+        assert "xxx…xxx" in said and len(said) < 600
+
+
 def test_every_error_has_an_exit_code() -> None:
     kinds = [SievertError, *SievertError.__subclasses__()]
     assert {kind.exit_code for kind in kinds} <= {1, 2, 3, 4}
