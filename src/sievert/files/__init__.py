@@ -132,7 +132,9 @@ class Scenario:
     @cached_property
     def distance(self) -> Metric:
         """Distance in which guesses about the answer are judged."""
-        return inputs_metric(self.answers)
+        answers = self.answers
+        with self._at("query"):
+            return inputs_metric(answers)
 
     @cached_property
     def prior(self) -> NDArray[Any]:

@@ -29,12 +29,12 @@ __all__ = [
     "ValuesModel",
 ]
 
-Value = int | float | str | list[int | float | str]
 Probability = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Value = int | Finite | str | list[int | Finite | str]
 
 
 class Section(BaseModel):
