@@ -134,6 +134,6 @@ class BudgetError(LedgerError):
 class TooLargeError(SievertError):
     """Something that would have to be enumerated or stored and is too large for that."""
 
-    def __init__(self, message: str, *, size: int | float) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, size: int | float, fix: str = "", file_fix: str = "") -> None:
+        super().__init__(message, fix=fix, file_fix=file_fix)
         self.size = size
