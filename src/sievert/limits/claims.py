@@ -10,10 +10,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import MechanismError
@@ -75,7 +76,13 @@ def checked_releases(releases: object) -> int:
 
 
 class Claim(ABC):
-    """What is promised about any two neighbouring inputs, after all releases."""
+    """What is promised about any two neighbouring inputs, after all releases.
+
+    `corners_only` says that between two of its levels the curve in e^ε is a straight line, so that the best
+    level is one of them.
+    """
+
+    corners_only: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -102,10 +109,33 @@ class Claim(ABC):
         """What the claim implies for somebody who owns several records."""
         if size == 1:
             return self
-        raise MechanismError(
-            f"{self.words}: what this implies for a person with {size} records is not known; give eps, rho "
-            "or sigma"
-        )
+
+        def profile(level: float) -> float:
+            # One record after the other, each at a part of ε: δ·(1 + e^(ε/m) + … + e^((m-1)ε/m)).
+            lost, step = float(self.delta(np.array([level / size]))[0]), level / size
+            return lost * math.fsum(math.exp(min(k * step, 700.0)) for k in range(size))
+
+        return ProfileClaim(profile, f"{self.words}, {size} times in a row")
+
+    def largest_event(self, share: float) -> float:
+        """The largest probability that an event may have in a database when in a neighbour it has `share`.
+
+        1 - f(share) for the trade-off function f: the least of δ + e^ε·share and 1 - e^-ε·(1-δ-share) over
+        the curve. Every ε gives a valid bound, so a finer look only helps.
+        """
+        if not 0 < share < 1:
+            return 1.0 if share > 0 else float(self.delta(np.array([math.inf]))[0])
+        levels = np.unique(self.levels())
+        for _ in range(4):
+            lost = self.delta(levels)
+            with np.errstate(over="ignore"):
+                found = np.minimum(lost + np.exp(levels) * share, 1 - np.exp(-levels) * (1 - lost - share))
+            best = int(np.argmin(found))
+            least = float(found[best])
+            if self.corners_only or math.isinf(levels[min(best + 1, len(levels) - 1)]):
+                break
+            levels = np.linspace(levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)], 41)
+        return min(1.0, least)
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε that the claim implies at a δ; inf where there is none."""
@@ -128,6 +158,7 @@ class Claim(ABC):
 class ApproximateClaim(Claim):
     """k adaptive releases, each (ε, δ)-private (δ = 0: pure differential privacy)."""
 
+    corners_only: ClassVar[bool] = True
     eps: float
     lost: float = 0.0
     releases: int = 1
@@ -196,6 +227,10 @@ class GaussianClaim(Claim):
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return gaussian_delta(self.mu, eps)
+
+    def largest_event(self, share: float) -> float:
+        # Dong, Roth and Su, Def 2.6: 1 - G_μ(α) = Φ(Φ⁻¹(α) + μ).
+        return float(ndtr(ndtri(share) + self.mu))
 
     def epsilon(self, delta: float) -> float:
         return gaussian_epsilon(self.mu, delta)

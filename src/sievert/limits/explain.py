@@ -53,6 +53,9 @@ TABLE_EPS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 # δ at which a curve is read off.
 READ_DELTAS = (1e-3, 1e-6, 1e-9)
 TABLE_FACTORS = (0.25, 0.5, 2.0, 4.0)
+# What is guessed about a person.
+VALUE = "one person's value"
+PRESENCE = "whether one person is in the data"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Explanation(Result):
     Attributes
     ----------
     claim : the claim in words
+    about : what is guessed about the person
     values : how many values the person may have
     before, after : best guess without and with the release(s), at worst over all mechanisms with the claim
     reached : what some mechanism with the claim lets an attacker guess; `exact` when that is `after`
@@ -100,6 +104,7 @@ class Explanation(Result):
     policy: str | None = None
     person: str | None = None
     between: str = "two neighbouring databases"
+    about: str = VALUE
     table: tuple[tuple[str, float, float], ...] = ()
     certificate: Proof | None = field(default=None, repr=False)
 
@@ -128,10 +133,14 @@ class Explanation(Result):
         if self.values == 1:
             return "There is only one possible value: nothing can be learned."
         return (
-            f"{self.claim}: someone who knows everything else guesses one person's value among {self.values} "
-            f"with probability {self.before:.4g} before and at most {self.after:.6g} after {releases}, "
-            f"{reached}"
+            f"{self.claim}: someone who knows everything else guesses {self.guessed} with probability "
+            f"{self.before:.4g} before and at most {self.after:.6g} after {releases}, {reached}"
         )
+
+    @property
+    def guessed(self) -> str:
+        """What is guessed, and among how many values."""
+        return f"{self.about} among {self.values}" if self.about == VALUE else self.about
 
 
 def explain(
@@ -186,8 +195,11 @@ def explain_claim(
     policy: Target | None = None,
     within: float | None = None,
     centre: object = None,
+    *,
+    about: str = VALUE,
+    between: str | None = None,
 ) -> Explanation:
-    """`explain` for a claim that is already an object."""
+    """`explain` for a claim that is already an object; `about` and `between` say what it speaks of."""
     count = _count(values, prior, policy)
     belief = checked_prior(prior, count)
     near = _near(claim, policy, within, centre)
@@ -224,7 +236,8 @@ def explain_claim(
         database=None if policy is None else database_bits(claim, policy),
         policy=_described(policy),
         person=judged.words if people > 1 else None,
-        between=_between(policy, within),
+        between=_between(policy, within) if between is None else between,
+        about=about,
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
     )

@@ -13,6 +13,7 @@ from sievert.limits.approximate import guess_proof, pure_guess, worst_guess
 from sievert.limits.claims import ApproximateClaim, Claim, GaussianClaim
 from sievert.limits.composition import revealed
 from sievert.limits.gaussian_guess import simplex_guess
+from sievert.limits.replacement import ReplacementClaim
 from sievert.limits.responses import coded_response_guess, repeated_response_guess
 from sievert.numerics.balls import read_eps
 from sievert.proofs.base import Proof
@@ -55,6 +56,8 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
     before = 1 / values if prior is None else float(prior.max())
     if before >= 1:
         return Guess(1.0, 1.0, "only one value is possible")
+    if isinstance(claim, ReplacementClaim):
+        return _replaced_guess(claim, values, prior, before)
     if isinstance(claim, ApproximateClaim) and claim.releases == 1:
         found = worst_guess(claim.eps, claim.lost, values, prior)
         certificate = None
@@ -79,6 +82,15 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
     lower = max(before, _reached(claim, values, prior))
     method = "the best (ε, δ) that the claim implies"
     return Guess(min(lower, upper), upper, method, _composed_proof(claim, values, prior, level))
+
+
+def _replaced_guess(claim: ReplacementClaim, values: int, prior: FloatArray | None, before: float) -> Guess:
+    """The lesser of two bounds: values as a group of two, and by comparison with the person's absence."""
+    grouped = best_guess(claim.replaced, values, prior, upper_only=True).upper
+    compared = claim.largest_guess(before)
+    if compared < grouped:
+        return Guess(before, compared, "how far the promise lets a blind guess without the person grow")
+    return Guess(before, grouped, "two values of a person as a group of two: one removed, the other added")
 
 
 def _is_provable(claim: ApproximateClaim, values: int, prior: FloatArray | None) -> bool:

@@ -232,7 +232,7 @@ def headline(found: Explanation) -> str:
     after = "the release" if found.releases == 1 else f"{found.releases} releases"
     most = "" if found.exact else "at most "
     return (
-        f"Someone who knows everything else guesses one person's value among {found.values} with probability "
+        f"Someone who knows everything else guesses {found.guessed} with probability "
         f"{probability(found.before)} before and {most}{probability(found.after)} after {after}."
     )
 
