@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,12 @@ from scipy.special import ndtr, ndtri
 
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import MechanismError
+from sievert.limits.approximate import Ends
 from sievert.limits.composition import (
     composed_delta,
     composed_epsilon,
     composed_points,
+    corners_between,
     gaussian_delta,
     gaussian_epsilon,
     log_conversion,
@@ -31,6 +32,7 @@ from sievert.limits.composition import (
     zcdp_delta,
 )
 from sievert.limits.tradeoff import from_profile, gaussian_tradeoff, response_tradeoff
+from sievert.numerics.checks import brief, non_negative, probability, whole
 
 __all__ = [
     "ApproximateClaim",
@@ -54,35 +56,21 @@ HIGHEST = 1e6
 
 def checked_eps(eps: object, name: str = "eps") -> float:
     """A number ≥ 0, perhaps infinite."""
-    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
-        raise MechanismError(f"{name} is {eps!r}; it must be a number ≥ 0")
-    return float(eps)
+    return non_negative(name, eps, MechanismError, infinite=True)
 
 
 def checked_delta(delta: object, name: str = "delta") -> float:
     """A probability."""
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
-        raise MechanismError(f"{name} is {delta!r}; it is a probability, so give a number from 0 to 1")
-    return float(delta)
+    return probability(name, delta, MechanismError)
 
 
 def checked_releases(releases: object) -> int:
     """A whole number ≥ 1."""
-    if isinstance(releases, bool) or not isinstance(releases, int | np.integer) or releases < 1:
-        raise MechanismError(f"releases is {releases!r}; it must be a whole number ≥ 1")
-    if releases > LARGEST_RELEASES:
-        raise MechanismError(f"releases is {releases}; at most {LARGEST_RELEASES} are counted")
-    return int(releases)
+    return whole("releases", releases, MechanismError, most=LARGEST_RELEASES)
 
 
 class Claim(ABC):
-    """What is promised about any two neighbouring inputs, after all releases.
-
-    `corners_only` says that between two of its levels the curve in e^ε is a straight line, so that the best
-    level is one of them.
-    """
-
-    corners_only: ClassVar[bool] = False
+    """What is promised about any two neighbouring inputs, after all releases."""
 
     @property
     @abstractmethod
@@ -97,12 +85,16 @@ class Claim(ABC):
     def levels(self) -> FloatArray:
         """Levels ε ≥ 0 between which the best one is looked for."""
 
+    def between(self, low: float, high: float) -> FloatArray:
+        """Further levels between two, for a closer look; none where the look is close enough."""
+        return np.linspace(low, high, 41) if math.isfinite(high) and low < high else np.zeros(0)
+
     @abstractmethod
     def tradeoff(self) -> Tradeoff:
         """Misses against false alarms of whoever must tell two neighbours apart."""
 
-    def between_two(self, first: float) -> float | None:
-        """Exact best guess between two values, the first of which has this prior; None where not known."""
+    def between_two(self, first: float) -> Ends | None:
+        """Exact best guess between two values, the likelier of which has this prior; None where not known."""
         return None
 
     def of_group(self, size: int) -> Claim:
@@ -125,17 +117,17 @@ class Claim(ABC):
         """
         if not 0 < share < 1:
             return 1.0 if share > 0 else float(self.delta(np.array([math.inf]))[0])
-        levels = np.unique(self.levels())
+        levels, least = np.unique(self.levels()), 1.0
         for _ in range(4):
             lost = self.delta(levels)
             with np.errstate(over="ignore"):
                 found = np.minimum(lost + np.exp(levels) * share, 1 - np.exp(-levels) * (1 - lost - share))
             best = int(np.argmin(found))
-            least = float(found[best])
-            if self.corners_only or math.isinf(levels[min(best + 1, len(levels) - 1)]):
+            least = min(least, float(found[best]))
+            levels = self.between(levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)])
+            if not len(levels):
                 break
-            levels = np.linspace(levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)], 41)
-        return min(1.0, least)
+        return least
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε that the claim implies at a δ; inf where there is none."""
@@ -158,7 +150,6 @@ class Claim(ABC):
 class ApproximateClaim(Claim):
     """k adaptive releases, each (ε, δ)-private (δ = 0: pure differential privacy)."""
 
-    corners_only: ClassVar[bool] = True
     eps: float
     lost: float = 0.0
     releases: int = 1
@@ -185,17 +176,27 @@ class ApproximateClaim(Claim):
     def levels(self) -> FloatArray:
         return composed_points(self.eps, self.lost, self.releases)[0]
 
+    def between(self, low: float, high: float) -> FloatArray:
+        """Corners of the composed curve; between two of them δ is a straight line in e^ε."""
+        return corners_between(self.eps, self.releases, low, high)
+
     def tradeoff(self) -> Tradeoff:
         return response_tradeoff(self.eps, self.lost, self.releases)
 
-    def between_two(self, first: float) -> float:
-        mass, _ = repeated_response(self.eps, self.releases)
-        second = np.zeros(1) if math.isinf(self.eps) else mass[::-1]
-        guessed = float(np.maximum(first * mass, (1 - first) * second).sum())
+    def between_two(self, first: float) -> Ends:
         if math.isinf(self.eps):
-            guessed = 1.0
-        given_away = revealed(self.lost, self.releases)
-        return min(1.0, given_away + (1 - given_away) * guessed)
+            return Ends(1.0, 1 - first, 0.0)
+        mass, loss = repeated_response(self.eps, self.releases)
+        # Σ max(π_1·P, π_2·Q) - π_1 = Σ max(0, π_2·Q - π_1·P), and what is missed is Σ min(π_1·P, π_2·Q).
+        with np.errstate(over="ignore", invalid="ignore"):
+            other = (1 - first) * mass[::-1]
+            grown = mass * ((1 - first) * np.expm1(-loss) + (1 - 2 * first))
+        gained = math.fsum(np.where(np.isfinite(grown), grown, other)[other > first * mass].tolist())
+        missed = math.fsum(np.minimum(first * mass, other).tolist())
+        lost = revealed(self.lost, self.releases)
+        gained = (1 - lost) * gained + lost * (1 - first)
+        missed = (1 - lost) * missed
+        return Ends(min(1.0, 1 - missed if missed < 0.5 else first + gained), gained, missed)
 
     @property
     def tight(self) -> bool:
@@ -372,7 +373,7 @@ def claim_of(
         raise MechanismError(
             f"delta is {lost:g}; it goes with eps, while {named[0]} already implies a δ for every ε"
         )
-    if sigma is None and sensitivity != 1.0:
+    if sigma is None and checked_eps(sensitivity, "sensitivity") != 1.0:
         raise MechanismError(
             f"sensitivity is {sensitivity!r}; it goes with sigma; {named[0]} already speaks of one person"
         )
@@ -389,10 +390,12 @@ def claim_of(
 
 def _renyi(curve: Mapping[float, float], releases: int) -> RenyiClaim:
     if not isinstance(curve, Mapping) or not curve:
-        raise MechanismError(f"renyi is {curve!r}; give a mapping from order α > 1 to divergence in nats")
-    pairs: list[tuple[Any, Any]] = sorted(curve.items())
-    for order, divergence in pairs:
-        if not checked_eps(order, "order of renyi") > 1:
-            raise MechanismError(f"renyi: order {order!r} must be above 1")
-        checked_eps(divergence, f"renyi at order {order!r}")
-    return RenyiClaim(tuple(float(a) for a, _ in pairs), tuple(float(d) for _, d in pairs), releases)
+        raise MechanismError(f"renyi is {brief(curve)}; give a mapping from orders α > 1 to divergences")
+    pairs = []
+    for order, divergence in curve.items():
+        level = checked_eps(order, "order of renyi")
+        if not level > 1:
+            raise MechanismError(f"renyi: order {brief(order)} must be above 1")
+        pairs.append((level, checked_eps(divergence, f"renyi at order {brief(order)}")))
+    pairs.sort()
+    return RenyiClaim(tuple(a for a, _ in pairs), tuple(d for _, d in pairs), releases)

@@ -26,6 +26,7 @@ __all__ = [
     "composed_delta",
     "composed_epsilon",
     "composed_points",
+    "corners_between",
     "gaussian_delta",
     "gaussian_epsilon",
     "repeated_response",
@@ -118,11 +119,10 @@ def _excesses(first: FloatArray, loss: FloatArray, levels: FloatArray) -> FloatA
     here = np.concatenate([[0.0], np.cumsum(first)])
     there = np.concatenate([[0.0], np.cumsum(first[::-1])])
     counted = np.searchsorted(-loss, -levels, side="left")
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = here[counted] - np.exp(levels) * there[counted]
-    return np.where(
-        counted > 0, np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0), 0.0
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # e^level·Q as one exponential; a Q that a float cannot hold is left out, which only raises δ.
+        second = np.where(there[counted] > 0, np.exp(levels + np.log(there[counted])), 0.0)
+    return np.where(counted > 0, np.clip(here[counted] - second, 0.0, 1.0), 0.0)
 
 
 def composed_points(eps: float, delta: float, releases: int) -> tuple[FloatArray, FloatArray]:
@@ -137,6 +137,18 @@ def composed_points(eps: float, delta: float, releases: int) -> tuple[FloatArray
         levels = np.append(levels, 0.0)
     levels = np.unique(levels)[::-1]
     return np.asarray(levels, dtype=np.float64), composed_delta(eps, delta, releases, levels)
+
+
+def corners_between(eps: float, releases: int, low: float, high: float) -> FloatArray:
+    """Corners (k-2l)·ε of the composed curve strictly between two levels, at most MOST_POINTS of them."""
+    if eps == 0 or math.isinf(eps) or math.isinf(high):
+        return np.zeros(0)
+    first = max(0, math.ceil((releases - high / eps) / 2))
+    last = min(releases // 2, math.floor((releases - low / eps) / 2))
+    count = max(0, last - first + 1)
+    steps = np.linspace(first, last, min(count, MOST_POINTS)).round() if count else np.zeros(0)
+    corners = np.unique((releases - 2.0 * steps) * eps)
+    return np.asarray(corners[(corners > low) & (corners < high)], dtype=np.float64)
 
 
 def composed_epsilon(eps: float, delta: float, releases: int, total_delta: float) -> float:

@@ -82,6 +82,7 @@ class Explanation(Result):
         and the curve are then about a person whose records all say the same
     table : the same question at other parameters: (name, value, after) each
     method, certificate : how `after` was found, and its proof where there is one
+    uncertified : why there is no proof
     """
 
     claim: str
@@ -107,6 +108,7 @@ class Explanation(Result):
     about: str = VALUE
     table: tuple[tuple[str, float, float], ...] = ()
     certificate: Proof | None = field(default=None, repr=False)
+    uncertified: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words as plain data; the proof is saved on its own."""
@@ -223,9 +225,9 @@ def explain_claim(
         after=guess.upper,
         reached=guess.lower,
         exact=guess.exact,
-        odds=odds_growth(before, guess.upper),
-        bits=math.log2(guess.upper / before),
-        advantage=guess.upper - before,
+        odds=odds_growth(before, guess.upper, guess.miss()),
+        bits=math.log1p(guess.gain(before) / before) / math.log(2),
+        advantage=guess.gain(before),
         distinguishing=curve.advantage,
         curve=curve,
         releases=getattr(claim, "releases", 1),
@@ -240,6 +242,7 @@ def explain_claim(
         about=about,
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
+        uncertified=guess.reason if guess.certificate is None else None,
     )
 
 
@@ -362,11 +365,17 @@ def _apart(eps: float, radius: float) -> float:
     return 0.0 if eps == 0 or radius == 0 else 2 * eps * radius
 
 
-def odds_growth(before: float, after: float) -> float:
-    """Growth of the odds of a right guess; 1 where nothing was left to learn."""
+def odds_growth(before: float, after: float, missed: float | None = None) -> float:
+    """Growth of the odds of a right guess; 1 where nothing was left to learn.
+
+    `missed` is 1 - after where it is known without cancellation.
+    """
     if before >= 1:
         return 1.0
-    return math.inf if after >= 1 else after / (1 - after) / (before / (1 - before))
+    wrong = 1 - after if missed is None else missed
+    if wrong <= 0:
+        return math.inf
+    return max(1.0, after * (1 - before) / before / wrong)
 
 
 def _totals(claim: Claim) -> ComposedClaim | None:

@@ -266,6 +266,8 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     if found.certificate is not None:
         checked = str(found.certificate.verify())
         yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
+    elif found.uncertified is not None:
+        yield "Certificate", [f"None: {found.uncertified}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
         if any(check.name.startswith("total ε") and math.isinf(check.value) for check in report.checks):
