@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -414,6 +415,21 @@ class Document(Section):
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
 
+    @model_validator(mode="after")
+    def _one_promise(self) -> Self:
+        """[claim] and [mechanism] may both say what is promised, if they say the same."""
+        claim, mechanism = self.claim, self.mechanism
+        if claim is None or mechanism is None or claim.eps is None or mechanism.eps is None:
+            return self
+        # A nominal ε is a parameter, and a claim with δ is another kind of promise.
+        nominal = mechanism.kind == "exponential" and mechanism.level != "true"
+        if not nominal and not claim.delta and not math.isclose(claim.eps, mechanism.eps, rel_tol=1e-9):
+            raise ValueError(
+                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {mechanism.eps:g}; they must agree, "
+                "so state the promise once"
+            )
+        return self
+
 
 def validated(raw: dict[str, Any], source: str) -> Document:
     """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
@@ -459,6 +475,8 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
     if message.startswith("Input should be"):
         return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
+    if not paths[meant]:
+        return f"{message}{shown}"
     return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
 
 

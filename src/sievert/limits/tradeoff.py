@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +52,10 @@ class GaussianTradeoff(Tradeoff):
     def advantage(self) -> float:
         return math.erf(self.mu / math.sqrt(8))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The points, as of every trade-off."""
+        return {name: value for name, value in super().to_dict().items() if name != "mu"}
+
 
 def gaussian_tradeoff(mu: float) -> Tradeoff:
     """The trade-off between two Gaussians whose means are μ deviations apart.
@@ -85,6 +90,10 @@ class ImpliedTradeoff(Tradeoff):
     def advantage(self) -> float:
         # The curve is its own mirror image, so right minus false alarms are most where it equals its share.
         return float(1 - 2 * np.max(corners(self.eps, self.delta), initial=0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The points, as of every trade-off."""
+        return {name: value for name, value in super().to_dict().items() if name not in ("eps", "delta")}
 
 
 def from_profile(eps: ArrayLike, delta: ArrayLike, *, exact: bool = False) -> Tradeoff:

@@ -25,15 +25,13 @@ from sievert.limits.composition import composed_epsilon
 from sievert.limits.explain import odds_growth
 from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
+from sievert.report.promises import CLAIM_TOLERANCE, Promise, kept_promise
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
 __all__ = ["Audit", "Check", "audit", "checks", "has_noise_in_cells"]
-
-# A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
-CLAIM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,9 @@ class Audit(Result):
     Attributes
     ----------
     epsilon : smallest ε for which the mechanism keeps the policy, with its witness
-    claimed_eps : ε the file claims (None: no claim)
-    satisfied : whether ε is finite and within the claim
+    claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
+    promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
+    satisfied : whether ε is finite and the claim is kept
     leakages : for each gain of the file, about the mechanism's input
     record : one record when all others are known
     database : the whole database, whatever the prior
@@ -86,6 +85,7 @@ class Audit(Result):
     mechanism: str
     epsilon: Epsilon
     claimed_eps: float | None
+    promise: Promise | None
     satisfied: bool
     leakages: tuple[Finding, ...]
     record: RecordLeakage
@@ -114,15 +114,15 @@ class Audit(Result):
         return not _is_exact(self.record)
 
     def __str__(self) -> str:
-        found, claimed = self.epsilon.nats, self.claimed_eps
+        found = self.epsilon.nats
         if math.isinf(found):
             return "The mechanism keeps no promise: no ε is large enough."
-        if not self.satisfied:
+        if self.promise is not None and not self.promise.kept:
             return (
-                f"The mechanism does not keep its promise: it claims ε = {claimed:.6g} but only satisfies "
-                f"ε = {found:.6g}."
+                f"The mechanism does not keep its promise: it claims {self.promise.claim} but only satisfies "
+                f"{self.promise.satisfied}."
             )
-        promise = "keeps its promise" if claimed is not None else f"satisfies ε = {found:.6g}"
+        promise = "keeps its promise" if self.promise is not None else f"satisfies ε = {found:.6g}"
         failed = [check for check in self.checks if not check.passed]
         if failed:
             return f"The mechanism {promise} but is not acceptable: {failed[0]}."
@@ -157,8 +157,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     policy = scenario.policy
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
-    claimed = scenario.claimed_eps
-    within = claimed is None or found.nats <= claimed * (1 + CLAIM_TOLERANCE)
+    promise = kept_promise(scenario, found.nats)
     record = record_leakage(channel, answers, scenario.record_prior)
     repeated = _repeated(scenario, record, found)
     total = found.nats * scenario.observations * policy.person_records
@@ -168,8 +167,9 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         query=scenario.query.words,
         mechanism=describe_mechanism(scenario),
         epsilon=found,
-        claimed_eps=claimed,
-        satisfied=math.isfinite(found.nats) and within,
+        claimed_eps=scenario.claimed_eps,
+        promise=promise,
+        satisfied=math.isfinite(found.nats) and (promise is None or promise.kept),
         leakages=findings(scenario),
         record=record,
         database=capacity(channel),

@@ -19,7 +19,8 @@ from sievert.files.schema import AcceptModel, ClaimModel
 from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_claim
 from sievert.limits.claims import Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
-from sievert.report.audit import CLAIM_TOLERANCE, Check
+from sievert.report.audit import Check
+from sievert.report.promises import CLAIM_TOLERANCE
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
 from sievert.spaces.metric import Metric
