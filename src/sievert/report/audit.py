@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from sievert.limits.composition import composed_epsilon
 from sievert.limits.explain import odds_growth
 from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
+from sievert.report.guess_bounds import is_exact, least_record, least_repeated
 from sievert.report.promises import CLAIM_TOLERANCE, Promise, kept_promise
 from sievert.report.words import probability
 from sievert.results import Result
@@ -111,7 +112,7 @@ class Audit(Result):
     @property
     def record_is_bound(self) -> bool:
         """Whether the guess about one record is only an upper bound."""
-        return not _is_exact(self.record)
+        return not is_exact(self.record)
 
     def __str__(self) -> str:
         found = self.epsilon.nats
@@ -158,7 +159,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
     promise = kept_promise(scenario, found.nats)
-    record = record_leakage(channel, answers, scenario.record_prior)
+    record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
     repeated = _repeated(scenario, record, found)
     total = found.nats * scenario.observations * policy.person_records
     return Audit(
@@ -205,16 +206,11 @@ def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> Repe
     """Best guess about one record after all releases."""
     count = scenario.observations
     if count == 1:
-        return RepeatedGuess(record.before, record.after, _is_exact(record), count)
-    try:
+        return RepeatedGuess(record.before, record.after, is_exact(record), count)
+    repeated = None
+    with suppress(TooLargeError):
         repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
-    except TooLargeError:
-        bound = record_leakage(found.nats * count, scenario.policy, scenario.record_prior)
-        return RepeatedGuess(bound.before, bound.after, False, count)
-    if _is_exact(record) and repeated.before == record.before and repeated.guess < record.after:
-        # More releases never help less; rounding may say so by 1e-16.
-        return dataclasses.replace(repeated, guess=record.after)
-    return repeated
+    return least_repeated(scenario, repeated, record, found.nats, count)
 
 
 def _budget(scenario: Scenario) -> dict[str, Any]:
@@ -275,7 +271,7 @@ def checks(
     for what, limit, single, value in limits:
         if limit is None:
             continue
-        one_release_is_too_many = _is_exact(record) and not _is_within(single, limit)
+        one_release_is_too_many = is_exact(record) and not _is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
             compared.append(Check(f"{what} about one record after one release", limit, single, False))
         else:
@@ -304,10 +300,6 @@ def _total_at(scenario: Scenario, total: float, delta: float) -> float:
         return smallest_epsilon(scenario.channel, scenario.answers, delta)
     except TooLargeError:
         return total
-
-
-def _is_exact(record: RecordLeakage) -> bool:
-    return not record.method.startswith("bound")
 
 
 def _is_within(value: float, limit: float) -> bool:

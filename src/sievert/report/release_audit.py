@@ -13,13 +13,14 @@ from fractions import Fraction
 
 from sievert.errors import FileError
 from sievert.files import Scenario
-from sievert.leakage.records import BOUND, RecordLeakage, record_leakage
+from sievert.leakage.records import BOUND, RecordLeakage
 from sievert.leakage.repeats import RepeatedGuess
 from sievert.proofs import verify
 from sievert.release.plan import make_plan
 from sievert.release.preview import guesses
 from sievert.release.sidecar import noise_proof, policy_words, promise, query_words
 from sievert.report.audit import Check, checks
+from sievert.report.guess_bounds import least_record, least_repeated
 from sievert.report.promises import Promise, promise_of_noise
 from sievert.report.words import probability
 from sievert.results import Result
@@ -98,12 +99,13 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
     plan = make_plan(scenario)
     before, after, is_bound = guesses(plan)
     assert before is not None and after is not None and plan.sensitivity is not None
-    record = RecordLeakage(before, after, math.log2(after / before), (), BOUND if is_bound else CLOSED_FORM)
+    method = BOUND if is_bound else CLOSED_FORM
     count, nats = scenario.observations, float(plan.unit_eps)
-    repeated = RepeatedGuess(before, after, not is_bound, count)
+    found = RecordLeakage(before, after, math.log2(after / before), (), method)
+    record = least_record(scenario, found, nats)
+    repeated = RepeatedGuess(before, record.after, not is_bound, count)
     if count > 1:
-        bound = record_leakage(nats * count, scenario.policy, scenario.record_prior)
-        repeated = RepeatedGuess(bound.before, bound.after, False, count)
+        repeated = least_repeated(scenario, None, record, nats, count)
     certificate = noise_proof(plan)
     total = nats * count * scenario.policy.person_records
     return NoiseAudit(
