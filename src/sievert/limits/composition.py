@@ -288,12 +288,13 @@ def zcdp_delta(rho: float, eps: ArrayLike) -> FloatArray:
     if math.isinf(rho):
         return np.ones(levels.shape)
     low = np.full(levels.shape, 1 + 1e-9)
-    high = np.maximum((levels + 1) / (2 * rho) + 2, 2.0)
+    # Orders beyond 1e150 say no more, and their products would overflow.
+    high = np.minimum((levels + 1) / (2 * max(rho, 1e-150)) + 2, 1e150)
     for _ in range(HALVINGS // 2):
         order = (low + high) / 2
         rising = (2 * order - 1) * rho - levels + np.log1p(-1 / order) > 0
         low, high = np.where(rising, low, order), np.where(rising, order, high)
-    found = np.exp(log_conversion(high, rho * high, levels))
+    found = np.exp(np.minimum(log_conversion(high, rho * high, levels), 0.0))
     at_zero = min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))
     # δ falls with ε, so what holds at 0 holds above.
     return np.clip(np.minimum(found, at_zero), 0.0, 1.0)
