@@ -83,7 +83,7 @@ def explain_about(
     if about == "value":
         between = "two values of one person" if isinstance(claim, ReplacementClaim) else between
         return explain_claim(claim, values=values, prior=prior, about=VALUE, between=between)
-    if values not in (None, 2):
+    if values is not None and (not isinstance(values, int) or values != 2):
         raise MechanismError(
             f'values is {brief(values)}; about="presence" asks whether the person is in the data, yes or no: '
             "leave values out"
