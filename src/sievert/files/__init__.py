@@ -122,8 +122,11 @@ class Scenario:
 
     @property
     def claimed_eps(self) -> float | None:
-        """The ε the file claims for the policy, or None when it claims none."""
-        return self._mechanism[1]
+        """The ε the file claims for the policy: [claim]'s, else the mechanism's; None when it claims none."""
+        stated = self.document.claim
+        if stated is None:
+            return self._mechanism[1]
+        return None if stated.delta else stated.eps
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
