@@ -14,17 +14,20 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import epsilon
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError, MetricError, PolicyError
+from sievert.numerics.checks import brief, probability
 from sievert.numerics.logs import log_sum
 from sievert.results import Result
+from sievert.spaces.arguments import query_over
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
+from sievert.spaces.tabular import floats
 
 __all__ = [
     "DeltaCurve",
@@ -85,8 +88,10 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     For a graph or a secret graph these are its edges. For a metric they are all pairs at finite distance:
     with δ > 0 promises do not add up along paths.
     """
-    if isinstance(against, Policy) and query is not None:
-        against = query.answers(against)
+    asked = query_over(against, query, "policy")
+    if asked is not None:
+        assert isinstance(against, Policy)
+        against = asked.answers(against)
     if isinstance(against, Answers):
         if against.induced is None:
             return neighbours_of(against.policy)
@@ -100,15 +105,15 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     if isinstance(against, Metric):
         rows, columns = np.nonzero(np.triu(np.isfinite(against.matrix), 1))
         return tuple(against.points), Edges(np.column_stack([rows, columns]), against.matrix[rows, columns])
-    raise PolicyError(f"policy is {against!r}; give a Policy, a Metric, a Graph or a query's answers")
+    raise PolicyError(f"policy is {brief(against)}; give a Policy, a Metric, a Graph or a query's answers")
 
 
 def _arcs(
     channel: Channel, against: Against, query: Query | None
 ) -> tuple[FloatArray, tuple[Hashable, ...], IndexArray, FloatArray]:
     """Log rows in the order of the labels, the labels, and both directions of each pair with its distance."""
+    finite = finite_channel(channel)
     labels, edges = neighbours_of(against, query)
-    finite = channel.finite()
     order = align(finite.inputs, labels, "the policy", MetricError)
     logs = finite.log_matrix
     if order is not None:
@@ -158,9 +163,9 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
 
 
 def _levels(eps: ArrayLike) -> FloatArray:
-    levels = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+    levels = np.atleast_1d(floats(eps, "eps", ChannelError, "give numbers ≥ 0 (nats)"))
     if levels.ndim != 1 or not (levels >= 0).all():
-        raise ChannelError(f"eps is {eps!r}; give numbers ≥ 0 (nats)")
+        raise ChannelError(f"eps is {brief(eps)}; give numbers ≥ 0 (nats)")
     return levels
 
 
@@ -199,8 +204,7 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
     >>> round(smallest_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), 0.0), 6)
     1.098612
     """
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
-        raise ChannelError(f"delta is {delta!r}; it is a probability, so give a number from 0 to 1")
+    delta = probability("delta", delta, ChannelError)
     if delta == 0 and not isinstance(policy, Graph):
         return epsilon(channel, policy, query).nats
     logs, _, pairs, lengths = _arcs(channel, policy, query)
@@ -310,9 +314,10 @@ def renyi_curve(
     >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)
     array([0.549306, 0.847298, 1.098612])
     """
-    wanted = np.array([float(order) for order in orders])
-    if not len(wanted) or not (wanted >= 0).all():
-        raise ChannelError(f"orders is {wanted.tolist()!r}; give numbers ≥ 0")
+    given = orders if isinstance(orders, np.ndarray) or not isinstance(orders, Iterable) else list(orders)
+    wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
+    if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
+        raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
     logs, labels, pairs, _ = _arcs(channel, policy, query)
     best = np.zeros(len(wanted))
     where = np.full(len(wanted), -1, dtype=np.intp)

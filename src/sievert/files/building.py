@@ -279,7 +279,7 @@ def build_prior(
                 f"the list has {len(given)} entries but {len(labels)} are needed, one for each of "
                 f"{shown(labels)}, in this order{_about_absence(labels, absent)}"
             )
-        return as_prior(given, len(labels))
+        return as_prior(given, labels)
     table = _table(folder, given)
     if len(table.header) < 2:
         raise FileError(f"{given}: needs a label and a weight in each row")

@@ -159,7 +159,7 @@ def _multiplicative(channel: Channel, prior: object) -> Capacity:
         return Capacity(*_two(product_of_powers(powers)), words, prior)
     possible = None
     if prior is not None:
-        belief = as_prior(prior, channel.shape[0])
+        belief = as_prior(prior, channel)
         possible = np.asarray(belief > 0, dtype=bool)
         possible = None if possible.all() else possible
     factor = sum_of_maxima(channel, possible)
@@ -174,11 +174,10 @@ def _two(power: tuple[Any, float]) -> tuple[Any, None, float]:
 
 def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
     words = WORDS[gains]
-    size = channel.shape[0]
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     if gains == "signed":
-        possible = None if prior is None else np.asarray(as_prior(prior, size) > 0, dtype=bool)
+        possible = None if prior is None else np.asarray(as_prior(prior, channel) > 0, dtype=bool)
         return Capacity(None, signed_capacity(channel, possible), None, words, prior)
     if gains == "spanning":
         if prior is None:
@@ -186,9 +185,9 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
                 'prior is None; the capacity over gains="spanning" is known for a fixed prior: '
                 "give one, e.g. sv.uniform(n)"
             )
-        belief = as_prior(prior, size)
+        belief = as_prior(prior, channel)
         return Capacity(None, spanning_capacity(channel, belief), None, words, belief)
-    found = unit_radius(channel) if prior is None else unit_capacity(channel, as_prior(prior, size))
+    found = unit_radius(channel) if prior is None else unit_capacity(channel, as_prior(prior, channel))
     proof = None if found.gain is None else _unit_proof(channel, found, prior is None)
     return Capacity(None, found.value, None, words, found.prior, found.gap, found.gain, certificate=proof)
 
@@ -275,7 +274,7 @@ def _shannon_of_blocks(channel: BlockChannel) -> Capacity:
     shares = np.array([2.0 ** (part.bits - largest) for part in found])
     bits = largest + math.log2(shares.sum())
     priors = [
-        share / shares.sum() * float_prior(part.prior, block.shape[0])
+        share / shares.sum() * float_prior(part.prior, block)
         for share, part, block in zip(shares, found, channel.blocks, strict=True)
     ]
     gap = max(part.gap for part in found)

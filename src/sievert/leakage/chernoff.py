@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
-from sievert.channels.priors import as_prior
+from sievert.channels.channel import Channel, finite_channel
+from sievert.channels.priors import paired_distributions
 from sievert.errors import ChannelError
-from sievert.leakage.row_classes import finite_channel
 from sievert.numerics.logs import log_matmul, log_of
 from sievert.results import Result
 from sievert.spaces.labels import Labels
@@ -80,8 +79,8 @@ def chernoff_information(p: object, q: object) -> float:
     >>> round(chernoff_information([0.6, 0.4], [0.4, 0.6]), 6)
     0.029447
     """
-    size = len(list(p))  # type: ignore[call-overload]
-    rows = np.array([as_prior(item, size).astype(np.float64) for item in (p, q)])
+    first, second = paired_distributions(p, q)
+    rows = np.array([first.astype(np.float64), second.astype(np.float64)])
     return float(_direct(log_of(rows), np.array([[0, 1]]))[0] / LN2)
 
 

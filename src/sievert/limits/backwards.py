@@ -10,7 +10,7 @@ from typing import Literal
 
 from sievert.errors import MechanismError
 from sievert.limits.claims import LARGEST_RELEASES, Claim, claim_of
-from sievert.limits.explain import Explanation, _count, explain_claim, guess_under
+from sievert.limits.explain import Explanation, _count, explain_claim, guess_under, listed
 from sievert.limits.policy_guesses import checked_prior
 from sievert.limits.worst import Target
 from sievert.results import Result
@@ -110,8 +110,9 @@ def weakest_claim(
         "releases": releases,
     }
     _require_open(solve, given)
-    count = _count(values, prior, policy)
-    belief = checked_prior(prior, count)
+    named = listed(values)
+    count = _count(named, prior, policy)
+    belief = checked_prior(prior, count, named, policy)
 
     def claim(value: float) -> Claim:
         chosen = {**given, solve: int(value) if solve == "releases" else value}
@@ -125,7 +126,7 @@ def weakest_claim(
     value = _search(solve, keeps, guess, count)
     explanation = None
     if (math.isfinite(value) and solve != "sigma") or value > 0:
-        explanation = None if math.isinf(value) else explain_claim(claim(value), count, prior, policy)
+        explanation = None if math.isinf(value) else explain_claim(claim(value), count, belief, policy)
     return WeakestClaim(solve, value, float(guess), explanation)
 
 

@@ -17,6 +17,7 @@ from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
 from sievert.mechanisms.truncated import TruncatedGeometricChannel, two_sided_noise
+from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.channels import SAMPLER
@@ -141,7 +142,7 @@ class GeometricChannel(Channel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))

@@ -14,7 +14,17 @@ import numpy as np
 
 from sievert.errors import SievertError, TooLargeError
 
-__all__ = ["brief", "choice", "finite", "non_negative", "positive", "probability", "require_size", "whole"]
+__all__ = [
+    "brief",
+    "choice",
+    "finite",
+    "instance",
+    "non_negative",
+    "positive",
+    "probability",
+    "require_size",
+    "whole",
+]
 
 LONGEST_VALUE = 60
 
@@ -69,7 +79,8 @@ def non_negative(
     number = _number(value)
     if infinite and number == math.inf:
         return number
-    return _real(argument, value, error, "it must be a finite number ≥ 0", 0.0, math.inf)
+    rule = "it must be a number ≥ 0" if infinite else "it must be a finite number ≥ 0"
+    return _real(argument, value, error, rule, 0.0, math.inf)
 
 
 def positive(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
@@ -105,6 +116,13 @@ def choice(
     near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise error(f"{argument} is {brief(value)}; it must be one of {', '.join(choices)}{hint}")
+
+
+def instance(argument: str, value: object, kind: Any, words: str, error: type[SievertError]) -> Any:
+    """An object of a class (or of one of several); `words` say what to give instead."""
+    if not isinstance(value, kind):
+        raise error(f"{argument} is {brief(value)}; give {words}")
+    return value
 
 
 def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:
