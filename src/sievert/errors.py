@@ -30,7 +30,10 @@ class SievertError(ValueError):
     """Base of all errors caused by input that Sievert cannot accept.
 
     `fix` says what to do in Python; `file_fix` says it to someone who wrote the input in a file.
+    `exit_code` is what the command line ends with.
     """
+
+    exit_code = 2
 
     def __init__(self, message: str, *, fix: str = "", file_fix: str = "") -> None:
         super().__init__(f"{message}; {fix}" if fix else message)
@@ -103,6 +106,8 @@ class LedgerError(SievertError):
 class BudgetError(LedgerError):
     """A release that would spend more than is left; `requested`, `remaining` and `difference` are exact."""
 
+    exit_code = 1
+
     def __init__(self, message: str, *, requested: Fraction, remaining: Fraction) -> None:
         super().__init__(message)
         self.requested = requested
@@ -113,6 +118,6 @@ class BudgetError(LedgerError):
 class TooLargeError(SievertError):
     """Something that would have to be enumerated or stored and is too large for that."""
 
-    def __init__(self, message: str, *, size: int | float) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, size: int | float, fix: str = "", file_fix: str = "") -> None:
+        super().__init__(message, fix=fix, file_fix=file_fix)
         self.size = size

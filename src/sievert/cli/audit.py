@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 from sievert.cli.samples import audit_runs
 
@@ -66,11 +65,11 @@ def audit(
 
         write_text(report, audit_html(scenario, result))
     if as_json:
-        typer.echo(json.dumps({**result.to_dict(), "passed": result.passed}, ensure_ascii=False, indent=2))
+        print_json({**result.to_dict(), "passed": result.passed})
     else:
         print_sections(result.title, str(result), audit_lines(result), result.passed)
         if report is not None:
-            typer.echo(f"\nReport written to {report}")
+            print(f"\nReport written to {report}")
     if not result.passed:
         raise typer.Exit(1)
 
@@ -86,7 +85,7 @@ def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None
         )
     result = noise_audit(scenario)
     if as_json:
-        typer.echo(json.dumps({**result.to_dict(), "passed": result.passed}, ensure_ascii=False, indent=2))
+        print_json({**result.to_dict(), "passed": result.passed})
     else:
         print_sections(result.title, str(result), noise_audit_lines(result), result.passed)
     if not result.passed:

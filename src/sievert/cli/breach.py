@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections, print_table
+from sievert.cli.printing import print_json, print_sections, print_table
 
 __all__ = ["breach"]
 
@@ -45,10 +44,10 @@ def breach(
 
         write_text(report, breach_html(scenario, result))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     print_sections(result.title, str(result), breach_lines(result))
-    typer.echo("")
+    print()
     print_table(*breach_table(result))
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
 __all__ = ["design"]
@@ -31,6 +30,7 @@ def design(
     """
     from sievert.errors import FileError
     from sievert.files import load_scenario, save
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.report.design import design_html, design_lines, design_of, designed_toml
     from sievert.tables.atomic import write_text
@@ -47,16 +47,17 @@ def design(
     save(best.mechanism, channel)
     write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
     if proof is not None:
-        write_text(proof, save_proof(best.certificate))
+        named = best.certificate.with_identity(question_digest(scenario, eps=eps))
+        write_text(proof, save_proof(named))
     if report is not None:
         write_text(report, design_html(scenario, result))
     if as_json:
         content = {**result.to_dict(), "written": {"file": str(target), "channel": str(channel)}}
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        print_json(content)
         return
     print_sections(result.title, str(result), design_lines(result))
-    typer.echo(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
+    print(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
     if proof is not None:
-        typer.echo(f"Proof written to {proof}; check it with: sievert verify {proof}")
+        print(f"Proof written to {proof}; check it with: sievert verify {proof} {file}")
     if report is not None:
-        typer.echo(f"Report written to {report}")
+        print(f"Report written to {report}")

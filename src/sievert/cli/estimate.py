@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections, terminal
 from sievert.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -59,26 +58,27 @@ def estimate(
     if save_counts is not None:
         write_counts(Counted(result.reported, result.rows, result.dropped, result.files), save_counts)
     if proof is not None:
+        from sievert.files.identity import question_digest
         from sievert.proofs import save_proof
 
-        write_text(proof, save_proof(estimate_proof(scenario, result)))
+        named = estimate_proof(scenario, result).with_identity(question_digest(scenario))
+        write_text(proof, save_proof(named))
     if report is not None:
         write_text(report, estimate_html(scenario, result))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     good = result.estimate.total_gap is not None and result.estimate.unique is not False
     print_sections(result.title, str(result), estimate_lines(result), good)
-    typer.echo()
+    print()
     _print_table(result)
     if proof is not None:
-        typer.echo(f"\nProof written to {proof}")
+        print(f"\nProof written to {proof}")
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
 
 
 def _print_table(result: FileEstimate) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from sievert.report.estimate import table_header, table_rows
@@ -89,7 +89,6 @@ def _print_table(result: FileEstimate) -> None:
     rows = list(table_rows(result))
     for row in rows[:SHOWN_ROWS]:
         table.add_row(*row)
-    console = Console(highlight=False)
-    console.print(table)
+    terminal().print(table, soft_wrap=False)
     if len(rows) > SHOWN_ROWS:
-        typer.echo(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")
+        print(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 
 __all__ = ["explain"]
 
@@ -51,6 +50,7 @@ def explain(
     """
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.limits.explain import explain as explain_claim
     from sievert.report.explain import explain_file, report_of
 
@@ -70,7 +70,7 @@ def explain(
         raise MechanismError(
             f"--solve {solve} looks for the weakest acceptable claim; say with --guess what is acceptable"
         )
-    text = None
+    text, about = None, None
     if file is None and eps is None and rho is None and sigma is None:
         raise MechanismError(
             "give a claim (--eps, --rho or --sigma), a limit (--guess), or a file; for instance: "
@@ -91,33 +91,36 @@ def explain(
         scenario = load_scenario(file)
         found = explain_file(scenario, releases, within, centre, **claim)
         text = scenario.to_toml()
-    _output(found, text, proof, report, as_json)
+        about = question_digest(scenario, **claim, releases=releases, within=within, centre=centre)
+    _output(found, text, about, proof, report, as_json)
     if not found.passed:
         raise typer.Exit(1)
 
 
-def _output(found: Any, text: str | None, proof: Path | None, report: Path | None, as_json: bool) -> None:
+def _output(
+    found: Any, text: str | None, about: str | None, proof: Path | None, report: Path | None, as_json: bool
+) -> None:
     from sievert.report.explain import explanation_lines
 
     certificate = found.explanation.certificate
-    _save(found, text, proof, report)
+    _save(found, text, about, proof, report)
     if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "passed": found.passed}, ensure_ascii=False, indent=2))
+        print_json({**found.to_dict(), "passed": found.passed})
         return
     print_sections(found.title, str(found), explanation_lines(found), found.passed)
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+        print(f"\n{saved[0].upper()}{saved[1:]}")
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
 
 
-def _save(found: Any, text: str | None, proof: Path | None, report: Path | None) -> None:
+def _save(found: Any, text: str | None, about: str | None, proof: Path | None, report: Path | None) -> None:
     from sievert.proofs import save_proof
     from sievert.tables.atomic import write_text
 
     if proof is not None and found.explanation.certificate is not None:
-        write_text(proof, save_proof(found.explanation.certificate))
+        write_text(proof, save_proof(found.explanation.certificate.with_identity(about)))
     if report is not None:
         from sievert.report.explain_html import explain_html
 
@@ -138,12 +141,13 @@ def _backwards(
 ) -> None:
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.limits.backwards import weakest_claim
     from sievert.report.explain import weakest_for_file, weakest_report
 
     given = any(name in claim for name in ("eps", "rho", "sigma"))
     unknown = solve or ("releases" if given else "eps")
-    text = None
+    text, about = None, None
     if file is None:
         count = 1 if releases is None else releases
         found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
@@ -151,14 +155,17 @@ def _backwards(
         scenario = load_scenario(file)
         found = weakest_for_file(scenario, guess, unknown, releases, **claim)
         text = scenario.to_toml()
+        about = question_digest(scenario, **claim, releases=releases, guess=guess, solve=unknown)
     if found.explanation is None and (proof or report):
         raise MechanismError(f"--proof and --report have nothing to show: {found}")
     if as_json or found.explanation is None:
-        _save(None if found.explanation is None else weakest_report(found), text, proof, report)
-        said = json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if as_json else f"{found}."
-        typer.echo(said)
+        _save(None if found.explanation is None else weakest_report(found), text, about, proof, report)
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            print(f"{found}.")
         return
-    _output(weakest_report(found), text, proof, report, as_json)
+    _output(weakest_report(found), text, about, proof, report, as_json)
 
 
 def _prior(text: str | None) -> list[float] | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
 __all__ = ["limits"]
@@ -23,6 +22,7 @@ def limits(
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.report.limits import limits_lines, limits_of
     from sievert.tables.atomic import write_text
@@ -36,13 +36,13 @@ def limits(
         write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
-        write_text(proof, save_proof(certificate))
+        write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     print_sections(result.title, str(result), limits_lines(result))
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+        print(f"\n{saved[0].upper()}{saved[1:]}")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
-from sievert.errors import FileError, SievertError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files.building import (
     build_gain,
     build_loss,
@@ -28,8 +28,10 @@ from sievert.files.building import (
     build_query,
     inputs_metric,
 )
-from sievert.files.schema import AcceptModel, Document, validated
+from sievert.files.mistakes import validated
+from sievert.files.schema import AcceptModel, Document
 from sievert.leakage.adversary import Adversary, MatrixAdversary
+from sievert.numerics.checks import require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -43,6 +45,7 @@ __all__ = ["Scenario", "load", "load_scenario", "save"]
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
+LARGEST_FILE = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Scenario:
         """Say which file and table an error came from."""
         try:
             yield
+        except TooLargeError as problem:
+            raise TooLargeError(f"{self.source}, {table}: {problem.in_file()}", size=problem.size) from None
         except SievertError as problem:
             raise FileError(f"{self.source}, {table}: {problem.in_file()}") from None
 
@@ -234,15 +239,29 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
+    return Scenario(validated(_toml(target), str(target)), target.parent, str(target))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file; some editors begin one with a byte-order mark."""
+    size = path.stat().st_size
+    require_size(size, LARGEST_FILE, f"{path}: in bytes, it", "put long lists into tables of their own")
     try:
-        raw = tomllib.loads(target.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as problem:
-        raise FileError(f"{target}: cannot be read ({problem.strerror})") from None
+        raise FileError(f"{path}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:
-        raise FileError(f"{target}: is not UTF-8 text; save it as UTF-8") from None
+        raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except RecursionError:
+        raise FileError(
+            f"{path}: lists or tables are nested too deeply; no key needs more than five levels"
+        ) from None
     except tomllib.TOMLDecodeError as problem:
-        raise FileError(f"{target}: is not valid TOML: {problem}") from None
-    return Scenario(validated(raw, str(target)), target.parent, str(target))
+        raise FileError(f"{path}: is not valid TOML: {problem}") from None
+    except ValueError:
+        raise FileError(
+            f"{path}: holds a whole number of thousands of digits, or a day that is in no calendar"
+        ) from None
 
 
 def load_scenario(path: str | Path) -> Scenario:

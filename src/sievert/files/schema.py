@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
-
-from sievert.errors import FileError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
     "AcceptModel",
@@ -25,9 +22,9 @@ __all__ = [
     "RegionModel",
     "ReleaseModel",
     "SecretsModel",
+    "Section",
     "UseValue",
     "ValuesModel",
-    "validated",
 ]
 
 Value = int | float | str | list[int | float | str]
@@ -413,82 +410,3 @@ class Document(Section):
     data: DataModel | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
-
-
-def validated(raw: dict[str, Any], source: str) -> Document:
-    """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
-    try:
-        return Document.model_validate(raw)
-    except ValidationError as problem:
-        raise FileError(f"{source}: {_explain(problem, raw)}") from None
-
-
-# What each kind of error says a key must be.
-NOUNS = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-}
-
-
-def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
-    errors = problem.errors(include_url=False)
-    paths = [_written_path(error, raw) for error in errors]
-    # A union reports one error a branch; the deepest is about the branch the writer meant.
-    meant = max(
-        range(len(errors)),
-        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden"), len(paths[i])),
-    )
-    error, key = errors[meant], _key_words(paths[meant])
-    if error["type"] == "extra_forbidden":
-        return f"key {key} is unknown; check its spelling against the documented keys"
-    if error["type"] == "missing":
-        return f"key {key} is missing"
-    given = error.get("input")
-    shown = "" if isinstance(given, dict | list) else f" (given: {given!r})"
-    branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
-    kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
-    if error["type"] != "value_error" and len(kinds) == len(branches):
-        return f"key {key} must be {_alternatives(kinds)}{shown}"
-    message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
-    if message.startswith("Input should be"):
-        return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
-    return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
-
-
-def _written_path(error: ErrorDetails, raw: Any) -> tuple[str | int, ...]:
-    """The keys and positions that stand in the file; pydantic also names the branches of a union."""
-    path: list[str | int] = []
-    for part in error["loc"]:
-        known_key = isinstance(raw, dict) and part in raw
-        if known_key or (isinstance(raw, list) and isinstance(part, int) and part < len(raw)):
-            path.append(part)
-            raw = raw[part]
-        elif error["type"] == "missing" and isinstance(raw, dict) and part == error["loc"][-1]:
-            path.append(part)
-    return tuple(path)
-
-
-def _key_words(path: tuple[str | int, ...]) -> str:
-    words, joint = "", ""
-    for part in path:
-        words += f", entry {part + 1}" if isinstance(part, int) else f"{joint}{part}"
-        joint = ", " if isinstance(part, int) else "."
-    return words or "file"
-
-
-def _noun(error: ErrorDetails) -> str | None:
-    if error["type"] == "literal_error":
-        return str(error["ctx"]["expected"])
-    return NOUNS.get(error["type"])
-
-
-def _alternatives(kinds: list[str]) -> str:
-    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or "a number" not in kinds]
-    return distinct[0] if len(distinct) == 1 else f"{', '.join(distinct[:-1])} or {distinct[-1]}"

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from sievert.channels.channel import Channel
-from sievert.channels.composition import readable
 from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
 from sievert.channels.response import ResponseChannel
 from sievert.errors import GainError, TooLargeError
 from sievert.leakage.columns import joint_distribution
 from sievert.leakage.extremes import sum_of_minima
+from sievert.numerics.checks import readable
 from sievert.numerics.linear_programs import LinearProgram, Solution, solve
 from sievert.numerics.rationals import exact_solve, fractions_of
 

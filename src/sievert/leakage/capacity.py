@@ -43,6 +43,7 @@ from sievert.leakage.extremes import furthest_rows, sum_of_maxima
 from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
+from sievert.numerics.balls import UNIT
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -193,23 +194,21 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
 
 
 def _unit_proof(channel: Channel, found: AdditiveOptimum, any_prior: bool) -> AdditiveCapacityProof:
-    """Both sides of the optimum as data; a gain that rounding left above 1 is cut."""
+    """Both sides of the optimum as data; a gain that rounding left above 1 is cut.
+
+    The ends of a float optimum are sums of n·m products that add up to at most 1: they are moved outward by
+    more than their rounding, so that they hold for the numbers in the proof.
+    """
     assert found.gain is not None
     assert found.prior is not None
     assert found.reference is not None
     exact = found.gain.dtype == object
     entries = channel.exact_or_rounded() if exact else channel.rounded()
     gain = found.gain if exact else np.clip(found.gain, 0.0, 1.0)
-    lower = Fraction(found.value)
-    return AdditiveCapacityProof(
-        entries,
-        found.prior[None, :],
-        gain,
-        found.reference[None, :],
-        lower,
-        lower + Fraction(found.gap),
-        any_prior,
-    )
+    spare = Fraction(0) if exact else 4 * (sum(entries.shape) + 8) * Fraction(UNIT)
+    lower, upper = Fraction(found.value) - spare, Fraction(found.value) + Fraction(found.gap) + spare
+    prior, reference = found.prior[None, :], found.reference[None, :]
+    return AdditiveCapacityProof(entries, prior, gain, reference, lower, upper, any_prior)
 
 
 def _risk(channel: Channel) -> Capacity:

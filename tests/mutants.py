@@ -1,0 +1,102 @@
+"""Which checks of the proofs could be deleted without a test noticing.
+
+    PYTHONPATH=src:tests python -m pytest -q -p mutants tests/proofs
+
+Every `if …: raise …` under `sievert/proofs` is a check. The tests run once and it is noted which of them made
+which check refuse; then each check is switched off in turn and those tests run again. A check that no test
+makes refuse, or whose tests pass without it, is printed as a survivor.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+ROOM = "sievert.proofs"
+CHECKS: dict[str, str] = {}
+REFUSED: dict[str, set[str]] = defaultdict(set)
+STATE: dict[str, str | None] = {"test": None, "off": None}
+
+
+def check(name: str, broken: Any) -> bool:
+    """The condition of a check, unless it is the one that is switched off."""
+    if not broken or name == STATE["off"]:
+        return False
+    REFUSED[name].add(STATE["test"] or "")
+    return True
+
+
+class Switches(ast.NodeTransformer):
+    """Put a switch on every `if …: raise …`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.body[-1], ast.Raise):
+            name = f"{self.path.name}:{node.lineno}"
+            CHECKS[name] = ast.unparse(node.test)
+            node.test = ast.Call(ast.Name("__check__", ast.Load()), [ast.Constant(name), node.test], [])
+        return node
+
+
+class Loader(importlib.machinery.SourceFileLoader):
+    """Compiles a module of the room with its switches."""
+
+    def get_code(self, fullname: str) -> Any:
+        path = Path(self.get_filename(fullname))
+        tree = Switches(path).visit(ast.parse(path.read_text(encoding="utf-8")))
+        return compile(ast.fix_missing_locations(tree), str(path), "exec")
+
+    def exec_module(self, module: Any) -> None:
+        module.__dict__["__check__"] = check
+        super().exec_module(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Hands modules of the room to the loader above."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if not fullname.startswith(ROOM + "."):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None and spec.origin is not None:
+            spec.loader = Loader(fullname, spec.origin)
+        return spec
+
+
+sys.meta_path.insert(0, Finder())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    STATE["test"] = item.nodeid
+    return (yield)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    items = {item.nodeid: item for item in session.items}
+    survivors = [name for name in CHECKS if not _noticed(name, items)]
+    print(f"\n{len(CHECKS)} checks, {len(survivors)} survivors")
+    for name in survivors:
+        print(f"{name}: if {CHECKS[name]}")
+
+
+def _noticed(name: str, items: dict[str, pytest.Item]) -> bool:
+    STATE["off"] = name
+    try:
+        for test in sorted(REFUSED[name] & items.keys()):
+            if any(report.failed for report in runtestprotocol(items[test], log=False, nextitem=None)):
+                return True
+    finally:
+        STATE["off"] = None
+    return False
