@@ -1,7 +1,8 @@
 """Which calls are tried: every public function with arguments that it accepts, as Python expressions.
 
-The table is calls.toml; "*" stands for a list of arguments without a name. A public function for which it has no valid arguments fails the suite, so a new one must
-join. Expressions are evaluated anew for every call, and print as a reproduction.
+The table is calls.toml; "*" stands for a list of arguments without a name. A public function for which it has
+no valid arguments fails the suite, so a new one must join. Expressions are evaluated anew for every call, and
+print as a reproduction.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _members(space: str, module: types.ModuleType) -> Iterator[tuple[str, Callab
 
 
 def _is_tried(name: str, item: Any) -> bool:
-    if not callable(item) or name in EXEMPT or isinstance(item, types.ModuleType) and not callable(item):
+    if not callable(item) or name in EXEMPT or (isinstance(item, types.ModuleType) and not callable(item)):
         return False
     made_by_us = inspect.isclass(item) and issubclass(item, (Result, Exception))
     return not made_by_us
@@ -138,7 +139,8 @@ def scope() -> dict[str, Any]:
     rr = sv.mechanisms.randomised_response(3, 1.0)
     two_records = sv.Policy.differential(2, 2)
     return {
-        "sv": sv, "np": np, "pd": pd, "pl": pl, "pa": pa, "sparse": sparse, "math": math, "datetime": datetime,
+        "sv": sv, "np": np, "pd": pd, "pl": pl, "pa": pa, "sparse": sparse, "math": math,
+        "datetime": datetime,
         "Decimal": Decimal, "Fraction": Fraction, "Path": Path, "nan": math.nan, "inf": math.inf,
         "rr": rr, "line": sv.metrics.line(3), "two_records": two_records, "here": Path.cwd(),
         "example": Path("example.toml"), "nested": nested, "recursive": recursive, "readonly": readonly,

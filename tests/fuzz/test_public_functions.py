@@ -1,7 +1,7 @@
 """Every public function with hostile arguments: a right answer or a SievertError, whatever it is given.
 
-The calls are made in a process of their own (worker.py), because what is looked for may end it. `make fuzz` goes on
-for SIEVERT_FUZZ_SECONDS with a new seed; SIEVERT_FUZZ_SEED repeats one.
+The calls are made in a process of their own (worker.py), because what is looked for may end it. `make fuzz`
+goes on for SIEVERT_FUZZ_SECONDS with a new seed; SIEVERT_FUZZ_SEED repeats one.
 """
 
 import json

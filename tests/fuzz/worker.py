@@ -1,8 +1,9 @@
 """Try hostile calls in a process of their own, one line of JSON for each that breaks the rule.
 
 The rule: a right answer or a SievertError, within limits of time and memory, no warning, nothing printed or
-written. `python worker.py FOLDER SEED ROUNDS [SECONDS] [SKIP]`: rounds over every public function, or rounds until
-the seconds are over; the first SKIP calls are drawn but not made, to go on where a process was killed.
+written. `python worker.py FOLDER SEED EACH [SECONDS] [SKIP]`: each argument of every public function is
+hostile EACH times, and again until the seconds are over; the first SKIP calls are drawn but not made, to go on
+where a process was killed.
 """
 
 from __future__ import annotations
@@ -101,8 +102,11 @@ def trials(rng: random.Random, each: int) -> Iterator[Trial]:
 def _changeable(function: Callable[..., Any]) -> list[str]:
     parameters = inspect.signature(function).parameters.values()
     names = {p.name: p.kind for p in parameters}
-    return ["*" if kind is inspect.Parameter.VAR_POSITIONAL else name
-            for name, kind in names.items() if kind is not inspect.Parameter.VAR_KEYWORD]
+    return [
+        "*" if kind is inspect.Parameter.VAR_POSITIONAL else name
+        for name, kind in names.items()
+        if kind is not inspect.Parameter.VAR_KEYWORD
+    ]
 
 
 def fault_of(trial: Trial) -> str | None:

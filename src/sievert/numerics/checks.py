@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -19,6 +21,7 @@ __all__ = [
     "brief",
     "choice",
     "did_you_mean",
+    "file_path",
     "finite",
     "instance",
     "non_negative",
@@ -138,6 +141,15 @@ def instance(argument: str, value: object, kind: Any, words: str, error: type[Si
     if not isinstance(value, kind):
         raise error(f"{argument} is {brief(value)}; give {words}")
     return value
+
+
+def file_path(argument: str, value: object, error: type[SievertError]) -> Path:
+    """The path of a file, written as a text or as a pathlib.Path."""
+    instance(argument, value, str | os.PathLike, "the path of a file", error)
+    try:
+        return Path(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise error(f"{argument} is {brief(value)}; give the path of a file as a text") from None
 
 
 def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:

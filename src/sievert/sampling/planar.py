@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief
 from sievert.sampling.acceptance import accepted, first_accepted, fixed_point
-from sievert.sampling.base import LARGEST_INPUT, NoiseSampler, Timing, integers
+from sievert.sampling.base import LARGEST_INPUT, NoiseSampler, Timing, integers, whole
 from sievert.sampling.enclosures import Enclosure, Ratio, rational
 from sievert.sampling.laplace import laplace_noise
 
@@ -60,6 +61,20 @@ def planar_geometric(
     return PlanarGeometric(rate, bounds, timing, insecure_rng)
 
 
+def _sides(bounds: Any) -> Bounds:
+    """First and last row, first and last column."""
+    sides = bounds if isinstance(bounds, list | tuple) else ()
+    pairs = [tuple(side) for side in sides if isinstance(side, list | tuple)]
+    if len(sides) != 2 or len(pairs) != 2 or any(len(pair) != 2 for pair in pairs):
+        raise MechanismError(
+            f"bounds is {brief(bounds)}; give ((first row, last row), (first column, last column))"
+        )
+    (low, high), (left, right) = ([whole(end, "bounds") for end in pair] for pair in pairs)
+    if low > high or left > right:
+        raise MechanismError(f"bounds is {brief(bounds)}; each side needs first ≤ last")
+    return (low, high), (left, right)
+
+
 class PlanarGeometric(NoiseSampler):
     """Noise of the plane; see `planar_geometric`. Points are rows of two integers."""
 
@@ -73,9 +88,7 @@ class PlanarGeometric(NoiseSampler):
         insecure_rng: object = None,
     ) -> None:
         super().__init__(timing, insecure_rng)
-        self.eps, self.bounds = eps, bounds
-        if bounds is not None and any(low > high for low, high in bounds):
-            raise MechanismError(f"bounds is {bounds!r}; each side needs first ≤ last")
+        self.eps, self.bounds = eps, None if bounds is None else _sides(bounds)
         bits = 20 + max(0, math.ceil(-math.log2(float(eps))))
         # ⌊2^bits·ε/√2⌋/2^bits, so that 2·e1² ≤ ε² holds exactly.
         squared = eps * eps * 4**bits / 2
