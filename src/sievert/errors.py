@@ -16,8 +16,10 @@ __all__ = [
     "GainError",
     "GraphError",
     "LedgerError",
+    "LedgerOutputError",
     "MechanismError",
     "MetricError",
+    "OutputError",
     "PolicyError",
     "PriorError",
     "QueryError",
@@ -95,12 +97,26 @@ class FileError(SievertError):
     """A file that cannot be read, or a key in it that is wrong."""
 
 
+class OutputError(FileError):
+    """A result that could not be written or finished: the disk, permissions, data that changed meanwhile."""
+
+    exit_code = 3
+
+
 class DataError(SievertError):
-    """A row of data that the file does not say how to treat."""
+    """A row of data that the file does not say how to treat; nothing was charged."""
+
+    exit_code = 4
 
 
 class LedgerError(SievertError):
     """A budget ledger that is damaged, in use, or asked for something it does not know."""
+
+
+class LedgerOutputError(LedgerError, OutputError):
+    """A ledger that could not be read, written or locked at this moment."""
+
+    exit_code = 3
 
 
 class BudgetError(LedgerError):

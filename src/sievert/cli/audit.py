@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 from sievert.cli.samples import audit_runs
@@ -30,6 +31,7 @@ def audit(
     confidence: Annotated[float, typer.Option(help="With --samples: how sure to be.")] = 0.95,
     seed: Annotated[int | None, typer.Option(help="With --samples: for the split into halves.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check a mechanism against its policy and say what it gives away.
@@ -43,7 +45,6 @@ def audit(
     from sievert.report.audit import audit as run_audit
     from sievert.report.audit import has_noise_in_cells
     from sievert.report.text import audit_lines
-    from sievert.tables.atomic import write_text
 
     if samples is not None:
         if report is not None:
@@ -55,6 +56,7 @@ def audit(
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, report=report)
     if has_noise_in_cells(scenario):
         _audit_noise(scenario, report, as_json)
         return
@@ -63,7 +65,7 @@ def audit(
     if report is not None:
         from sievert.report.html import audit_html
 
-        write_text(report, audit_html(scenario, result))
+        outputs.write_text(report, audit_html(scenario, result))
     if as_json:
         print_json({**result.to_dict(), "passed": result.passed})
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, print_table
 
 __all__ = ["breach"]
@@ -29,20 +30,21 @@ def breach(
         typer.Option(help="Bits by which belief must grow for a breach; by default half way to certainty."),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
     from sievert.files import load_scenario
     from sievert.report.breach import breach_lines, breach_of, breach_table, read_range
-    from sievert.tables.atomic import write_text
 
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, report=report)
     result = breach_of(scenario, counts, about or (), level)
     if report is not None:
         from sievert.report.breach_page import breach_html
 
-        write_text(report, breach_html(scenario, result))
+        outputs.write_text(report, breach_html(scenario, result))
     if as_json:
         print_json(result.to_dict())
         return

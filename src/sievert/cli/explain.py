@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
+
+if TYPE_CHECKING:
+    from sievert.files import Scenario
+    from sievert.tables.outputs import Outputs
 
 __all__ = ["explain"]
 
@@ -42,6 +47,7 @@ def explain(
     centre: Annotated[str | None, typer.Option(help="… of this place (the worst one).")] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say what a privacy claim lets anybody do to one person, whatever the mechanism.
@@ -54,6 +60,9 @@ def explain(
     from sievert.limits.explain import explain as explain_claim
     from sievert.report.explain import explain_file, report_of
 
+    scenario = None if file is None else load_scenario(file)
+    reads = [] if scenario is None else scenario.reads()
+    outputs = claimed(reads, force, proof=proof, report=report)
     stated = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
     claim = {name: value for name, value in stated.items() if value is not None}
     belief = _prior(prior)
@@ -64,7 +73,7 @@ def explain(
     if guess is not None:
         if within is not None or centre is not None:
             raise MechanismError("--within and --centre go without --guess")
-        _backwards(file, guess, solve, claim, values, belief, releases, proof, report, as_json)
+        _backwards(scenario, guess, solve, claim, values, belief, releases, outputs, proof, report, as_json)
         return
     if solve is not None:
         raise MechanismError(
@@ -76,7 +85,7 @@ def explain(
             "give a claim (--eps, --rho or --sigma), a limit (--guess), or a file; for instance: "
             "sievert explain --eps 3 --values 5"
         )
-    if file is None:
+    if scenario is None:
         found = report_of(
             explain_claim(
                 **claim,  # type: ignore[arg-type]
@@ -88,22 +97,27 @@ def explain(
             )
         )
     else:
-        scenario = load_scenario(file)
         found = explain_file(scenario, releases, within, centre, **claim)
         text = scenario.to_toml()
         about = question_digest(scenario, **claim, releases=releases, within=within, centre=centre)
-    _output(found, text, about, proof, report, as_json)
+    _output(found, text, about, outputs, proof, report, as_json)
     if not found.passed:
         raise typer.Exit(1)
 
 
 def _output(
-    found: Any, text: str | None, about: str | None, proof: Path | None, report: Path | None, as_json: bool
+    found: Any,
+    text: str | None,
+    about: str | None,
+    outputs: Outputs,
+    proof: Path | None,
+    report: Path | None,
+    as_json: bool,
 ) -> None:
     from sievert.report.explain import explanation_lines
 
     certificate = found.explanation.certificate
-    _save(found, text, about, proof, report)
+    _save(found, text, about, outputs, proof, report)
     if as_json:
         print_json({**found.to_dict(), "passed": found.passed})
         return
@@ -115,32 +129,33 @@ def _output(
         print(f"\nReport written to {report}")
 
 
-def _save(found: Any, text: str | None, about: str | None, proof: Path | None, report: Path | None) -> None:
+def _save(
+    found: Any, text: str | None, about: str | None, outputs: Outputs, proof: Path | None, report: Path | None
+) -> None:
     from sievert.proofs import save_proof
-    from sievert.tables.atomic import write_text
 
     if proof is not None and found.explanation.certificate is not None:
-        write_text(proof, save_proof(found.explanation.certificate.with_identity(about)))
+        outputs.write_text(proof, save_proof(found.explanation.certificate.with_identity(about)))
     if report is not None:
         from sievert.report.explain_html import explain_html
 
-        write_text(report, explain_html(found, text))
+        outputs.write_text(report, explain_html(found, text))
 
 
 def _backwards(
-    file: Path | None,
+    scenario: Scenario | None,
     guess: float,
     solve: Solve | None,
     claim: dict[str, Any],
     values: int | None,
     prior: list[float] | None,
     releases: int | None,
+    outputs: Outputs,
     proof: Path | None,
     report: Path | None,
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
-    from sievert.files import load_scenario
     from sievert.files.identity import question_digest
     from sievert.limits.backwards import weakest_claim
     from sievert.report.explain import weakest_for_file, weakest_report
@@ -148,24 +163,25 @@ def _backwards(
     given = any(name in claim for name in ("eps", "rho", "sigma"))
     unknown = solve or ("releases" if given else "eps")
     text, about = None, None
-    if file is None:
+    if scenario is None:
         count = 1 if releases is None else releases
         found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
     else:
-        scenario = load_scenario(file)
         found = weakest_for_file(scenario, guess, unknown, releases, **claim)
         text = scenario.to_toml()
         about = question_digest(scenario, **claim, releases=releases, guess=guess, solve=unknown)
     if found.explanation is None and (proof or report):
         raise MechanismError(f"--proof and --report have nothing to show: {found}")
     if as_json or found.explanation is None:
-        _save(None if found.explanation is None else weakest_report(found), text, about, proof, report)
+        _save(
+            None if found.explanation is None else weakest_report(found), text, about, outputs, proof, report
+        )
         if as_json:
             print_json(found.to_dict())
         else:
             print(f"{found}.")
         return
-    _output(weakest_report(found), text, about, proof, report, as_json)
+    _output(weakest_report(found), text, about, outputs, proof, report, as_json)
 
 
 def _prior(text: str | None) -> list[float] | None:

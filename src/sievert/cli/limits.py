@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
@@ -18,6 +19,7 @@ def limits(
     eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
@@ -25,18 +27,18 @@ def limits(
     from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.report.limits import limits_lines, limits_of
-    from sievert.tables.atomic import write_text
 
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         result = limits_of(scenario, eps)
     if report is not None:
         from sievert.report.limits_page import limits_html
 
-        write_text(report, limits_html(scenario, result))
+        outputs.write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
-        write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
+        outputs.write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
     if as_json:
         print_json(result.to_dict())
         return

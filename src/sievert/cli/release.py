@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, terminal
 from sievert.cli.streams import complain
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
+    from sievert.tables.outputs import Outputs
 
 __all__ = ["release"]
 
@@ -36,8 +38,10 @@ def release(
         str | None, typer.Option(help="A hash of the ledger noted earlier; an older copy is refused.")
     ] = None,
     insecure_seed: Annotated[
-        int | None, typer.Option(help="Draw from a seed: for demonstrations, NOT private.")
+        int | None,
+        typer.Option(help="NOT private: another seed than the test_seed of a file that is a test."),
     ] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
@@ -52,8 +56,9 @@ def release(
     from sievert.report.release import preview_lines, release_lines
 
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, proof=proof)
     if proof is not None:
-        _save_proof(scenario, proof)
+        _save_proof(scenario, proof, outputs)
     if preview:
         would = look(scenario, output=output)
         if as_json:
@@ -95,18 +100,17 @@ def release(
         print_sections(scenario.title, str(done), release_lines(done), done.secure)
 
 
-def _save_proof(scenario: Scenario, path: Path) -> None:
+def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     from sievert.errors import FileError
     from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.release.plan import make_plan
     from sievert.release.sidecar import noise_proof
-    from sievert.tables.atomic import write_text
 
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    write_text(path, save_proof(certificate.with_identity(question_digest(scenario))))
+    outputs.write_text(path, save_proof(certificate.with_identity(question_digest(scenario))))
 
 
 @contextmanager

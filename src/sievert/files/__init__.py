@@ -29,6 +29,7 @@ from sievert.files.building import (
     inputs_metric,
 )
 from sievert.files.mistakes import validated
+from sievert.files.paths import files_read, refuse_private
 from sievert.files.schema import AcceptModel, Document
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.numerics.checks import file_path, require_size
@@ -227,6 +228,10 @@ class Scenario:
         """The limits an audit checks."""
         return self.document.accept
 
+    def reads(self) -> list[Path]:
+        """The file itself and every file it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
@@ -239,7 +244,9 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
-    return Scenario(validated(_toml(target), str(target)), target.parent, str(target))
+    document = validated(_toml(target), str(target))
+    refuse_private(document, target.parent, str(target))
+    return Scenario(document, target.parent, str(target))
 
 
 def _toml(path: Path) -> dict[str, Any]:

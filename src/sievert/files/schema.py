@@ -6,6 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from sievert.files.paths import NoisyPath, OutputPath, OwnPath, PriorText, PrivatePath, PublicPath
+
 __all__ = [
     "AcceptModel",
     "AdversaryModel",
@@ -46,7 +48,7 @@ class ValuesModel(Section):
     combinations of the values of several columns."""
 
     range: tuple[int, int] | list[int] | None = None
-    file: str | None = None
+    file: PublicPath | None = None
     column: str | None = None
     product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
 
@@ -88,7 +90,7 @@ class SecretsModel(Section):
     edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
     tree: dict[str, str] | None = None
     metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
-    points: str | None = None
+    points: PublicPath | None = None
     region: RegionModel | None = None
 
     @model_validator(mode="after")
@@ -121,7 +123,7 @@ class PermittedModel(Section):
     histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
     counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
     attribute: Count | None = None
-    databases: str | None = None
+    databases: PublicPath | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -171,7 +173,7 @@ class QueryModel(Section):
     ] = None
     by: str | list[str] | None = None
     of: str | None = None
-    table: str | None = None
+    table: PublicPath | None = None
 
     @model_validator(mode="after")
     def _parameters(self) -> Self:
@@ -203,7 +205,7 @@ class MechanismModel(Section):
         ]
         | None
     ) = None
-    matrix: str | None = None
+    matrix: PublicPath | None = None
     eps: NonNegative | None = None
     alpha: str | float | int | None = None
     level: Literal["nominal", "true"] | None = None
@@ -236,7 +238,7 @@ class GainModel(Section):
     within: NonNegative | None = None
     partition: list[list[Value]] | dict[str, list[Value]] | None = None
     property: list[Value] | None = None
-    matrix: str | None = None
+    matrix: PublicPath | None = None
     name: str | None = None
 
     @model_validator(mode="after")
@@ -257,8 +259,8 @@ GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: str | list[float] | None = None
-    record_prior: str | list[float] | None = None
+    prior: PriorText | list[float] | None = None
+    record_prior: PriorText | list[float] | None = None
     gains: list[GainName | GainModel] = ["identity"]
     observations: Positive = 1
 
@@ -270,7 +272,7 @@ class LossModel(Section):
     tolerance: NonNegative | None = None
     threshold: Finite | None = None
     property: list[Value] | None = None
-    matrix: str | None = None
+    matrix: PublicPath | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -291,7 +293,7 @@ class UseModel(Section):
     """[use]: what the released data is for."""
 
     loss: Literal["absolute", "squared", "bayes-risk", "distance"] | LossModel = "absolute"
-    prior: str | list[float] | None = None
+    prior: PriorText | list[float] | None = None
 
 
 class ClaimModel(Section):
@@ -333,7 +335,7 @@ class AcceptModel(Section):
 class DataModel(Section):
     """[data]: where the records are."""
 
-    input: str
+    input: PrivatePath
     column: str | list[str] | None = None
     person: str | None = None
     rows_per_person: Positive = 1
@@ -349,32 +351,33 @@ class UseValue(Section):
 class ReleaseModel(Section):
     """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
 
-    output: str | None = None
-    ledger: str | None = None
-    ledger_key: str | None = None
+    output: OutputPath | None = None
+    ledger: OwnPath | None = None
+    ledger_key: OwnPath | None = None
     missing: Literal["reject", "drop"] | UseValue = "reject"
     unknown: Literal["reject", "drop"] | UseValue = "reject"
     out_of_range: Literal["reject", "clamp", "drop"] = "reject"
     off_grid: Literal["reject", "nearest", "drop"] = "reject"
     keep: list[str] = []
-    remap: str | None = None
+    remap: PublicPath | None = None
     stable: bool = False
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     sampler: Literal["exact", "float"] = "exact"
     timing: Literal["fixed", "fast"] = "fixed"
+    test_seed: Count | None = None
 
 
 class ReportGroupModel(Section):
     """Reports of users who applied the same family at another ε."""
 
-    reports: str | list[str]
+    reports: NoisyPath | list[NoisyPath]
     eps: NonNegative | None = None
 
 
 class EstimateModel(Section):
     """[estimate]: where the noisy reports are, and how the distribution behind them is estimated."""
 
-    reports: str | list[str] | None = None
+    reports: NoisyPath | list[NoisyPath] | None = None
     column: str | None = None
     counts: str | None = None
     groups: list[ReportGroupModel] | None = None
@@ -383,7 +386,7 @@ class EstimateModel(Section):
     interval: Literal["normal", "bootstrap", "profile", "none"] = "normal"
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     seed: Count = 0
-    original: str | None = None
+    original: PrivatePath | None = None
     original_column: str | None = None
 
     @model_validator(mode="after")
