@@ -2,8 +2,8 @@
 
 The rule: a right answer or a SievertError, within limits of time and memory, no warning, nothing printed or
 written. `python worker.py FOLDER SEED EACH [SECONDS] [SKIP]`: each argument of every public function is
-hostile EACH times, and again until the seconds are over; the first SKIP calls are drawn but not made, to go on
-where a process was killed.
+hostile EACH times, and again until the seconds are over; the first SKIP calls are drawn but not made, to go
+on where a process was killed.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class LocalHashing(Protocol):
     def _made(self, reports: Any) -> HashedReports | LimitedReports:
         """Reports of this protocol, with an array of whole numbers for each of their fields."""
         kind = HashedReports if self.table is None else LimitedReports
-        fields = list(reports) if isinstance(reports, kind) else []
+        fields: list[Any] = list(reports) if isinstance(reports, kind) else []
         whole_numbers = [isinstance(f, np.ndarray) and f.ndim == 1 and f.dtype.kind in "iu" for f in fields]
         if not fields or not all(whole_numbers) or len({len(f) for f in fields}) > 1:
             raise EstimationError("reports were not made by this protocol; use what its privatise returns")
