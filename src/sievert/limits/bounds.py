@@ -133,7 +133,11 @@ def _counted(diameters: Mapping[float, int] | Sequence[float]) -> dict[float, in
     """How many components have each diameter."""
     if isinstance(diameters, Mapping):
         pairs = [(extent, whole("diameters", count, PolicyError)) for extent, count in diameters.items()]
-    elif isinstance(diameters, str) or not isinstance(diameters, Iterable):
+    elif (
+        isinstance(diameters, str)
+        or not isinstance(diameters, Iterable)
+        or getattr(diameters, "ndim", 1) == 0
+    ):
         pairs = []
     else:
         pairs = [(extent, 1) for extent in diameters]

@@ -43,7 +43,11 @@ def brief(value: object) -> str:
     """
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return f"a whole number of {value.bit_length()} bits"
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except (RecursionError, ValueError):
+        # Nested without end, or with numbers of thousands of digits inside.
+        text = f"a {type(value).__name__}"
     half = (LONGEST_VALUE - 4) // 2
     return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[-half:]}"
 
@@ -176,7 +180,10 @@ def readable(number: int | float) -> str:
 
 def _number(value: Any) -> float | None:
     """A real number as a float; None where it is none (texts and truth values are not)."""
-    if isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating):
+    if (
+        isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating)
+        or value is np.ma.masked
+    ):
         return None
     try:
         return float(value)

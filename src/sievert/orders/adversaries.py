@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
-from sievert.errors import GainError
+from sievert.errors import GainError, PriorError
 from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
@@ -32,6 +32,7 @@ from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
 from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
+from sievert.spaces.tabular import column_of
 
 __all__ = [
     "AdversaryClass",
@@ -96,7 +97,7 @@ def properties(
     prior: Any = None,
 ) -> AdversaryClass:
     """Adversaries who bet for or against given properties of the secret."""
-    if isinstance(sets, str) or not isinstance(sets, Iterable):
+    if isinstance(sets, str | bytes) or not isinstance(sets, Iterable):
         raise GainError(
             f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
         )
@@ -114,11 +115,14 @@ def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
     given = tuple(listed) if isinstance(listed, list | tuple) else ()
     if not given:
         raise GainError(f"listed is {brief(listed)}; give a list of gains, at least one")
+    if prior is not None:
+        column_of(prior, "prior", PriorError)
     return AdversaryClass("given gains", None, prior, given)
 
 
 def prior(belief: Any) -> AdversaryClass:
     """Every gain function, but only this prior: secrets it rules out do not matter."""
+    column_of(belief, "belief", PriorError)
     return AdversaryClass("given prior", None, belief)
 
 

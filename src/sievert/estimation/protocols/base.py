@@ -24,6 +24,7 @@ __all__ = ["Frequencies", "Protocol"]
 
 FloatArray = NDArray[np.float64]
 Positions = NDArray[np.intp]
+LARGEST_COUNT = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class Protocol(ABC):
         """Frequencies from supports, of one batch or added up over many."""
         counted = by_label(support, self.values, "support", EstimationError)
         counts = floats(counted, "support", EstimationError, "give one number for each value")
-        reports = whole("reports", reports, EstimationError)
+        reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
         level = checked_confidence(level, "level")
         if not ((counts >= 0) & (counts <= reports)).all():
             raise EstimationError(
@@ -112,7 +113,8 @@ class Protocol(ABC):
 
         (f·p(1-p) + (1-f)·q(1-q)) / (N·(p-q)²).
         """
-        f, reports = shares_of(frequencies), whole("reports", reports, EstimationError)
+        f = shares_of(frequencies)
+        reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
         p, q = self.truth, self.other
         return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (reports * (p - q) ** 2))
 
