@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,10 +12,13 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from sievert.errors import EstimationError
+from sievert.estimation.intervals import checked_confidence
 from sievert.estimation.projection import nearest_distribution
 from sievert.mechanisms.parameters import inputs_of
+from sievert.numerics.checks import brief, positive, whole
 from sievert.results import Result
 from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.tabular import by_label, floats
 
 __all__ = ["Frequencies", "Protocol"]
 
@@ -64,9 +66,7 @@ class Protocol(ABC):
 
     def __init__(self, values: int | Iterable[object], eps: float) -> None:
         self.values: Labels = inputs_of(values, "values")
-        if not isinstance(eps, int | float) or not 0 < eps < math.inf:
-            raise EstimationError(f"eps is {eps!r}; a protocol needs a finite number > 0 (nats)")
-        self.eps = float(eps)
+        self.eps = positive("eps", eps, EstimationError)
 
     @property
     def size(self) -> int:
@@ -91,13 +91,16 @@ class Protocol(ABC):
 
     def frequencies(self, support: Any, reports: int, level: float = 0.95) -> Frequencies:
         """Frequencies from supports, of one batch or added up over many."""
-        counts = np.asarray(support, dtype=np.float64)
+        level = checked_confidence(level, "level")
+        reports = whole("reports", reports, EstimationError)
+        given = by_label(support, self.values, "support", EstimationError)
+        counts = floats(given, "support", EstimationError, f"give one number for each of {self.size} values")
         if counts.shape != (self.size,):
             raise EstimationError(
                 f"support has shape {counts.shape}; give one number for each of {self.size} values"
             )
-        if not reports > 0:
-            raise EstimationError(f"reports is {reports!r}; frequencies need at least one report")
+        if not (np.isfinite(counts) & (counts >= 0)).all():
+            raise EstimationError(f"support is {brief(support)}; supports are finite numbers ≥ 0")
         found = (counts / reports - self.other) / (self.truth - self.other)
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
         reach = float(norm.ppf((1 + level) / 2)) * errors
@@ -109,9 +112,12 @@ class Protocol(ABC):
 
         (f·p(1-p) + (1-f)·q(1-q)) / (N·(p-q)²).
         """
-        f = np.asarray(frequencies, dtype=np.float64)
+        count = whole("reports", reports, EstimationError)
+        f = floats(frequencies, "frequencies", EstimationError, "give shares from 0 to 1")
+        if not ((f >= 0) & (f <= 1)).all():
+            raise EstimationError(f"frequencies is {brief(frequencies)}; shares are from 0 to 1")
         p, q = self.truth, self.other
-        return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (reports * (p - q) ** 2))
+        return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (count * (p - q) ** 2))
 
     def positions(self, values: Any) -> Positions:
         """Positions of labelled values; each distinct value of an array is looked up once."""
