@@ -189,9 +189,9 @@ def explain_claim(
     centre: object = None,
 ) -> Explanation:
     """`explain` for a claim that is already an object."""
-    values = listed(values)
-    count = _count(values, prior, policy)
-    belief = checked_prior(prior, count, values, policy)
+    named = listed(values)
+    count = _count(named, prior, policy)
+    belief = checked_prior(prior, count, named, policy)
     near = _near(claim, policy, within, centre)
     judged = claim
     if within is not None and policy is None:
