@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics.checks import readable, require_size, whole
+from sievert.numerics.checks import brief, readable, require_size, whole
 from sievert.numerics.logs import log_matmul
 from sievert.numerics.rationals import exact_matmul
 from sievert.spaces.labels import align, label
@@ -199,4 +199,9 @@ def _images(
         return {label(new): old for new, old in query.items()}
     if policy is None or isinstance(policy, Policy):
         raise ChannelError("policy: give the list of new inputs together with a function")
+    if not callable(query) or not isinstance(policy, Iterable):
+        raise ChannelError(
+            f"query is {brief(query)} and policy {brief(policy)}; give a query with its policy, a mapping, or "
+            "a function with the list of new inputs"
+        )
     return {label(new): query(new) for new in policy}

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import PolicyError, QueryError, TooLargeError
+from sievert.errors import MetricError, PolicyError, QueryError, TooLargeError
 from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable
 from sievert.spaces.graph import Graph
 from sievert.spaces.induced import contexts_of, edges_of_answers
@@ -217,6 +217,9 @@ class Query:
         Numbers are compared by |y - y'| and histograms by the Manhattan distance (Fernandes, Sec 3.3),
         unless a `metric` on the answers is given.
         """
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
+        if metric is not None:
+            instance("metric", metric, Metric, "a sv.Metric on the answers", MetricError)
         if metric is not None or self.kind in ("record", "table") or policy.constrained:
             return self._explicit_sensitivity(policy, metric)
         edges = policy.record_edges
@@ -343,9 +346,9 @@ class Query:
 
     def evaluate(self, database: object, policy: Policy) -> Hashable:
         """The answer on one database."""
-        items = policy.database(database)
+        items = instance("policy", policy, Policy, "a sv.Policy", PolicyError).database(database)
         if self.kind == "record":
-            return items[0]
+            return items[0]  # type: ignore[no-any-return]
         if self.kind == "table":
             return self._look_up(items, policy)
         if self.kind == "histogram":
@@ -356,6 +359,7 @@ class Query:
 
     def images(self, policy: Policy) -> list[Hashable]:
         """The answers on all databases, in the order of `policy.databases()`."""
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
         policy.require_enumerable("evaluating a query on every database")
         if self.kind == "record":
             self.answers(policy)
