@@ -32,7 +32,7 @@ from sievert.files.mistakes import validated
 from sievert.files.paths import files_read, refuse_private
 from sievert.files.schema import AcceptModel, Document
 from sievert.leakage.adversary import Adversary, MatrixAdversary
-from sievert.numerics.checks import require_size
+from sievert.numerics.checks import file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -290,7 +290,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
     """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing."""
-    target = Path(path)
+    target = file_path("path", path, FileError)
     if isinstance(item, Proof):
         if target.suffix != ".json":
             raise FileError(f"{target}: a proof is written to .json")
