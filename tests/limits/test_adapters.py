@@ -11,6 +11,7 @@ from sievert.errors import SievertError
 from sievert.limits.adapters import claim_of_measurement
 from sievert.limits.claims import ApproximateClaim, ZeroConcentratedClaim
 from sievert.limits.events import claim_of_event
+from sievert.limits.explain import explain_claim
 from sievert.limits.replacement import ReplacementClaim
 
 
@@ -119,6 +120,28 @@ def test_the_histogram_of_five_categories(opendp) -> None:  # type: ignore[no-un
     # e/5: without the person a guess is blind, and ε lets it grow e^ε times.
     assert found.after == pytest.approx(math.e / 5, rel=1e-12)
     assert _histogram_guess("laplace", 1.0, 5) == pytest.approx(0.4455, abs=5e-5)
+
+
+@pytest.mark.parametrize("values", [2, 3, 5])
+@pytest.mark.parametrize("eps", [0.1, 1.0, 3.0])
+def test_the_bound_of_a_value_is_that_of_a_star(values: int, eps: float) -> None:
+    """The exact program over a person's values and their absence, the absent one being ruled out."""
+    claim = ReplacementClaim(ApproximateClaim(eps), ApproximateClaim(2 * eps))
+    found = explain_claim(claim, values=values)
+    star = sv.Policy.differential(values, 1, adjacency="add-remove")
+    belief = [0.0 if value == star.absent else 1 / values for value in star.values]
+    assert found.after == pytest.approx(sv.explain(eps, policy=star, prior=belief).after, rel=1e-7)
+    assert found.after == pytest.approx(min(math.exp(eps) / values, 1 - math.exp(-eps) * (1 - 1 / values)))
+    assert found.after < sv.explain(2 * eps, values=values).after
+
+
+@pytest.mark.parametrize("claim", [ApproximateClaim(0.5, 1e-3, 4), ZeroConcentratedClaim(0.1, 2)])
+def test_events_grow_no_more_than_the_trade_off_says(claim) -> None:  # type: ignore[no-untyped-def]
+    curve = claim.tradeoff()
+    for share in (1e-6, 0.01, 0.2, 0.5, 0.9):
+        allowed = claim.largest_event(share)
+        assert share <= allowed <= 1 - float(curve.at(share)) + 1e-9
+    assert claim.largest_event(1.0) == 1.0
 
 
 def test_repeated_and_composed_histograms(opendp) -> None:  # type: ignore[no-untyped-def]

@@ -139,7 +139,8 @@ def _output(
         return
     print_sections(found.title, str(found), explanation_lines(found), found.passed)
     if proof is not None:
-        saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
+        none = f"there is no certificate to save: {found.explanation.uncertified}"
+        saved = none if certificate is None else f"proof written to {proof}"
         print(f"\n{saved[0].upper()}{saved[1:]}")
     if report is not None:
         print(f"\nReport written to {report}")
