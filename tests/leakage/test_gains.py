@@ -285,7 +285,7 @@ def test_signed_gains_have_no_factor_when_their_prior_value_is_not_positive() ->
     ],
 )
 def test_matrices_with_too_many_actions_say_their_size(build: Callable[[], object], size: int) -> None:
-    with pytest.raises(TooLargeError, match=f"{size} .*; its values need no matrix") as caught:
+    with pytest.raises(TooLargeError, match="its values need no matrix") as caught:
         build()
     assert caught.value.size == size
 

@@ -383,7 +383,7 @@ class Channel(Constructors):
         """Whether two channels leak the same to every adversary: equal reduced forms (Fernandes, Lem 2.3)."""
         from sievert.channels.reduction import same_columns
 
-        return same_columns(self, other, tolerance)
+        return same_columns(self, as_channel(other, "other"), tolerance)
 
     def to_pandas(self) -> Any:
         """The probabilities as a pandas table: a row for each input, a column for each output."""

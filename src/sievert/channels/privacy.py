@@ -12,6 +12,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def distinguishability(channel: Channel) -> Metric:
     0.693147
     """
     distances = _all_pairs(finite_channel(channel).relative_logs)
-    return Metric._known(channel.inputs, lambda: distances)
+    return Metric._known(channel.inputs, partial(np.asarray, distances))
 
 
 def one_sided_divergence(channel: Channel) -> FloatArray:
@@ -135,7 +136,7 @@ def composed_distinguishability(first: Channel, second: Channel) -> Metric:
     other = one_sided_divergence(second)
     total = one_sided_divergence(first) + (other if order is None else other[np.ix_(order, order)])
     distances = np.maximum(total, total.T)
-    return Metric._known(first.inputs, lambda: distances)
+    return Metric._known(first.inputs, partial(np.asarray, distances))
 
 
 def epsilon(

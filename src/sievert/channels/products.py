@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel, Form
-from sievert.channels.composition import common_form, require_dense, whole_number
+from sievert.channels.composition import common_form, require_dense
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import whole
 from sievert.numerics.randomness import generator_of
 from sievert.spaces.labels import Labels
 
@@ -41,7 +42,9 @@ class ProductChannel(StructuredChannel):
             if not isinstance(channel, Channel):
                 raise ChannelError(f"factors: {channel!r} is not a channel")
         self.drawn = tuple(channel for channel, _ in factors)
-        self.factors = tuple((channel.finite(), whole_number("records", count)) for channel, count in factors)
+        self.factors = tuple(
+            (channel.finite(), whole("records", count, ChannelError)) for channel, count in factors
+        )
         self.form: Form = common_form(channel for channel, _ in self.factors)
         self._cache: dict[str, Any] = {}
 

@@ -134,10 +134,10 @@ class SparseChannel(StructuredChannel):
 def _compressed(matrix: Any) -> csr_array:
     """A copy by rows, entries of the same place added up, zeros dropped."""
     try:
-        given = csr_array(matrix)
+        given: Any = csr_array(matrix)
         if given.dtype.kind not in "biuf":
             raise TypeError("entries are not real numbers")
-        table = csr_array(given, dtype=np.float64, copy=True)
+        table: csr_array = csr_array(given, dtype=np.float64, copy=True)
     except (TypeError, ValueError):
         raise ChannelError(
             "matrix is ragged or not numeric; give a SciPy sparse matrix, or one row of probabilities for "

@@ -32,7 +32,7 @@ from sievert.files.mistakes import validated
 from sievert.files.paths import files_read, refuse_private
 from sievert.files.schema import AcceptModel, Document
 from sievert.leakage.adversary import Adversary, MatrixAdversary
-from sievert.numerics.checks import require_size
+from sievert.numerics.checks import file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -122,8 +122,11 @@ class Scenario:
 
     @property
     def claimed_eps(self) -> float | None:
-        """The ε the file claims for the policy, or None when it claims none."""
-        return self._mechanism[1]
+        """The ε the file claims for the policy: [claim]'s, else the mechanism's; None when it claims none."""
+        stated = self.document.claim
+        if stated is None:
+            return self._mechanism[1]
+        return None if stated.delta else stated.eps
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
@@ -287,7 +290,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
     """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing."""
-    target = Path(path)
+    target = file_path("path", path, FileError)
     if isinstance(item, Proof):
         if target.suffix != ".json":
             raise FileError(f"{target}: a proof is written to .json")

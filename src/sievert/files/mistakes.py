@@ -78,6 +78,8 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
     if message.startswith("Input should be"):
         return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
+    if not paths[meant]:
+        return f"{message}{shown}"
     return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
 
 

@@ -18,12 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, require_size
 from sievert.numerics.rationals import exact_matmul, fractions_of, is_exact
 from sievert.spaces.labels import Labels, align, labels_of, labels_or_range
 from sievert.spaces.tabular import floats, table_of
 
-__all__ = ["Adversary", "MatrixAdversary", "matrix_adversary", "secret_labels", "table_adversary"]
+__all__ = [
+    "Adversary",
+    "MatrixAdversary",
+    "matrix_adversary",
+    "require_table",
+    "secret_labels",
+    "table_adversary",
+]
 
 BLOCK_ENTRIES = 16_000_000
 # Gains and losses are stored as tables of up to this many numbers (800 MB).
@@ -211,9 +218,15 @@ def table_adversary(given: object, argument: str = "gain", is_loss: bool | None 
     return found
 
 
-def secret_labels(secrets: int | Iterable[object]) -> Labels:
+def secret_labels(secrets: object, argument: str = "n") -> Labels:
     """Labels of the secrets: 0…n-1, or the given ones."""
-    return labels_of(secrets, "n", "secrets", GainError)
+    return labels_of(secrets, argument, "secrets", GainError)
+
+
+def require_table(actions: int, secrets: int) -> None:
+    """Refuse a table of gains or losses that would not fit in memory."""
+    way = "group the secrets, or use a closed form such as sv.gains.identity"
+    require_size(actions * secrets, LARGEST_TABLE, f"gains of {actions} actions on {secrets} secrets", way)
 
 
 def _read(table: Any, word: str) -> NDArray[Any]:

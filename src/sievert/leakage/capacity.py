@@ -44,6 +44,7 @@ from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.numerics.balls import UNIT
+from sievert.numerics.checks import choice
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -135,6 +136,9 @@ def capacity(
     finite = finite_channel(channel)
     if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, gains, kind)
+    choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
+    if gains is not None and not isinstance(gains, MatrixAdversary):
+        choice("gains", gains, tuple(WORDS), GainError)
     default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
     chosen = default if gains is None else gains
     if kind == "multiplicative" and chosen == "all":

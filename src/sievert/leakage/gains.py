@@ -16,10 +16,12 @@ from sievert.leakage.adversary import (
     Adversary,
     MatrixAdversary,
     matrix_adversary,
+    require_table,
     secret_labels,
     table_adversary,
 )
 from sievert.leakage.closed_forms import Belief, Identity, Tries
+from sievert.numerics.checks import brief
 from sievert.numerics.checks import non_negative as at_least_zero
 from sievert.spaces.arguments import metric_of
 from sievert.spaces.labels import Labels, label
@@ -82,15 +84,19 @@ def partition(
     array([[1, 1, 0, 0],
            [0, 0, 1, 1]])
     """
+    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+        raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
     named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(blocks))
-    members = {name: [label(item) for item in block] for name, block in named.items()}
+    members = {name: list(secret_labels(block, "blocks")) for name, block in named.items()}
+    require_table(len(members), sum(map(len, members.values())))
     everything = [item for block in members.values() for item in block]
     twice = [item for item, times in Counter(everything).items() if times > 1]
     if twice:
         raise GainError(f"blocks: {twice[0]!r} is there twice; every secret must be in exactly one block")
     order = secret_labels(_natural(everything) if secrets is None else secrets)
-    missing = [item for item in order if item not in set(everything)]
-    unknown = [item for item in everything if item not in set(order)]
+    known, placed = set(order), set(everything)
+    missing = [item for item in order if item not in placed]
+    unknown = [item for item in everything if item not in known]
     if missing or unknown:
         what = f"the secret {missing[0]!r} is in none" if missing else f"{unknown[0]!r} is not a secret"
         raise GainError(f"blocks: {what}; every secret must be in exactly one block")
@@ -115,9 +121,12 @@ def property(
     [0, 0, 1, 1]
     """
     labels = secret_labels(secrets)
+    require_table(2, len(labels))
     if callable(holds):
         row = np.array([bool(holds(item)) for item in labels], dtype=np.int64)
     else:
+        if isinstance(holds, str) or not isinstance(holds, Iterable):
+            raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
         inside = {label(item) for item in holds}
         unknown = inside - set(labels)
         if unknown:
@@ -174,6 +183,7 @@ def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
 def trivial(n: int | Iterable[object]) -> MatrixAdversary:
     """One action that always gains 1: an adversary who does not care."""
     labels = secret_labels(n)
+    require_table(1, len(labels))
     return matrix_adversary(np.ones((1, len(labels)), dtype=np.int64), name="trivial", secrets=labels)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -19,6 +21,7 @@ __all__ = [
     "brief",
     "choice",
     "did_you_mean",
+    "file_path",
     "finite",
     "instance",
     "non_negative",
@@ -40,7 +43,11 @@ def brief(value: object) -> str:
     """
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return f"a whole number of {value.bit_length()} bits"
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except (RecursionError, ValueError):
+        # Nested without end, or with numbers of thousands of digits inside.
+        text = f"a {type(value).__name__}"
     half = (LONGEST_VALUE - 4) // 2
     return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[-half:]}"
 
@@ -140,6 +147,15 @@ def instance(argument: str, value: object, kind: Any, words: str, error: type[Si
     return value
 
 
+def file_path(argument: str, value: object, error: type[SievertError]) -> Path:
+    """The path of a file, written as a text or as a pathlib.Path."""
+    instance(argument, value, str | os.PathLike, "the path of a file", error)
+    try:
+        return Path(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise error(f"{argument} is {brief(value)}; give the path of a file as a text") from None
+
+
 def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:
     """Refuse before work begins: `what` would have `size` elements, more than `most`."""
     if size > most:
@@ -164,7 +180,10 @@ def readable(number: int | float) -> str:
 
 def _number(value: Any) -> float | None:
     """A real number as a float; None where it is none (texts and truth values are not)."""
-    if isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating):
+    if (
+        isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating)
+        or value is np.ma.masked
+    ):
         return None
     try:
         return float(value)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sievert.errors import FileError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, file_path
 from sievert.proofs.reading import parse_json, require_plain
 from sievert.results import Result
 
@@ -127,7 +127,7 @@ def save_proof(proof: Proof) -> str:
 
 def load_proof(path: str | Path) -> Proof:
     """Read a proof from a JSON file."""
-    target = Path(path)
+    target = file_path("path", path, FileError)
     try:
         if target.exists() and not target.is_file():
             raise OSError(errno.EINVAL, "it is not a regular file")

@@ -17,9 +17,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import FileError, LedgerError, MechanismError, OutputError
+from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
 from sievert.files import Scenario, load_scenario
 from sievert.files.paths import refuse_private
+from sievert.numerics.checks import brief, non_negative
 from sievert.release.central import NoisyTable, computed, noisy_table
 from sievert.release.fingerprints import Fingerprints
 from sievert.release.local import OUTPUT, State, check_rows, stream
@@ -130,6 +131,9 @@ def run(
     seed = _seed(plan, insecure_rng)
     if id is not None:
         check_name(id)
+    wait = non_negative("wait", wait, DataError, infinite=True)
+    if progress is not None and not callable(progress):
+        raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
     source = described.folder / plan.data.input if data is None else data
     if isinstance(source, str | Path):
         refuse_private(described.document, described.folder, described.source, source)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from sievert.numerics.checks import non_negative
 from sievert.spaces.labels import Labels, label, labels_or_range, shown
 from sievert.spaces.tabular import floats, table_of
 
-__all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths"]
+__all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths", "uniform_matrix"]
 
 FloatArray = NDArray[np.float64]
 
@@ -88,6 +88,8 @@ class Metric:
     ) -> Metric:
         """A metric that holds by construction; the matrix is built when first asked for.
 
+        `build` is a function of a module with its arguments (`functools.partial`), so that metrics pickle.
+
         `uniform` is the common distance of all different points, where there is one.
         """
         metric = cls.__new__(cls)
@@ -105,7 +107,7 @@ class Metric:
         if len(edges) and (np.isnan(edges.lengths).any() or (edges.lengths < 0).any()):
             raise MetricError("edges: every length must be a number ≥ 0")
         labels = labels_or_range(points, size, "points", MetricError)
-        return cls._known(labels, lambda: shortest_paths(edges, size), edges)
+        return cls._known(labels, partial(shortest_paths, edges, size), edges)
 
     @property
     def matrix(self) -> FloatArray:
@@ -153,13 +155,13 @@ class Metric:
         edges = None
         if self.edges is not None:
             edges = Edges(self.edges.pairs, _scale(self.edges.lengths, factor))
-        return Metric._known(self.points, lambda: _scale(self.matrix, factor), edges)
+        return Metric._known(self.points, partial(_scaled_matrix, self, factor), edges)
 
     def restricted(self, points: Iterable[object]) -> Metric:
         """The same distances on some of the points."""
         chosen = [self.index(point) for point in points]
         labels = labels_or_range([self.points[i] for i in chosen], len(chosen), "points", MetricError)
-        return Metric._known(labels, lambda: self.matrix[np.ix_(chosen, chosen)])
+        return Metric._known(labels, partial(_part_of, self, tuple(chosen)))
 
     def within(self, point: object, radius: float) -> list[Hashable]:
         """Labels of the points at distance at most `radius` from a point."""
@@ -200,6 +202,19 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({self.size} points)"
+
+
+def _scaled_matrix(metric: Metric, factor: float) -> FloatArray:
+    return _scale(metric.matrix, factor)
+
+
+def _part_of(metric: Metric, chosen: tuple[int, ...]) -> FloatArray:
+    return np.asarray(metric.matrix[np.ix_(chosen, chosen)])
+
+
+def uniform_matrix(size: int) -> FloatArray:
+    """1 between any two different points."""
+    return np.asarray(1.0 - np.eye(size))
 
 
 def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Iterable[object] | None]:

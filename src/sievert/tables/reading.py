@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.numerics.checks import brief, did_you_mean
+from sievert.numerics.checks import brief, did_you_mean, file_path
 from sievert.spaces.labels import label
 from sievert.tables.label_texts import cell
 
@@ -34,7 +34,7 @@ class Table:
 
 def existing(path: str | Path, hint: str = "") -> Path:
     """The path of a file that is there, or an error that says why it cannot be read."""
-    target = Path(path)
+    target = file_path("path", path, FileError)
     try:
         is_folder, is_file, exists = target.is_dir(), target.is_file(), target.exists()
     except OSError as problem:
