@@ -32,6 +32,7 @@ from sievert.results import Result
 from sievert.tables.batches import open_rows
 from sievert.tables.budget import number
 from sievert.tables.ledger import WAIT_SECONDS, Ledger, Reservation, file_hash
+from sievert.tables.paths import is_inside
 from sievert.tables.relation import WITHOUT_RELATION
 from sievert.tables.reservation import check_name
 from sievert.tables.writing import table_bytes
@@ -130,6 +131,8 @@ def run(
     seed = _seed(plan, insecure_rng)
     if id is not None:
         check_name(id)
+    if is_inside(plan.output, plan.ledger_folder):
+        raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
     source = described.folder / plan.data.input if data is None else data
     if isinstance(source, str | Path):
         refuse_private(described.document, described.folder, described.source, source)
