@@ -23,6 +23,7 @@ from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import non_negative, whole
 from sievert.numerics.logs import log_sum
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
@@ -116,10 +117,10 @@ def nominal_epsilon(n: int, true: float) -> float:
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
-    _check_level("true", true)
+    true, size = _check_level("true", true), _check_size(n)
     if true == 0 or math.isinf(true):
         return true
-    if _check_size(n) < 2:
+    if size < 2:
         raise MechanismError("n is 1: with one input every parameter has true ε 0")
     if true < 1e-280 or true > sys.float_info.max / 2:
         # The limits of small and of large parameters; a search would run out of digits or of range.
@@ -128,15 +129,12 @@ def nominal_epsilon(n: int, true: float) -> float:
     return float(root)
 
 
-def _check_level(name: str, value: float) -> None:
-    if not value >= 0:
-        raise MechanismError(f"{name} is {value!r}; it must be a number ≥ 0 (nats)")
+def _check_level(name: str, value: float) -> float:
+    return non_negative(name, value, MechanismError, infinite=True)
 
 
 def _check_size(n: object) -> int:
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise MechanismError(f"n is {n!r}; it must be a whole number ≥ 1")
-    return int(n)
+    return whole("n", n, MechanismError)
 
 
 def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
