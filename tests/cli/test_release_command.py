@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sievert.cli import main
 from sievert.cli.app import app
 from sievert.errors import FileError
 from sievert.proofs import verify
@@ -77,6 +78,31 @@ def test_json_and_refusals(examples: Path) -> None:
     # The column's limit of 2 is used up before the person's 3.
     assert (refused["requested"], refused["remaining"], refused["difference"]) == ("1/2", "0", "1/2")
     assert not (examples / "last.csv").exists()
+
+
+def exit_code(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+def test_exit_codes_say_what_happened(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = examples / "census-count.toml"
+    data = examples / "data" / "census.csv"
+    whole = data.read_text(encoding="utf-8")
+    ledger = examples / "budgets" / "census.ledger"
+    data.write_text(whole + whole.splitlines()[1] + "\n", encoding="utf-8")
+    assert exit_code("release", file) == 4 and not ledger.exists(), "the data did not fit"
+    data.write_text(whole, encoding="utf-8")
+    assert exit_code("release", file, "--output", data / "x.csv") == 3 and not ledger.exists()
+    assert exit_code("release", file, "--output", ledger / "x.csv") == 2
+    assert exit_code("release", file, "--id", "x" * 300) == 2
+    assert exit_code("release", file, "--insecure-seed", 3) == 2 and not ledger.exists()
+    assert exit_code("release", file, "--id", "first") == 0
+    ledger_file = ledger / "ledger.jsonl"
+    ledger_file.unlink()
+    assert exit_code("release", file, "--output", examples / "2.csv") == 2
+    assert "releases have been charged here" in capsys.readouterr().err
 
 
 def test_bad_input_is_exit_code_2(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from sievert.results import Result
 from sievert.tables.batches import open_rows
 from sievert.tables.budget import number
 from sievert.tables.ledger import WAIT_SECONDS, Ledger, Reservation, file_hash
+from sievert.tables.paths import is_inside
 from sievert.tables.relation import WITHOUT_RELATION
 from sievert.tables.reservation import check_name
 from sievert.tables.writing import table_bytes
@@ -131,9 +132,14 @@ def run(
     seed = _seed(plan, insecure_rng)
     if id is not None:
         check_name(id)
+<<<<<<< HEAD
     wait = non_negative("wait", wait, DataError, infinite=True)
     if progress is not None and not callable(progress):
         raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
+=======
+    if is_inside(plan.output, plan.ledger_folder):
+        raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
+>>>>>>> fix-ledger
     source = described.folder / plan.data.input if data is None else data
     if isinstance(source, str | Path):
         refuse_private(described.document, described.folder, described.source, source)
