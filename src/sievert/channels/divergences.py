@@ -260,7 +260,11 @@ def tradeoff_function(
     if (policy is None) == (pair is None):
         raise ChannelError("give exactly one of policy and pair: between which inputs?")
     if pair is not None:
-        finite = channel.finite()
+        finite = finite_channel(channel)
+        if query is not None:
+            raise ChannelError("query goes with policy, not with pair; leave it out")
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ChannelError(f"pair is {brief(pair)}; give two inputs")
         a, b = (finite.input_index(item) for item in pair)
         return Tradeoff(*_corners(finite.log_matrix[a], finite.log_matrix[b]), pair=(pair[0], pair[1]))
     assert policy is not None

@@ -15,6 +15,7 @@ from sievert.channels.channel import Channel
 from sievert.design.designed import Designed
 from sievert.design.leakage_programs import Family, Task, blind_strategy, generate, within_budget
 from sievert.errors import MechanismError
+from sievert.numerics.checks import finite, non_negative
 from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.design import SCALE, SPARE, loss_above
 from sievert.proofs.leakage_design import (
@@ -99,6 +100,7 @@ def least_leakage(prior: object, loss: object, most_loss: float, gain: object = 
     """
     task = Task.read("least leakage", prior, loss, gain)
     least = float(task.cost.min(axis=1).sum())
+    most_loss = finite("most_loss", most_loss, MechanismError)
     if not most_loss >= least - ROUNDING * max(1.0, abs(least)):
         raise MechanismError(
             f"most_loss is {most_loss!r}; even without privacy the loss is {least:.12g}; give at least that"
@@ -138,10 +140,11 @@ def least_loss(
     if bits is not None:
         if task.turned:
             raise MechanismError("bits measures gains; for an adversary's loss give posterior")
-        limit = task.blind * 2.0**bits
+        limit = task.blind * 2.0 ** min(non_negative("bits", bits, MechanismError), 1000.0)
     else:
         assert posterior is not None
-        limit = -posterior if task.turned else float(posterior)
+        reached = finite("posterior", posterior, MechanismError)
+        limit = -reached if task.turned else reached
     if not limit >= task.blind - ROUNDING * max(1.0, abs(task.blind)):
         shown = -task.blind if task.turned else task.blind
         raise MechanismError(

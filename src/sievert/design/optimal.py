@@ -21,6 +21,7 @@ from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.mechanisms.parameters import Privacy, privacy
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import brief, choice, finite
 from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
 from sievert.proofs.design import OptimalDesignProof, costs
@@ -134,13 +135,10 @@ def optimal_mechanism(
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
-    if method not in ("auto", "closed", "program", "spanner", "exact"):
-        raise MechanismError(
-            f'method is {method!r}; it must be "auto", "closed", "program", "spanner" or "exact"'
-        )
+    choice("method", method, ("auto", "closed", "program", "spanner", "exact"), MechanismError)
     for name, value, least in (("tolerance", tolerance, 0.0), ("stretch", stretch, 1.0)):
-        if not value >= least:
-            raise MechanismError(f"{name} is {value!r}; it must be a number ≥ {least:g}")
+        if finite(name, value, MechanismError) < least:
+            raise MechanismError(f"{name} is {brief(value)}; it must be a number ≥ {least:g}")
     if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
         raise TooLargeError(
             f"{metric.size} inputs and {len(wanted.actions)} actions make "

@@ -13,6 +13,7 @@ from sievert.limits.claims import LARGEST_RELEASES, Claim, claim_of
 from sievert.limits.explain import Explanation, _count, explain_claim, guess_under, listed
 from sievert.limits.policy_guesses import checked_prior
 from sievert.limits.worst import Target
+from sievert.numerics.checks import choice
 from sievert.results import Result
 
 __all__ = ["WeakestClaim", "weakest_claim"]
@@ -96,8 +97,7 @@ def weakest_claim(
     >>> int(weakest_claim(guess=0.6, solve="releases", eps=0.1).value)
     26
     """
-    if solve not in SYMBOLS:
-        raise MechanismError(f"solve is {solve!r}; it must be one of {', '.join(SYMBOLS)}")
+    choice("solve", solve, tuple(SYMBOLS), MechanismError)
     if isinstance(guess, bool) or not isinstance(guess, int | float) or not 0 < guess <= 1:
         raise MechanismError(f"guess is {guess!r}; it must be a probability above 0")
     given: dict[str, object] = {

@@ -12,6 +12,9 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
+from sievert.numerics.checks import brief, instance
+from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
 
 __all__ = ["diagonalise", "smooth_by_distance", "symmetrise"]
@@ -26,6 +29,7 @@ def diagonalise(channel: Channel) -> Channel:
     >>> diagonalise(Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]])).exact.tolist()
     [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]]
     """
+    channel = finite_channel(channel)
     channel = finite_channel(channel)
     data = channel.exact_or_rounded()
     size = data.shape[0]
@@ -47,10 +51,12 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
     n = len(data)
     base = np.arange(n * n)
     links = []
+    instance("generators", generators, list | tuple | np.ndarray, "a list of permutations", ChannelError)
     for generator in generators:
-        moved = np.asarray(generator, dtype=np.intp)
-        if sorted(moved.tolist()) != list(range(n)):
-            raise ChannelError(f"generators: {list(generator)!r} is not a permutation of 0…{n - 1}")
+        given = np.asarray(generator, dtype=object).ravel().tolist()
+        if not all(isinstance(i, int) for i in given) or sorted(given) != list(range(n)):
+            raise ChannelError(f"generators: {brief(generator)} is not a permutation of 0…{n - 1}")
+        moved = np.array(given, dtype=np.intp)
         links.append(np.column_stack([base, (moved[:, None] * n + moved[None, :]).ravel()]))
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.intp)
     table = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n * n, n * n))
@@ -61,14 +67,14 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
 def smooth_by_distance(channel: Channel, metric: Metric) -> Channel:
     """Average K over all pairs at the same distance (Alvim et al., Lemma 8): for distance-regular graphs."""
     data = _square(channel)
-    if metric.size != len(data):
-        raise ChannelError(f"metric has {metric.size} points but the channel has {len(data)} inputs")
-    orbit = np.unique(metric.matrix.ravel(), return_inverse=True)[1].ravel()
+    order = align(channel.inputs, metric_of(metric).points, "metric", ChannelError)
+    distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
+    orbit = np.unique(distances.ravel(), return_inverse=True)[1].ravel()
     return _averaged(channel, data, orbit)
 
 
 def _square(channel: Channel) -> NDArray[Any]:
-    data = channel.finite().exact_or_rounded()
+    data = finite_channel(channel).exact_or_rounded()
     if data.shape[0] != data.shape[1]:
         raise ChannelError(f"the channel has shape {data.shape}; apply diagonalise first to make it square")
     return data

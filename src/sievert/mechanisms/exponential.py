@@ -22,11 +22,13 @@ from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import choice
 from sievert.numerics.logs import log_sum
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.channels import SAMPLER
 from sievert.sampling.exponential import ExponentialRows, exponential_rows
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
@@ -65,8 +67,8 @@ def exponential(
     >>> exponential(metrics.line(3), alpha="1/4").exact[0].tolist()
     [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
     """
-    if level not in ("nominal", "true"):
-        raise MechanismError(f'level is {level!r}; it must be "nominal" or "true"')
+    choice("level", level, ("nominal", "true"), MechanismError)
+    metric = metric_of(metric)
     given = privacy(eps, alpha)
     rows = [metric.index(x) for x in (metric.points if inputs is None else inputs)]
     columns = [metric.index(y) for y in (metric.points if outputs is None else outputs)]

@@ -21,13 +21,17 @@ from sievert.errors import GainError
 from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
+from sievert.numerics.checks import brief, instance
 from sievert.numerics.rationals import exact_matmul, fractions_of
 from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import decide_program
 from sievert.orders.objections import entries, objected
+from sievert.orders.pairs import aligned
 from sievert.orders.programs import deficiency_program
 from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
+from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import iterable
 from sievert.spaces.metric import Metric
 
 __all__ = [
@@ -64,11 +68,12 @@ class AdversaryClass:
 
 def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
     """Adversaries who win by guessing within a radius (each guess may pay differently)."""
-    return AdversaryClass(f"within {radius:g}", gain_functions.within(metric, radius), prior)
+    return AdversaryClass(f"within {brief(radius)}", gain_functions.within(metric, radius), prior)
 
 
 def monotone(metric: Metric, prior: Any = None) -> AdversaryClass:
     """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess."""
+    metric = metric_of(metric)
     rows: dict[tuple[int, ...], None] = {}
     for centre in metric.matrix:
         for radius in np.unique(centre[np.isfinite(centre)]):
@@ -83,6 +88,8 @@ def properties(
     prior: Any = None,
 ) -> AdversaryClass:
     """Adversaries who bet for or against given properties of the secret."""
+    if isinstance(sets, str) or not iterable(sets):
+        raise GainError(f"sets is {brief(sets)}; give a list of properties")
     tables = [gain_functions.property(secrets, holds) for holds in sets]
     if not tables:
         raise GainError("sets is empty; give at least one property")
@@ -94,6 +101,7 @@ def properties(
 
 def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
     """A finite list of gain functions under one prior: decided by evaluating each."""
+    instance("listed", listed, list | tuple, "a list of gains", GainError)
     if not listed:
         raise GainError("the list of gains is empty; give at least one")
     return AdversaryClass("given gains", None, prior, tuple(listed))
@@ -120,6 +128,8 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
 
 def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Verdict:
     """Average refinement against one class of adversaries."""
+    first, second = aligned(first, second, ("first", "second"))
+    instance("wanted", wanted, AdversaryClass, "a class of sv.adversaries", GainError)
     order = f"average, {wanted.name}"
     if wanted.listed:
         return _by_evaluation(first, second, wanted, order)

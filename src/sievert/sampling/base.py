@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, choice
 from sievert.sampling.bits import BitSource, bit_source
 
 __all__ = ["FURTHEST", "LARGEST_INPUT", "NoiseSampler", "Sampler", "Timing", "integers"]
@@ -40,8 +40,7 @@ class Sampler(ABC):
     exact: bool = True
 
     def __init__(self, timing: Timing = "fixed", insecure_rng: object = None) -> None:
-        if timing not in ("fixed", "fast"):
-            raise MechanismError(f'timing is {timing!r}; it must be "fixed" or "fast"')
+        choice("timing", timing, ("fixed", "fast"), MechanismError)
         self.timing: Timing = timing
         self.source: BitSource = bit_source(insecure_rng)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
 from sievert.estimation.protocols.base import Protocol
+from sievert.numerics.checks import choice
 from sievert.numerics.randomness import generator_of
 
 __all__ = ["UnaryEncoding", "unary"]
@@ -30,9 +31,10 @@ class UnaryEncoding(Protocol):
         self, values: int | Iterable[object], eps: float, kind: Literal["optimised", "symmetric"]
     ) -> None:
         super().__init__(values, eps)
+        choice("kind", kind, ("optimised", "symmetric"), EstimationError)
         if kind == "optimised":
             self.name = "optimised unary encoding (OUE)"
-            self.truth, self.other = 0.5, 1 / (math.exp(self.eps) + 1)
+            self.truth, self.other = 0.5, math.exp(-self.eps) / (1 + math.exp(-self.eps))
         elif kind == "symmetric":
             self.name = "symmetric unary encoding"
             self.truth = 1 / (1 + math.exp(-self.eps / 2))
