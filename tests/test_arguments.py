@@ -49,7 +49,17 @@ KINDS = {
     "metric": ("metric", "metric_or_policy", "policy_or_metric_or_graph"),
     "policy": ("policy", "policy_or_answers"),
 }
-# A channel may be a level, a metric a function, a first input anything.
+# What a function needs beside its required arguments.
+MORE: dict[str, dict[str, Any]] = {
+    "explain": {"eps": 1.0},
+    "largest_epsilon": {"guess": 0.9},
+    "optimal_mechanism": {"eps": 1.0},
+    "candidates": {"eps": 1.0},
+    "exponential": {"eps": 1.0},
+    "tight_constraints": {"eps": 1.0},
+    "refines": {"order": "privacy"},
+}
+# A channel may be a level of privacy here.
 EXEMPT = {("record_leakage", "channel")}
 
 
@@ -74,6 +84,7 @@ def functions() -> list[tuple[str, Any, str]]:
 def test_a_wrong_kind_is_named(name: str, function: Any, argument: str, wrong: Any) -> None:
     parameters = inspect.signature(function).parameters
     given = {p: GOOD[p] for p, q in parameters.items() if q.default is q.empty}
+    given |= MORE.get(name, {})
     with pytest.raises(SievertError, match=rf"{argument}|policy|metric"):
         function(**{**given, argument: wrong})
 

@@ -14,6 +14,7 @@ from sievert.leakage.measures import vulnerability
 from sievert.limits.restricted import individual_groups, worst_of_situations
 from sievert.limits.worst import Target, WorstLeakage, finite_eps, worst_leakage
 from sievert.results import Result, in_bits
+from sievert.spaces.arguments import target_of
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
@@ -66,6 +67,7 @@ def largest_epsilon(
     >>> round(largest_epsilon(Policy.local(2), guess=0.75).nats, 9)    # ln 3
     1.098612289
     """
+    target_of(policy)
     if (bits is None) == (guess is None):
         raise PolicyError("give exactly one of bits and guess (within goes with guess)")
     if within is not None and guess is None:

@@ -24,7 +24,7 @@ LARGEST_PAIRS = 10_000_000
 
 def node_list(nodes: object) -> list[Any]:
     """Nodes one by one, refused when there are too many."""
-    if isinstance(nodes, str) or not iterable(nodes):
+    if not iterable(nodes):
         raise GraphError(f"nodes is {brief(nodes)}; give a list of labels")
     if isinstance(nodes, Sequence):
         require_size(len(nodes), LARGEST_LISTED, "a list of nodes", "group the nodes first")
