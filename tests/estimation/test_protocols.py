@@ -144,7 +144,7 @@ def test_bad_input_is_named() -> None:
         (lambda: local_hashing(3, 1.0, hashes=0), "hashes is 0"),
         (lambda: randomised_response(["a"], 1.0).privatise(["b"]), "'b' is not one of"),
         (lambda: randomised_response(3, 1.0).privatise(np.array([5])), "5 is not one of"),
-        (lambda: unary(3, 1.0).support(np.zeros((2, 2), dtype=bool)), "shape"),
+        (lambda: unary(3, 1.0).support(np.zeros((2, 2), dtype=bool)), "bits"),
         (lambda: local_hashing(3, 1.0).support([1, 2]), "not made by this protocol"),
         (lambda: unary(3, 1.0).frequencies([1, 2], 5), "support has 2 entries but 3 are needed"),
         (lambda: unary(3, 1.0).frequencies([1, 2, 3], 0), "reports is 0"),

@@ -124,7 +124,7 @@ class BlockChannel(StructuredChannel):
         known = None
         if isinstance(block, StructuredChannel):
             known = block.smallest_epsilon(Metric.from_edges(own, block.inputs, block.shape[0]))
-        value, i, j, distance = edge_level(block.log_matrix, own) if known is None else known
+        value, i, j, distance = edge_level(block.relative_logs, own) if known is None else known
         return value, start + i, start + j, distance
 
     def __repr__(self) -> str:

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import composition
+from sievert.channels.composition import RELATIVE
 from sievert.channels.constructors import Constructors
 from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
-from sievert.numerics.checks import instance
+from sievert.numerics.checks import instance, readable
 from sievert.numerics.logs import log_fraction, log_of
 from sievert.numerics.randomness import generator_of
 from sievert.numerics.rationals import fractions_of
@@ -32,7 +33,7 @@ from sievert.spaces.tabular import frame, pandas_axis, table_of
 if TYPE_CHECKING:
     from sievert.channels.hyper import Hyper
 
-__all__ = ["Channel", "Form", "as_channel", "finite_channel"]
+__all__ = ["RELATIVE", "Channel", "Form", "as_channel", "finite_channel"]
 
 FloatArray = NDArray[np.float64]
 ObjectArray = NDArray[np.object_]
@@ -176,6 +177,41 @@ class Channel(Constructors):
         return self._cache["log"]  # type: ignore[no-any-return]
 
     @property
+    def relative_logs(self) -> FloatArray:
+        """Logarithms less one number for each output: for differences of rows, whose digits survive.
+
+        Rows that are nearly equal have nearly equal logarithms; here they are told apart as precisely as
+        the channel's own numbers tell them. Structural zeros are -inf.
+        """
+        if RELATIVE not in self._cache:
+            found = self._relative_entries()
+            found.setflags(write=False)
+            self._cache[RELATIVE] = found
+        return self._cache[RELATIVE]  # type: ignore[no-any-return]
+
+    def _relative_entries(self) -> FloatArray:
+        """ln of each entry over the middle one of its column."""
+        logs = self.log_matrix
+        order = np.argsort(logs, axis=0, kind="stable")
+        # The middle one of those that are possible; impossible ones come first.
+        impossible = np.isneginf(logs).sum(axis=0)
+        middle = (np.minimum(impossible, len(logs) - 1) + len(logs) - 1) // 2
+        rows = np.take_along_axis(order, middle[None, :], axis=0)
+        base = np.take_along_axis(logs, rows, axis=0)
+        with np.errstate(invalid="ignore"):
+            found = np.where(np.isneginf(logs), -np.inf, logs - base)
+        near = np.abs(found) < 0.25
+        if self.form == "float":
+            matrix = self._data
+            reference = np.broadcast_to(np.take_along_axis(matrix, rows, axis=0), matrix.shape)[near]
+            found[near] = np.log1p((matrix[near] - reference) / reference)
+        elif self.form == "exact":
+            exact = np.take_along_axis(self._data, rows, axis=0)[0]
+            for i, j in np.argwhere(near & (np.arange(len(logs))[:, None] != rows)).tolist():
+                found[i, j] = log_fraction(self._data[i, j] / exact[j])
+        return np.asarray(found)
+
+    @property
     def exact(self) -> ObjectArray | None:
         """Probabilities as fractions, or None when the channel is not known exactly."""
         if self.form == "exact":
@@ -224,7 +260,7 @@ class Channel(Constructors):
         if values.shape != (size,):
             raise ChannelError(
                 f"vector has shape {values.shape}; it needs one number for each of the "
-                f"{composition.readable(size)} {side}"
+                f"{readable(size)} {side}"
             )
         return values
 
@@ -347,7 +383,7 @@ class Channel(Constructors):
         """Whether two channels leak the same to every adversary: equal reduced forms (Fernandes, Lem 2.3)."""
         from sievert.channels.reduction import same_columns
 
-        return same_columns(self, other, tolerance)
+        return same_columns(self, as_channel(other, "other"), tolerance)
 
     def to_pandas(self) -> Any:
         """The probabilities as a pandas table: a row for each input, a column for each output."""

@@ -13,6 +13,7 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
 from sievert.errors import ChannelError
+from sievert.numerics.checks import instance, non_negative
 from sievert.numerics.logs import log_fraction, log_of, log_sum
 from sievert.results import cell_text, html_table
 from sievert.spaces.labels import Labels, label
@@ -86,6 +87,8 @@ class Hyper:
 
         Exact hypers are compared exactly.
         """
+        instance("other", other, Hyper, "what Channel.hyper returns", ChannelError)
+        tolerance = non_negative("tolerance", tolerance, ChannelError)
         if len(self) != len(other) or len(self.inputs) != len(other.inputs):
             return False
         if self.outers.dtype == object and other.outers.dtype == object:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
-from sievert.channels.composition import readable
 from sievert.errors import PriorError, TooLargeError
-from sievert.numerics.checks import brief, instance, non_negative, whole
+from sievert.numerics.checks import brief, instance, non_negative, readable, whole
 from sievert.numerics.rationals import as_fraction, is_exact
 from sievert.spaces.labels import Labels, labels_of
 from sievert.spaces.tabular import by_label, column_of

@@ -102,13 +102,13 @@ def distinguishability(channel: Channel) -> Metric:
     >>> round(d.distance(0, 1), 6)
     0.693147
     """
-    distances = _all_pairs(finite_channel(channel).log_matrix)
+    distances = _all_pairs(finite_channel(channel).relative_logs)
     return Metric._known(channel.inputs, partial(np.asarray, distances))
 
 
 def one_sided_divergence(channel: Channel) -> FloatArray:
     """D[x, x'] = max over outputs of ln C[x,y]/C[x',y] (0/0 ignored)."""
-    logs = finite_channel(channel).log_matrix
+    logs = finite_channel(channel).relative_logs
     n, m = logs.shape
     result = np.empty((n, n))
     rows = max(1, BLOCK_ENTRIES // max(1, n * m))
@@ -180,7 +180,7 @@ def epsilon(
         known = channel.smallest_epsilon(metric)
         if known is not None:
             return _structured_result(channel, *known)
-    logs = channel.log_matrix
+    logs = channel.relative_logs
     if order is not None:
         # Rows of the channel in the order of the metric's points.
         logs = logs[np.argsort(order)]
@@ -276,7 +276,7 @@ def posterior_privacy_vulnerability(channel: Channel, prior: object, metric: Met
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     # Odds do not change when a posterior is scaled, so the joint distribution will do.
-    return _largest_rate(_log_belief(prior, channel)[:, None] + channel.log_matrix, distances)
+    return _largest_rate(_log_belief(prior, channel)[:, None] + channel.relative_logs, distances)
 
 
 def _log_belief(prior: object, secrets: Labels | Channel) -> FloatArray:
@@ -292,7 +292,7 @@ def _result(channel: Channel, labels: Labels, value: float, i: int, j: int, dist
     if value == 0:
         return Epsilon(0.0, None, None, None, distance)
     a, b = channel.input_index(labels[i]), channel.input_index(labels[j])
-    logs = channel.log_matrix
+    logs = channel.relative_logs
     difference = _difference(logs[a], logs[b])
     output = _first_largest(np.abs(difference))
     if difference[output] < 0:

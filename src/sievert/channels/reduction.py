@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import RELATIVE, Channel
 from sievert.errors import ChannelError
+from sievert.numerics.checks import non_negative
 from sievert.numerics.logs import log_sum
 from sievert.spaces.labels import align
 
@@ -38,6 +39,8 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
     "Proportional up to a tolerance" is not transitive, so columns are clustered in the normalised
     column space and the radius actually reached is reported.
     """
+    if tolerance is not None:
+        tolerance = non_negative("tolerance", tolerance, ChannelError)
     channel = channel.finite()
     exact = channel.exact if channel.form == "exact" else None
     if exact is not None:
@@ -57,7 +60,11 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
         data = np.column_stack([channel.rounded()[:, list(group)].sum(axis=1) for group in members])
     else:
         data = np.column_stack([log_sum(logs[:, list(group)], axis=1) for group in members])
-    return Reduction(Channel._trusted(data, channel.form, channel.inputs), members, radius)
+    reduced = Channel._trusted(data, channel.form, channel.inputs)
+    if channel.form == "log":
+        # Rows differ by the same on every one of the merged outputs.
+        reduced._cache[RELATIVE] = channel.relative_logs[:, [group[0] for group in members]]
+    return Reduction(reduced, members, radius)
 
 
 def _exact_reduction(channel: Channel, exact: NDArray[np.object_]) -> Reduction:
@@ -121,6 +128,8 @@ def _first_of_each(labels: NDArray[Any]) -> NDArray[np.intp]:
 
 def same_columns(a: Channel, b: Channel, tolerance: float | None = None) -> bool:
     """Whether the reduced forms coincide, exactly when both channels are exact."""
+    if tolerance is not None:
+        tolerance = non_negative("tolerance", tolerance, ChannelError)
     a, b = a.finite(), b.finite()
     if a.shape[0] != b.shape[0]:
         return False

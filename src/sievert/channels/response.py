@@ -63,6 +63,12 @@ class ResponseChannel(StructuredChannel):
         data[np.diag_indices(size)] = self.truth
         return data
 
+    def _relative_entries(self) -> FloatArray:
+        """ε for the truth, 0 for every lie."""
+        if math.isinf(self.eps):
+            return super()._relative_entries()
+        return np.where(np.eye(self.shape[0], dtype=bool), self.eps, 0.0)
+
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input."""
         row = np.full(self.shape[1], float(self.lie))

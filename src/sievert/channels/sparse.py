@@ -123,7 +123,7 @@ class SparseChannel(StructuredChannel):
         rows = columns.indices.reshape(-1, size)
         widest = int(np.argmax(dense.max(axis=1) / dense.min(axis=1)))
         high, low = int(dense[widest].argmax()), int(dense[widest].argmin())
-        gap = math.log(dense[widest, high]) - math.log(dense[widest, low])
+        gap = math.log1p((dense[widest, high] - dense[widest, low]) / dense[widest, low])
         return rate(gap, distance), int(rows[widest, high]), int(rows[widest, low]), distance
 
     def __repr__(self) -> str:

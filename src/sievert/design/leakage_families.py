@@ -15,7 +15,7 @@ from sievert.channels.channel import Channel
 from sievert.design.designed import Designed
 from sievert.design.leakage_programs import Family, Task, blind_strategy, generate, within_budget
 from sievert.errors import MechanismError
-from sievert.numerics.checks import finite, non_negative
+from sievert.numerics.checks import finite
 from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.design import SCALE, SPARE, loss_above
 from sievert.proofs.leakage_design import (
@@ -73,7 +73,7 @@ class LeakageDesign(Designed):
         return self.posterior if self.family == "least leakage" else self.loss
 
     def __str__(self) -> str:
-        return (
+        return self._warned(
             f"loses {self.shown_loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
             f"{self.posterior:.6g}; within {self.gap:.1e} of the {self.family} possible"
         )
@@ -105,7 +105,7 @@ def least_leakage(prior: object, loss: object, most_loss: float, gain: object = 
         raise MechanismError(
             f"most_loss is {most_loss!r}; even without privacy the loss is {least:.12g}; give at least that"
         )
-    return _solved(task, float(most_loss))
+    return _solved(task, most_loss)
 
 
 def least_loss(
@@ -140,9 +140,8 @@ def least_loss(
     if bits is not None:
         if task.turned:
             raise MechanismError("bits measures gains; for an adversary's loss give posterior")
-        limit = task.blind * 2.0 ** min(non_negative("bits", bits, MechanismError), 1000.0)
+        limit = task.blind * 2.0 ** min(finite("bits", bits, MechanismError), 1000.0)
     else:
-        assert posterior is not None
         reached = finite("posterior", posterior, MechanismError)
         limit = -reached if task.turned else reached
     if not limit >= task.blind - ROUNDING * max(1.0, abs(task.blind)):

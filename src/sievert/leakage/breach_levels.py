@@ -191,7 +191,7 @@ def worst_level(channel: Channel) -> WorstLevel:
     1.584963
     """
     finite = finite_channel(channel)
-    logs = finite.log_matrix
+    logs = finite.relative_logs
     likely, unlikely = _widest_column(logs)
     with np.errstate(invalid="ignore"):
         gaps = np.where(np.isneginf(logs[likely]), 0.0, logs[likely] - logs[unlikely])

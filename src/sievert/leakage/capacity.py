@@ -43,7 +43,8 @@ from sievert.leakage.extremes import furthest_rows, sum_of_maxima
 from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
-from sievert.numerics.checks import brief, choice
+from sievert.numerics.balls import UNIT
+from sievert.numerics.checks import choice
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -133,11 +134,11 @@ def capacity(
     (Fraction(3, 2), Fraction(1, 4), Fraction(2, 1))
     """
     finite = finite_channel(channel)
-    choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
-    if gains is not None and not isinstance(gains, str | MatrixAdversary):
-        raise GainError(f"gains is {brief(gains)}; give the name of a class of gains, or a property")
     if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, gains, kind)
+    choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
+    if gains is not None and not isinstance(gains, MatrixAdversary):
+        choice("gains", gains, tuple(WORDS), GainError)
     default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
     chosen = default if gains is None else gains
     if kind == "multiplicative" and chosen == "all":
@@ -181,11 +182,8 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     if gains == "signed":
-        if prior is not None and not np.asarray(as_prior(prior, channel) > 0, dtype=bool).all():
-            raise GainError(
-                "prior has a zero; the signed class is defined for priors that are positive everywhere"
-            )
-        return Capacity(None, signed_capacity(channel), None, words, prior)
+        possible = None if prior is None else np.asarray(as_prior(prior, channel) > 0, dtype=bool)
+        return Capacity(None, signed_capacity(channel, possible), None, words, prior)
     if gains == "spanning":
         if prior is None:
             raise GainError(
@@ -200,23 +198,21 @@ def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
 
 
 def _unit_proof(channel: Channel, found: AdditiveOptimum, any_prior: bool) -> AdditiveCapacityProof:
-    """Both sides of the optimum as data; a gain that rounding left above 1 is cut."""
+    """Both sides of the optimum as data; a gain that rounding left above 1 is cut.
+
+    The ends of a float optimum are sums of n·m products that add up to at most 1: they are moved outward by
+    more than their rounding, so that they hold for the numbers in the proof.
+    """
     assert found.gain is not None
     assert found.prior is not None
     assert found.reference is not None
     exact = found.gain.dtype == object
     entries = channel.exact_or_rounded() if exact else channel.rounded()
     gain = found.gain if exact else np.clip(found.gain, 0.0, 1.0)
-    lower = Fraction(found.value)
-    return AdditiveCapacityProof(
-        entries,
-        found.prior[None, :],
-        gain,
-        found.reference[None, :],
-        lower,
-        lower + Fraction(found.gap),
-        any_prior,
-    )
+    spare = Fraction(0) if exact else 4 * (sum(entries.shape) + 8) * Fraction(UNIT)
+    lower, upper = Fraction(found.value) - spare, Fraction(found.value) + Fraction(found.gap) + spare
+    prior, reference = found.prior[None, :], found.reference[None, :]
+    return AdditiveCapacityProof(entries, prior, gain, reference, lower, upper, any_prior)
 
 
 def _risk(channel: Channel) -> Capacity:

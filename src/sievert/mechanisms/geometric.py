@@ -12,7 +12,7 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import RELATIVE, Channel
 from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
@@ -235,8 +235,9 @@ def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
     places = np.array(positions, dtype=np.float64)
     # tanh(eps·gap/2), with 1 beyond both ends; the weight of a point is the mean of its two sides'.
     tanh = np.concatenate([[1.0], np.tanh(level.eps * np.diff(places) / 2), [1.0]])
-    logs = np.log((tanh[:-1] + tanh[1:]) / 2) - level.eps * np.abs(np.subtract.outer(places, places))
-    channel = Channel._trusted(logs, "log", positions, positions)
+    relative = -level.eps * np.abs(np.subtract.outer(places, places))
+    channel = Channel._trusted(relative + np.log((tanh[:-1] + tanh[1:]) / 2), "log", positions, positions)
+    channel._cache[RELATIVE] = relative
     points = tuple(Fraction(position) for position in positions)
     channel._cache[SAMPLER] = partial(IrregularGeometric, points, level.ratio())
     return channel

@@ -84,6 +84,13 @@ class TruncatedGeometricChannel(StructuredChannel):
         data[:, [0, -1]] = outside[distances[:, [0, -1]]]
         return np.asarray(data)
 
+    def _relative_entries(self) -> FloatArray:
+        """-ε times the distance."""
+        if math.isinf(self.level.eps):
+            return super()._relative_entries()
+        positions = np.arange(self.shape[0], dtype=np.float64)
+        return np.asarray(-self.level.eps * np.abs(np.subtract.outer(positions, positions)))
+
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input."""
         distances = np.abs(np.arange(self.shape[1]) - self.input_index(item))

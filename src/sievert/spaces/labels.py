@@ -87,7 +87,7 @@ def iterable(given: object) -> TypeGuard[Iterable[Any]]:
 
 def shown(labels: Sequence[object], most: int = 6) -> str:
     """The first few labels, for a message."""
-    return ", ".join(map(repr, labels[:most])) + (", …" if len(labels) > most else "")
+    return ", ".join(map(brief, labels[:most])) + (", …" if len(labels) > most else "")
 
 
 def labels_or_range(

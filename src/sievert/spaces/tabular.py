@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import SievertError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, require_size
 from sievert.spaces.labels import Labels, label, shown
 
 __all__ = ["Column", "Table", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
 
+LARGEST_RANGE = 100_000_000
 BY_POSITION = "to give it by position, pass .to_numpy() or a list"
 
 
@@ -138,6 +139,8 @@ def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
 
 def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> NDArray[np.float64]:
     """An array of real numbers of any shape; complex numbers, truth values and texts are refused."""
+    if isinstance(given, range):
+        require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
     try:
         array = np.asarray(given)
         if array.dtype.kind == "O":

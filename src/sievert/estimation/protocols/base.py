@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = ["Frequencies", "Protocol"]
 
 FloatArray = NDArray[np.float64]
 Positions = NDArray[np.intp]
+LARGEST_COUNT = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,42 +88,43 @@ class Protocol(ABC):
 
     def count(self, reports: Any) -> int:
         """Number of reports in a batch."""
+        if not isinstance(reports, Sized):
+            raise EstimationError(f"reports is {brief(reports)}; give what the protocol's privatise returns")
         return len(reports)
 
     def frequencies(self, support: Any, reports: int, level: float = 0.95) -> Frequencies:
         """Frequencies from supports, of one batch or added up over many."""
+        counted = by_label(support, self.values, "support", EstimationError)
+        counts = floats(counted, "support", EstimationError, "give one number for each value")
+        reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
         level = checked_confidence(level, "level")
-        reports = whole("reports", reports, EstimationError)
-        given = by_label(support, self.values, "support", EstimationError)
-        counts = floats(given, "support", EstimationError, f"give one number for each of {self.size} values")
-        if counts.shape != (self.size,):
+        if not ((counts >= 0) & (counts <= reports)).all():
             raise EstimationError(
-                f"support has shape {counts.shape}; give one number for each of {self.size} values"
+                f"support is {brief(support)}; each value is supported by 0 to {reports} of {reports} reports"
             )
-        if not (np.isfinite(counts) & (counts >= 0)).all():
-            raise EstimationError(f"support is {brief(support)}; supports are finite numbers ≥ 0")
         found = (counts / reports - self.other) / (self.truth - self.other)
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
         reach = float(norm.ppf((1 + level) / 2)) * errors
         interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
-        return Frequencies(self.values, found, errors, interval, level, int(reports), self.name)
+        return Frequencies(self.values, found, errors, interval, level, reports, self.name)
 
     def variances(self, frequencies: Any, reports: int) -> FloatArray:
         """Variance of each estimated frequency, the population fixed: Σ of Bernoulli variances.
 
         (f·p(1-p) + (1-f)·q(1-q)) / (N·(p-q)²).
         """
-        count = whole("reports", reports, EstimationError)
-        f = floats(frequencies, "frequencies", EstimationError, "give shares from 0 to 1")
-        if not ((f >= 0) & (f <= 1)).all():
-            raise EstimationError(f"frequencies is {brief(frequencies)}; shares are from 0 to 1")
+        f = shares_of(frequencies)
+        reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
         p, q = self.truth, self.other
-        return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (count * (p - q) ** 2))
+        return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (reports * (p - q) ** 2))
 
     def positions(self, values: Any) -> Positions:
         """Positions of labelled values; each distinct value of an array is looked up once."""
         array = values if isinstance(values, np.ndarray) else None
         labels = self.values
+        listed = isinstance(values, Iterable) and not isinstance(values, str)
+        if not listed or (array is not None and array.ndim != 1):
+            raise EstimationError(f"values is {brief(values)}; give a list of values, one for each report")
         if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and isinstance(labels, range):
             found = array - labels.start
             if len(found) == 0 or (found.min() >= 0 and found.max() < len(labels)):
@@ -134,4 +136,13 @@ class Protocol(ABC):
                 return np.array([index[item] for item in distinct.tolist()], dtype=np.intp)[inverse]
             return np.array([index[label(item)] for item in values], dtype=np.intp)
         except KeyError as problem:
-            raise EstimationError(f"values: {problem.args[0]!r} is not one of {shown(labels)}") from None
+            raise EstimationError(f"values: {brief(problem.args[0])} is not one of {shown(labels)}") from None
+
+
+def shares_of(frequencies: Any) -> FloatArray:
+    """Frequencies between 0 and 1, of one value or of many."""
+    rule = "give frequencies from 0 to 1"
+    found = floats(frequencies, "frequencies", EstimationError, rule)
+    if not ((found >= 0) & (found <= 1)).all():
+        raise EstimationError(f"frequencies is {brief(frequencies)}; {rule}")
+    return found
