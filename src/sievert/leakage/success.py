@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
-from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, log_total
+from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, difference, log_total
 from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
@@ -163,7 +163,8 @@ class Attack:
 
     @cached_property
     def _affinities(self) -> list[FloatArray]:
-        return [affinities(logs) for logs in self.classes.parts]
+        known = zip(self.classes.parts, self.classes.relative, strict=True)
+        return [affinities(logs, relative) for logs, relative in known]
 
     @property
     def round(self) -> int:
@@ -226,7 +227,8 @@ class Attack:
         for k in closest[np.isfinite(high[closest])]:
             i, j = rows[k], columns[k]
             pair = [(logs[i], logs[j], times) for logs, times in parts]
-            low[k], upper = confusion_bounds(pair, self.log_weights[i], self.log_weights[j], grid)
+            ratios = [difference(logs[i], logs[j]) for logs in self.classes.relative]
+            low[k], upper = confusion_bounds(pair, self.log_weights[i], self.log_weights[j], grid, ratios)
             high[k] = min(high[k], upper)
         least = max(float(low.max()), log_total(low) - math.log(len(self.classes) - 1))
         return least, log_total(high)
@@ -243,7 +245,7 @@ class Attack:
         self, queries: int, bounds: SuccessProbability, rng: Random, samples: int = SAMPLES
     ) -> SuccessProbability:
         """By drawing secrets and observations, cut to what is certain."""
-        lower, upper = simulated_success(self.parts(queries), self.classes, rng, samples)
+        lower, upper = simulated_success(self.classes, self.counts(queries), rng, samples)
         lower, upper = max(lower, bounds.lower), min(upper, bounds.upper)
         if lower > upper:
             return bounds
