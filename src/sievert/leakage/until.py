@@ -126,7 +126,8 @@ def _until(search: _Search, attack: Attack, target: float) -> ObservationsUntil:
     limit = attack.classes.limit
     if target <= attack.classes.before:
         return ObservationsUntil(target, 0, 0, limit, EXACT)
-    if target > limit * (1 - TOLERANCE) and not search.is_complete():
+    unreachable = target * (1 - TOLERANCE) > limit
+    if unreachable or (target > limit * (1 - TOLERANCE) and not search.is_complete()):
         return ObservationsUntil(target, None, None, limit, EXACT)
     aim = target * (1 - TOLERANCE)
     most = search.first(aim, lambda lower, upper: lower >= aim)
