@@ -28,7 +28,7 @@ from sievert.estimation.expectation_maximisation import (
 )
 from sievert.estimation.inversion import invert
 from sievert.estimation.maximum_likelihood import maximum_likelihood, range_of_maxima
-from sievert.estimation.operators import GeometricOperator, Operator, ResponseOperator, operator_of
+from sievert.estimation.operators import Operator, ResponseOperator, operator_of
 from sievert.estimation.projection import nearest_distribution
 from sievert.estimation.regularised import WHEN, stopped_early
 from sievert.estimation.reports import Reports, read_reports
@@ -262,7 +262,7 @@ def _fit(
 def _inverted(reports: Reports, operator: Operator, shares: FloatArray) -> Fit | None:
     """The inverse of a square channel where it is a distribution: it is the maximum (Fernandes, Prop 8.2)."""
     channel = reports.groups[0].channel
-    solved = isinstance(operator, ResponseOperator | GeometricOperator)
+    solved = isinstance(operator, ResponseOperator)
     if solved or len(reports.groups) > 1 or channel.shape[0] != channel.shape[1]:
         return None
     try:
