@@ -137,7 +137,9 @@ def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError
     position = {item: i for i, item in enumerate(given)}
     missing = [item for item in wanted if item not in position]
     if missing and _one_record(wanted) != _one_record(given):
-        return align(_values(wanted), _values(given), argument, error)
+        values = {item: i for i, item in enumerate(_values(given))}
+        if all(item in values for item in _values(wanted)):
+            return [values[item] for item in _values(wanted)]
     if not missing:
         return [position[item] for item in wanted]
     if any(tuple(labels) == tuple(range(len(labels))) for labels in (wanted, given)):
