@@ -6,7 +6,7 @@ Everything is computed as a logarithm, so that ε·diameter may exceed 709.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sievert.errors import PolicyError
@@ -78,10 +78,14 @@ def individual_bound(values: int, eps: float) -> Bound:
     0.982334
     """
     _check(eps, 1, values)
-    # v·e^ε/(v-1+e^ε) = v/(1 + (v-1)e^-ε), written so that ε → 0 loses no digits.
-    return Bound(
-        -math.log1p((values - 1) / values * math.expm1(-eps)) if eps < math.inf else math.log(values)
-    )
+    # v·e^ε/(v-1+e^ε) = v/(1 + (v-1)e^-ε) = 1/(1 - share).
+    share = -(values - 1) / values * math.expm1(-eps)
+    return _reciprocal(share, lambda: math.log(values) - math.log1p((values - 1) * math.exp(-eps)))
+
+
+def _reciprocal(share: float, direct: Callable[[], float]) -> Bound:
+    """1/(1 - share): by the share where that is small, else by a form that keeps what is left of 1."""
+    return Bound(-math.log1p(-share) if share < 0.5 else direct())
 
 
 def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -> Bound:
@@ -98,11 +102,26 @@ def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -
     length = 0
     while values ** (length + 1) <= outputs and length < records:
         length += 1
-    # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}), divided through by e^{εu}.
-    lead = length * math.log1p((values - 1) * math.exp(-eps)) + eps * length
-    rest = math.exp(eps * (length - records)) * math.expm1(lead - eps * length)
-    proposition = Bound(math.log(outputs) - math.log1p(rest))
-    return min(whole, proposition)
+    # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}) = r/(1 + f·(B·v^ℓ - 1)), f = e^(-ε(u-ℓ)), B = e^-individual·ℓ.
+    fall = math.expm1(-eps * (records - length)) if eps * (records - length) else 0.0
+    growth = length * individual_bound(values, eps).log
+    words = values**length
+    left = (outputs - words) / outputs - (words - 1) / outputs * fall
+    share = left - (1 + fall) * words / outputs * math.expm1(-growth)
+
+    def direct() -> float:
+        lead = length * math.log1p((values - 1) * math.exp(-eps))
+        # The factor f may be far below 1 where the power is far above: only their product counts.
+        if lead > 700:
+            return math.log(outputs) - _log1p_exp(lead - eps * (records - length))
+        return math.log(outputs) - math.log1p((1 + fall) * math.expm1(lead))
+
+    return min(whole, _reciprocal(share, direct))
+
+
+def _log1p_exp(value: float) -> float:
+    """ln(1 + e^value), also where e^value overflows."""
+    return value + math.log1p(math.exp(-value)) if value > 0 else math.log1p(math.exp(value))
 
 
 def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float) -> Bound:
@@ -155,8 +174,13 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
     """
     total = math.fsum(counts)
     # n/Σ n_d e^-εd = 1/(1 + Σ n_d (e^-εd - 1)/n), without cancellation for small ε.
-    shortfall = math.fsum(count / total * math.expm1(-eps * d) for d, count in enumerate(counts))
-    return Bound(-math.log1p(shortfall))
+    share = -math.fsum(count / total * math.expm1(-eps * d) for d, count in enumerate(counts))
+    return _reciprocal(
+        share,
+        lambda: (
+            math.log(total) - math.log(math.fsum(count * math.exp(-eps * d) for d, count in enumerate(counts)))
+        ),
+    )
 
 
 def _check(eps: float, records: int, values: int) -> None:
