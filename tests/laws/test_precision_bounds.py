@@ -32,7 +32,9 @@ def test_cycle(agrees, eps, n):
 
 
 @pytest.mark.parametrize("eps", EPSILONS)
-@pytest.mark.parametrize(("records", "values", "outputs"), [(3, 2, 4), (3, 2, 5), (10, 10, 1000), (50, 2, 2**40)])
+@pytest.mark.parametrize(
+    ("records", "values", "outputs"), [(3, 2, 4), (3, 2, 5), (10, 10, 1000), (50, 2, 2**40)]
+)
 def test_limited_outputs(agrees, eps, records, values, outputs):
     length = 0
     while values ** (length + 1) <= outputs and length < records:

@@ -22,7 +22,7 @@ from sievert.leakage.capacity import capacity
 from sievert.leakage.closed_forms import Shannon
 from sievert.leakage.columns import float_prior
 from sievert.leakage.measures import leakage
-from sievert.leakage.power_sums import even_log_norms, log_power_sums, row_negentropies
+from sievert.leakage.power_sums import even_divergence, even_log_norms, log_power_sums, row_negentropies
 from sievert.leakage.products import record_priors
 from sievert.numerics.logs import exp_excess, log_of, log_sum
 
@@ -141,6 +141,9 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     parts = _over_records(channel, prior, lambda part, own: sibson_information(part, own, order))
     if parts is not None:
         return parts
+    even = even_divergence(channel, order) if prior is None else None
+    if even is not None:
+        return even / LN2
     return order / (order - 1) * _log_norms(channel, prior, order, power=1.0) / LN2 + 0.0
 
 
@@ -161,6 +164,9 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     parts = _over_records(channel, prior, lambda part, own: arimoto_information(part, own, order))
     if parts is not None:
         return parts
+    even = even_divergence(channel, order) if prior is None else None
+    if even is not None:
+        return even / LN2
     after = order / (1 - order) * _log_norms(channel, prior, order, power=order) / LN2
     before = math.log2(channel.shape[0]) if prior is None else entropy(prior, order)
     return before - after

@@ -102,7 +102,7 @@ def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -
     length = 0
     while values ** (length + 1) <= outputs and length < records:
         length += 1
-    # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}) = r/(1 + f·(B·v^ℓ - 1)), f = e^(-ε(u-ℓ)), B = e^-individual·ℓ.
+    # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}) = r/(1 + f·(B·v^ℓ - 1)), f = e^(-ε(u-ℓ)), B = e^-growth.
     fall = math.expm1(-eps * (records - length)) if eps * (records - length) else 0.0
     growth = length * individual_bound(values, eps).log
     words = values**length
@@ -138,7 +138,7 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
 
 def posterior_bound(diameters: Mapping[float, int] | Sequence[float], eps: float, databases: int) -> float:
     """Upper bound on the best guess of the database under a uniform prior (Edwards et al., Thm 2)."""
-    return min(1.0, math.exp(blowfish_bound(diameters, eps).log - math.log(databases)))
+    return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(databases)))
 
 
 def _counted(values: Sequence[float]) -> dict[float, int]:
@@ -178,7 +178,8 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
     return _reciprocal(
         share,
         lambda: (
-            math.log(total) - math.log(math.fsum(count * math.exp(-eps * d) for d, count in enumerate(counts)))
+            math.log(total)
+            - math.log(math.fsum(count * math.exp(-eps * d) for d, count in enumerate(counts)))
         ),
     )
 
