@@ -260,7 +260,7 @@ def _minimised(first: FloatArray, second: FloatArray, ratio: FloatArray) -> Floa
     inner = ~outside.all(axis=1) & (falls < 0) & (rises > 0)
     point = np.where(inner, 0.5, np.where(falls >= 0, 0.0, 1.0))
     active = np.flatnonzero(inner)
-    near = (np.abs(ratio) < 0.5).all(axis=1) & ~outside.any(axis=1)
+    near = np.asarray((np.abs(ratio) < 0.5).all(axis=1) & ~outside.any(axis=1))
     for _ in range(STEPS):
         if not len(active):
             break

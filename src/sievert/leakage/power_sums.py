@@ -63,7 +63,7 @@ def even_log_norms(channel: Channel, order: float) -> float | None:
 
 
 def even_divergence(channel: Channel, order: float) -> float | None:
-    """Rényi divergence in nats of every row of a randomised response from the uniform distribution; else None.
+    """Rényi divergence in nats of a randomised response's rows from the uniform distribution; else None.
 
     Σ C·(e^(tL) - 1 + t·(e^-L - 1)) with L = ln(n·C) and t = order - 1 has no negative term (t > 0).
     """
