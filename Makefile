@@ -18,7 +18,7 @@ PINS         := constraints.txt
 EXAMPLES      = $(wildcard examples/*.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench lint format papers docs pins clean
+.PHONY: help setup run test fuzz bench lint format papers docs pins clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -50,7 +50,7 @@ run: setup  ## audit every example and leave an HTML report of each
 	@for file in $(EXAMPLES); do \
 	  report=$(OUT)/$$(basename $$file .toml).html; \
 	  echo; echo "── sievert audit $$file --report $$report"; \
-	  $(BIN)/sievert audit $$file --report $$report; code=$$?; \
+	  $(BIN)/sievert audit $$file --report $$report --force; code=$$?; \
 	  test $$code -le 1 || { echo "sievert audit $$file ended with exit code $$code" >&2; exit $$code; }; \
 	done
 	@echo; echo "Open a report in a browser:"; \
@@ -58,6 +58,10 @@ run: setup  ## audit every example and leave an HTML report of each
 
 test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a quick look)
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+fuzz: setup  ## hostile arguments, files and crashes for an hour (SIEVERT_FUZZ_SECONDS, SIEVERT_FUZZ_SEED)
+	SIEVERT_CRASH=long $(BIN)/python -m pytest -n $(WORKERS) tests/crash $(PYTEST_ARGS)
+	SIEVERT_FUZZ_SECONDS=$${SIEVERT_FUZZ_SECONDS:-3600} $(BIN)/python -m pytest -s tests/fuzz $(PYTEST_ARGS)
 
 lint: setup  ## ruff, formatting, types, and the arrows between the rooms
 	$(BIN)/ruff check .

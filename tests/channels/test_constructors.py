@@ -185,7 +185,7 @@ def unlucky(x: int) -> int:
         (
             lambda: sv.Channel(np.full((2, 5000), 1 / 5000)).repeated(2),
             TooLargeError,
-            "the counts of 2 repetitions would be a 12502500 × 5000 matrix",
+            "the outcomes of 2 repetitions would take 62,512,500,000",
         ),
         (
             lambda: sv.mechanisms.warner().product(3).row(("yes", "no")),

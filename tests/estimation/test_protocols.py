@@ -144,9 +144,9 @@ def test_bad_input_is_named() -> None:
         (lambda: local_hashing(3, 1.0, hashes=0), "hashes is 0"),
         (lambda: randomised_response(["a"], 1.0).privatise(["b"]), "'b' is not one of"),
         (lambda: randomised_response(3, 1.0).privatise(np.array([5])), "5 is not one of"),
-        (lambda: unary(3, 1.0).support(np.zeros((2, 2), dtype=bool)), "shape"),
+        (lambda: unary(3, 1.0).support(np.zeros((2, 2), dtype=bool)), "bits"),
         (lambda: local_hashing(3, 1.0).support([1, 2]), "not made by this protocol"),
-        (lambda: unary(3, 1.0).frequencies([1, 2], 5), "support has shape"),
+        (lambda: unary(3, 1.0).frequencies([1, 2], 5), "support has 2 entries but 3 are needed"),
         (lambda: unary(3, 1.0).frequencies([1, 2, 3], 0), "reports is 0"),
     ):
         with pytest.raises(EstimationError, match=message):
@@ -154,3 +154,11 @@ def test_bad_input_is_named() -> None:
     shared = local_hashing(3, 1.0, hashes=4)
     with pytest.raises(EstimationError, match="not made by this protocol"):
         shared.support(HashedReports(*(np.zeros(1, dtype=np.uint64),) * 3))
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "reports"), [(0.2, -5), (2, 1000), (0.2, 0), ([0.1, np.nan], 10), (0.2, 2.5)]
+)
+def test_variances_need_shares_and_a_number_of_reports(frequencies: object, reports: int) -> None:
+    with pytest.raises(EstimationError, match=r"frequencies is|reports is"):
+        sv.protocols.unary(3, 1.0).variances(frequencies, reports)

@@ -102,7 +102,7 @@ def test_alvim_prop_21_individual() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 0, "eps": 1}, "n is 0; a mechanism needs at least one input"),
+        ({"n": 0, "eps": 1}, "n is 0; give the number of inputs"),
         ({"n": ["a", "a"], "eps": 1}, "n has the label 'a' twice"),
         ({"n": "yes", "eps": 1}, "n is 'yes'; give the number of inputs or their labels"),
         ({"n": 3}, "neither eps nor alpha"),

@@ -106,7 +106,7 @@ def test_a_large_channel_needs_no_matrix() -> None:
         (lambda: sampling.discrete_laplace(float("nan")), "eps is nan"),
         (lambda: sampling.discrete_laplace(alpha=2), "alpha is 2"),
         (lambda: sampling.truncated_geometric(eps=1), "give either n"),
-        (lambda: sampling.truncated_geometric(0, 1), "n is 0; it must be a whole number, at least 1"),
+        (lambda: sampling.truncated_geometric(0, 1), "n is 0; it must be a whole number ≥ 1"),
         (lambda: sampling.truncated_geometric(low=3, high=1, eps=1), "are empty"),
         (lambda: sampling.irregular_geometric([1, 0], 1), "points must increase"),
         (lambda: sampling.irregular_geometric([], 1), "points is empty"),
@@ -122,7 +122,7 @@ def test_a_large_channel_needs_no_matrix() -> None:
         (lambda: sampling.bernoulli(2), "p is 2"),
         (lambda: sampling.bernoulli_exp(-1), "gamma is -1"),
         (lambda: sampling.exponential_rows([[float("inf")]], 1), "row 0 is infinitely far"),
-        (lambda: sampling.discrete_laplace(1).draw(3), r"give a list or an array, for one input \[3\]"),
+        (lambda: sampling.discrete_laplace(1).draw(3), r"inputs is 3; give a list or an array"),
         (lambda: sampling.discrete_laplace(1).draw([0.5]), "0.5 is not an integer"),
         (lambda: sampling.discrete_laplace(1).draw([float("nan")]), "nan is not an integer"),
         (lambda: sampling.discrete_laplace(1).draw(["a"]), "'a'.* is not an integer"),
@@ -140,5 +140,24 @@ def test_a_large_channel_needs_no_matrix() -> None:
     ],
 )
 def test_bad_input(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(MechanismError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sampling.truncated_geometric(3, 1, high=5e-324), "give either n"),
+        (lambda: sampling.truncated_geometric(3, 1, low=0), "give either n"),
+        (lambda: sampling.truncated_geometric(eps=1, low=0, high=2.5), "high is 2.5"),
+        (lambda: sampling.planar_geometric(1, bounds=[(0, 0)]), "bounds is .*; give"),
+        (lambda: sampling.planar_geometric(1, bounds=((0, 0.5), (0, 1))), "bounds is 0.5"),
+        (lambda: sampling.planar_geometric(1, bounds=((3, 0), (0, 1))), "first ≤ last"),
+        (lambda: sampling.discrete_laplace(alpha="१/३"), "alpha is"),
+        (lambda: sampling.discrete_laplace(True), "eps is True"),
+        (lambda: sampling.discrete_laplace(float("nan")), "eps is nan"),
+    ],
+)
+def test_arguments_that_would_be_ignored_or_misread_are_refused(make: Any, message: str) -> None:
     with pytest.raises(MechanismError, match=message):
         make()

@@ -79,6 +79,7 @@ def test_noise_beyond_64_bits_is_refused_or_clamped() -> None:
 
 def test_limits_of_eps() -> None:
     assert (sampling.discrete_laplace(math.inf).noise(5) == 0).all()
+    assert (sampling.discrete_laplace("inf").noise(5) == 0).all()
     assert (sampling.discrete_laplace(alpha=0).draw([3, 4]) == [3, 4]).all()
     assert (sampling.discrete_laplace(1000).noise(1000) == 0).all()
     with pytest.raises(MechanismError, match="eps is 0; noise on all integers"):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sievert.errors import ChannelError
-from sievert.spaces.labels import align, label, labels_of, labels_or_range, whole_number
+from sievert.numerics.checks import whole
+from sievert.spaces.labels import align, label, labels_of, labels_or_range
 
 
 def test_labels_are_plain_python() -> None:
@@ -44,10 +45,10 @@ def test_n_or_labels() -> None:
 
 
 def test_whole_numbers() -> None:
-    assert whole_number("k", np.int64(2), ChannelError) == 2
+    assert whole("k", np.int64(2), ChannelError) == 2
     for bad in (0, True, 1.0, "1"):
         with pytest.raises(ChannelError, match=r"k is .*; it must be a whole number ≥ 1"):
-            whole_number("k", bad, ChannelError)
+            whole("k", bad, ChannelError)
 
 
 def test_alignment_is_by_label_first() -> None:

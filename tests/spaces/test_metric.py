@@ -157,7 +157,7 @@ def test_shortest_paths_take_the_least_of_repeated_edges_and_keep_zero_lengths()
         (lambda: sv.metrics.line(0), "n is 0; give the number of points or their labels, at least one"),
         (lambda: sv.metrics.line(True), "n is True"),
         (lambda: sv.metrics.line([]), "n is empty"),
-        (lambda: sv.metrics.line(["a", "b"]), "n is 'a', 'b'; the points of a line must be finite numbers"),
+        (lambda: sv.metrics.line(["a", "b"]), "the points of a line must be finite numbers"),
         (lambda: sv.metrics.line([0, inf]), "must be finite numbers"),
         (lambda: sv.metrics.line([1, 1]), "n has the label 1 twice"),
         (lambda: sv.metrics.discrete([]), "n is empty"),
@@ -166,7 +166,7 @@ def test_shortest_paths_take_the_least_of_repeated_edges_and_keep_zero_lengths()
         (lambda: sv.metrics.grid(2, 0), "columns is 0"),
         (lambda: sv.metrics.hamming(2, 0), "k is 0"),
         (lambda: sv.metrics.euclidean([1, 2, 3]), "for single numbers use sv.metrics.line"),
-        (lambda: sv.metrics.euclidean([[1, 2], [3]]), "all rows of the same length"),
+        (lambda: sv.metrics.euclidean([[1, 2], [3]]), "points is ragged or not numeric"),
         (lambda: sv.metrics.euclidean([[0, math.nan]]), "row 0 has nan as coordinate 1"),
         (lambda: sv.metrics.euclidean([[0, 0], [0, 0]]), "twice; pass labels="),
         (lambda: sv.metrics.manhattan([[0], [1]], labels=["a"]), "labels has 1 labels but 2 are needed"),
@@ -183,7 +183,7 @@ def test_coinciding_points_with_labels_are_legal() -> None:
 
 
 def test_too_large_metrics_say_their_size() -> None:
-    with pytest.raises(TooLargeError, match=r"hamming\(20, 3\) has 3\^20 points; at most 20000") as caught:
+    with pytest.raises(TooLargeError, match=r"hamming\(20, 3\) has too many points") as caught:
         sv.metrics.hamming(20, 3)
     assert caught.value.size == 3**20
     with pytest.raises(TooLargeError, match="10000000000 numbers"):

@@ -14,6 +14,7 @@ from sievert.channels.channel import Channel, label_array
 from sievert.channels.composition import common_form
 from sievert.channels.structured import Level, StructuredChannel, edge_level
 from sievert.errors import ChannelError
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["BlockChannel"]
@@ -86,7 +87,7 @@ class BlockChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs, a block at a time."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         positions = self._indices(xs)
         owners = self._owner(positions)
         drawn = np.empty(len(positions), dtype=np.intp)

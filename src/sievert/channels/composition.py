@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
+from itertools import chain, combinations
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import brief, readable, require_size, whole
 from sievert.numerics.logs import log_matmul
 from sievert.numerics.rationals import exact_matmul
 from sievert.spaces.labels import align, label
@@ -29,15 +31,15 @@ __all__ = [
     "common_form",
     "oblivious",
     "parallel",
-    "readable",
     "repeated",
     "require_dense",
-    "whole_number",
 ]
 
 LARGEST_DENSE = 100_000_000
 # Where a channel that knows its `relative_logs` keeps them.
 RELATIVE = "relative logs"
+LARGEST_TYPES = 20_000_000
+LARGEST_EXACT_TYPES = 2_000_000
 
 
 def require_dense(rows: int, columns: int, what: str) -> None:
@@ -51,12 +53,11 @@ def require_dense(rows: int, columns: int, what: str) -> None:
         )
 
 
-def readable(number: int) -> str:
-    """A whole number of any size; long ones to three digits."""
-    if number < 10**15:
-        return str(number)
-    exponent = math.log10(number)
-    return f"{10 ** (exponent % 1):.2f}e{int(exponent)}"
+def channel_argument(argument: str, given: object) -> Channel:
+    """The other channel of a composition (the class is known only when the function is called)."""
+    from sievert.channels.channel import as_channel
+
+    return as_channel(given, argument)
 
 
 def common_form(channels: Iterable[Channel]) -> Form:
@@ -77,7 +78,7 @@ def cascade(first: Channel, post: Channel) -> Channel:
 
     Post-processing never increases any leakage (Fernandes, Lem 3.3, 4.10, 4.11).
     """
-    post = post.finite()
+    post = channel_argument("post", post).finite()
     order = align(first.outputs, post.inputs, "the inputs of the second channel", ChannelError)
     require_dense(first.shape[0], post.shape[1], "the cascade")
     form = common_form([first, post])
@@ -93,7 +94,7 @@ def cascade(first: Channel, post: Channel) -> Channel:
 
 def parallel(first: Channel, second: Channel) -> Channel:
     """C;D: both outputs for one input, (C;D)[x, (y, z)] = C[x, y]·D[x, z]; the ε's add (Lem 3.1)."""
-    first, second = first.finite(), second.finite()
+    first, second = first.finite(), channel_argument("other", second).finite()
     order = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
     form = common_form([first, second])
     left, right = _data(first, form), _data(second, form)
@@ -119,11 +120,13 @@ def repeated(channel: Channel, times: int) -> Channel:
     """
     channel = channel.finite()
     n, m = channel.shape
-    count = whole_number("times", times)
-    size = math.comb(m + count - 1, count)
-    require_dense(n, size, f"{times} repetitions")
-    require_dense(size, m, f"the counts of {times} repetitions")
-    types = np.array(list(_types(m, count)), dtype=np.int64).reshape(size, m)
+    count = whole("times", times, ChannelError)
+    size = _number_of_types(m, count)
+    way = "sv.success_probability and sv.breaches answer for many observations without listing them"
+    require_size(size * max(n, m), LARGEST_TYPES, f"the outcomes of {count} repetitions", way)
+    if channel.form == "exact":
+        require_size(size * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way)
+    types = _types(m, count, size)
     data = _data(channel, channel.form)
     if channel.form == "exact":
         joined: NDArray[Any] = np.array(
@@ -140,14 +143,21 @@ def repeated(channel: Channel, times: int) -> Channel:
     return channel._trusted(joined, "log", channel.inputs, types.tolist())
 
 
-def _types(outputs: int, times: int) -> Iterator[tuple[int, ...]]:
-    """All ways to share `times` observations among the outputs."""
-    if outputs == 1:
-        yield (times,)
-        return
-    for first in range(times, -1, -1):
-        for rest in _types(outputs - 1, times - first):
-            yield (first, *rest)
+def _number_of_types(outputs: int, times: int) -> int:
+    """Ways to share `times` observations among the outputs; 2^63 stands for anything beyond."""
+    small = min(times, outputs - 1)
+    if small * math.log2(max(2, (outputs + times - 1) / max(1, small))) > 63:
+        return 2**63
+    return math.comb(outputs + times - 1, small)
+
+
+def _types(outputs: int, times: int, size: int) -> NDArray[np.int64]:
+    """All ways to share `times` observations among the outputs: stars and bars, the first output falling."""
+    ends = combinations(range(outputs + times - 1), outputs - 1)
+    bars = np.fromiter(chain.from_iterable(ends), dtype=np.int64, count=size * (outputs - 1))
+    bars = bars.reshape(size, outputs - 1)[::-1]
+    edges = np.column_stack([np.full(size, -1), bars, np.full(size, outputs + times - 1)])
+    return np.asarray(np.diff(edges, axis=1) - 1, dtype=np.int64)
 
 
 def _multinomial(counts: list[int]) -> int:
@@ -156,13 +166,6 @@ def _multinomial(counts: list[int]) -> int:
 
 def _power(row: list[Any], counts: list[int]) -> Any:
     return math.prod((value**k for value, k in zip(row, counts, strict=True) if k), start=Fraction(1))
-
-
-def whole_number(name: str, value: object) -> int:
-    """A count of at least 1, or an error that names it."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ChannelError(f"{name} is {value!r}; it must be a whole number ≥ 1")
-    return int(value)
 
 
 def oblivious(
@@ -196,4 +199,9 @@ def _images(
         return {label(new): old for new, old in query.items()}
     if policy is None or isinstance(policy, Policy):
         raise ChannelError("policy: give the list of new inputs together with a function")
+    if not callable(query) or not isinstance(policy, Iterable):
+        raise ChannelError(
+            f"query is {brief(query)} and policy {brief(policy)}; give a query with its policy, a mapping, "
+            "or a function with the list of new inputs"
+        )
     return {label(new): query(new) for new in policy}

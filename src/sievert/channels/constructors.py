@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sievert.errors import ChannelError
+from sievert.numerics.checks import require_size
+from sievert.spaces.labels import labels_of
 
 if TYPE_CHECKING:
     from sievert.channels.channel import Channel
@@ -16,6 +18,7 @@ __all__ = ["Constructors"]
 
 # More inputs than this and the extreme channels are kept as programs.
 LARGEST_MATRIX = 2000
+LARGEST_NOISE = 10_000_000
 
 
 class Constructors:
@@ -146,7 +149,7 @@ class Constructors:
 
 
 def _labels(inputs: int | Iterable[object]) -> Sequence[object]:
-    return range(int(inputs)) if isinstance(inputs, int | np.integer) else list(inputs)
+    return labels_of(inputs, "inputs", "inputs", ChannelError)
 
 
 def _spread(noise: Mapping[int, Any]) -> tuple[int, list[Any]]:
@@ -159,4 +162,6 @@ def _spread(noise: Mapping[int, Any]) -> tuple[int, list[Any]]:
     if not noise:
         raise ChannelError("kernel is empty; give at least one noise with its probability")
     lowest = min(noise)
+    way = "noise that far apart is better given as two mechanisms"
+    require_size(max(noise) - lowest + 1, LARGEST_NOISE, "the noise from its least to its largest", way)
     return int(lowest), [noise.get(value, 0) for value in range(lowest, max(noise) + 1)]

@@ -14,9 +14,10 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.signal import fftconvolve
 
 from sievert.channels.channel import Channel
-from sievert.channels.composition import whole_number
 from sievert.channels.structured import Level, StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
+from sievert.numerics.checks import whole
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["ConvolutionChannel", "CyclicChannel", "convolve"]
@@ -51,7 +52,7 @@ class ConvolutionChannel(StructuredChannel):
 
     def __init__(self, kernel: Any, size: int, first: int = 0) -> None:
         noise = _noise(kernel)
-        count, start = whole_number("size", size), _integer("first", first)
+        count, start = whole("size", size, ChannelError), _integer("first", first)
         total = count + noise.shape[1] - 1
         super().__init__(noise.form, (count, total), None, range(start, start + total))
         self.noise = noise
@@ -110,7 +111,7 @@ class ConvolutionChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         starts = self._indices(xs)
         return starts + self.first + generator.choice(len(self.kernel), len(starts), p=self.kernel)
 
@@ -130,7 +131,7 @@ class CyclicChannel(StructuredChannel):
 
     def __init__(self, kernel: Any, size: int, first: int = 0) -> None:
         noise = _noise(kernel)
-        length, count = noise.shape[1], whole_number("size", size)
+        length, count = noise.shape[1], whole("size", size, ChannelError)
         if length > count:
             raise ChannelError(
                 f"kernel has {length} entries but the cycle only {count}; add up what wraps around"
@@ -183,7 +184,7 @@ class CyclicChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         starts = self._indices(xs)
         drawn = (starts + generator.choice(len(self.kernel), len(starts), p=self.kernel)) % self.shape[0]
         return np.asarray(drawn)

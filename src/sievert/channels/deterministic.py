@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.composition import readable, require_dense
+from sievert.channels.composition import require_dense
 from sievert.channels.structured import Level, StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import readable, whole
 from sievert.numerics.rationals import fractions_of
-from sievert.spaces.labels import Labels, label, labels_or_range, whole_number
+from sievert.spaces.labels import Labels, label, labels_or_range
 from sievert.spaces.metric import Metric
 
 __all__ = ["DeterministicChannel", "PartitionChannel"]
@@ -147,7 +148,7 @@ class PartitionChannel(StructuredChannel):
         if not counted:
             raise ChannelError("sizes is empty; a program has at least one block")
         channel = cls(counted)
-        if inputs is not None and channel.shape[0] != whole_number("inputs", inputs, ChannelError):
+        if inputs is not None and channel.shape[0] != whole("inputs", inputs, ChannelError):
             raise ChannelError(
                 f"sizes: the blocks hold {channel.shape[0]} inputs together but there are {inputs}; "
                 "block sizes must sum to the number of inputs"

@@ -14,17 +14,20 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import epsilon
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError, MetricError, PolicyError
+from sievert.numerics.checks import brief, probability
 from sievert.numerics.logs import exp_excess, log_sum
 from sievert.results import Result
+from sievert.spaces.arguments import query_over
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
+from sievert.spaces.tabular import floats
 
 __all__ = [
     "DeltaCurve",
@@ -83,8 +86,10 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     For a graph or a secret graph these are its edges. For a metric they are all pairs at finite distance:
     with δ > 0 promises do not add up along paths.
     """
-    if isinstance(against, Policy) and query is not None:
-        against = query.answers(against)
+    asked = query_over(against, query, "policy")
+    if asked is not None:
+        assert isinstance(against, Policy)
+        against = asked.answers(against)
     if isinstance(against, Answers):
         if against.induced is None:
             return neighbours_of(against.policy)
@@ -98,15 +103,15 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     if isinstance(against, Metric):
         rows, columns = np.nonzero(np.triu(np.isfinite(against.matrix), 1))
         return tuple(against.points), Edges(np.column_stack([rows, columns]), against.matrix[rows, columns])
-    raise PolicyError(f"policy is {against!r}; give a Policy, a Metric, a Graph or a query's answers")
+    raise PolicyError(f"policy is {brief(against)}; give a Policy, a Metric, a Graph or a query's answers")
 
 
 def _arcs(
     channel: Channel, against: Against, query: Query | None
 ) -> tuple[_Rows, tuple[Hashable, ...], IndexArray, FloatArray]:
     """Rows in the order of the labels, the labels, and both directions of each pair with its distance."""
+    finite = finite_channel(channel)
     labels, edges = neighbours_of(against, query)
-    finite = channel.finite()
     order = align(finite.inputs, labels, "the policy", MetricError)
     chosen = np.arange(finite.shape[0]) if order is None else np.argsort(order)
     rows = _Rows(finite.log_matrix[chosen], finite.relative_logs[chosen])
@@ -165,9 +170,9 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
 
 
 def _levels(eps: ArrayLike) -> FloatArray:
-    levels = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+    levels = np.atleast_1d(floats(eps, "eps", ChannelError, "give numbers ≥ 0 (nats)"))
     if levels.ndim != 1 or not (levels >= 0).all():
-        raise ChannelError(f"eps is {eps!r}; give numbers ≥ 0 (nats)")
+        raise ChannelError(f"eps is {brief(eps)}; give numbers ≥ 0 (nats)")
     return levels
 
 
@@ -196,8 +201,7 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
     >>> round(smallest_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), 0.0), 6)
     1.098612
     """
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
-        raise ChannelError(f"delta is {delta!r}; it is a probability, so give a number from 0 to 1")
+    delta = probability("delta", delta, ChannelError)
     if delta == 0 and not isinstance(policy, Graph):
         return epsilon(channel, policy, query).nats
     rows, _, pairs, lengths = _arcs(channel, policy, query)
@@ -250,7 +254,11 @@ def tradeoff_function(
     if (policy is None) == (pair is None):
         raise ChannelError("give exactly one of policy and pair: between which inputs?")
     if pair is not None:
-        finite = channel.finite()
+        if query is not None:
+            raise ChannelError("query goes with a policy; between two inputs of the channel leave it out")
+        finite = finite_channel(channel)
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ChannelError(f"pair is {brief(pair)}; give two inputs of the channel")
         a, b = (finite.input_index(item) for item in pair)
         rows = _Rows(finite.log_matrix, finite.relative_logs)
         return Tradeoff(*_corners(rows, a, b), pair=(pair[0], pair[1]))
@@ -308,9 +316,10 @@ def renyi_curve(
     >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)
     array([0.549306, 0.847298, 1.098612])
     """
-    wanted = np.array([float(order) for order in orders])
-    if not len(wanted) or not (wanted >= 0).all():
-        raise ChannelError(f"orders is {wanted.tolist()!r}; give numbers ≥ 0")
+    given = orders if isinstance(orders, np.ndarray) or not isinstance(orders, Iterable) else list(orders)
+    wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
+    if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
+        raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
     rows, labels, pairs, _ = _arcs(channel, policy, query)
     best = np.zeros(len(wanted))
     where = np.full(len(wanted), -1, dtype=np.intp)

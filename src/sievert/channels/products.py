@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel, Form
-from sievert.channels.composition import common_form, require_dense, whole_number
+from sievert.channels.composition import common_form, require_dense
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import whole
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.labels import Labels
 
 __all__ = ["ProductChannel"]
@@ -40,7 +42,9 @@ class ProductChannel(StructuredChannel):
             if not isinstance(channel, Channel):
                 raise ChannelError(f"factors: {channel!r} is not a channel")
         self.drawn = tuple(channel for channel, _ in factors)
-        self.factors = tuple((channel.finite(), whole_number("records", count)) for channel, count in factors)
+        self.factors = tuple(
+            (channel.finite(), whole("records", count, ChannelError)) for channel, count in factors
+        )
         self.form: Form = common_form(channel for channel, _ in self.factors)
         self._cache: dict[str, Any] = {}
 
@@ -125,7 +129,7 @@ class ProductChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs for an array [draws, records] of inputs; the result has the same shape."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         table = xs if isinstance(xs, np.ndarray) else np.array(list(xs), dtype=object)
         if table.ndim != 2 or table.shape[1] != self.records:
             raise ChannelError(

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels.channel import RELATIVE, Channel
 from sievert.errors import ChannelError
+from sievert.numerics.checks import non_negative
 from sievert.numerics.logs import log_sum
 from sievert.spaces.labels import align
 
@@ -38,6 +39,8 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
     "Proportional up to a tolerance" is not transitive, so columns are clustered in the normalised
     column space and the radius actually reached is reported.
     """
+    if tolerance is not None:
+        tolerance = non_negative("tolerance", tolerance, ChannelError)
     channel = channel.finite()
     exact = channel.exact if channel.form == "exact" else None
     if exact is not None:
@@ -125,6 +128,8 @@ def _first_of_each(labels: NDArray[Any]) -> NDArray[np.intp]:
 
 def same_columns(a: Channel, b: Channel, tolerance: float | None = None) -> bool:
     """Whether the reduced forms coincide, exactly when both channels are exact."""
+    if tolerance is not None:
+        tolerance = non_negative("tolerance", tolerance, ChannelError)
     a, b = a.finite(), b.finite()
     if a.shape[0] != b.shape[0]:
         return False

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.structured import Level, StructuredChannel, closest_pair, rate
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["ResponseChannel"]
@@ -85,7 +86,7 @@ class ResponseChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: lie uniformly among the others with the total probability of lying."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         truths = self._indices(xs)
         size = self.shape[0]
         others = generator.integers(0, max(size - 1, 1), len(truths))

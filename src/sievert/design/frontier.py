@@ -15,10 +15,15 @@ import numpy as np
 
 from sievert.design.leakage_families import LeakageDesign, least_leakage, least_loss, lowest_loss
 from sievert.errors import MechanismError
+from sievert.numerics.checks import instance, require_size, whole
 from sievert.numerics.progress import advance
 from sievert.results import Result
+from sievert.spaces.tabular import floats
 
 __all__ = ["Frontier", "frontier"]
+
+# Each point is a design of its own.
+MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -80,14 +85,15 @@ def frontier(
     >>> [round(value, 9) for value in found.posteriors], [round(value, 9) for value in found.losses]
     ([0.5, 0.75, 1.0], [0.5, 0.25, 0.0])
     """
-    if isinstance(points, int):
-        if points < 2:
-            raise MechanismError(f"points is {points!r}; a frontier needs at least its two ends")
+    if isinstance(points, int | np.integer):
+        count = whole("points", points, MechanismError, least=2)
+        require_size(count, MOST_POINTS, "the points of the frontier", "give the values you want")
         first, last = _ends(prior, loss, gain)
-        values = np.linspace(first, last, points).tolist()
+        values = np.linspace(first, last, count).tolist()
         values[-1] = last
     else:
-        values = [float(value) for value in points]
+        instance("points", points, Iterable, "how many points, or a list of values", MechanismError)
+        values = floats(list(points), "points", MechanismError, "give numbers").ravel().tolist()
         if not values:
             raise MechanismError("points is empty; give at least one value for the adversary")
     designs = []

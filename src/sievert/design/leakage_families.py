@@ -15,6 +15,7 @@ from sievert.channels.channel import Channel
 from sievert.design.designed import Designed
 from sievert.design.leakage_programs import Family, Task, blind_strategy, generate, within_budget
 from sievert.errors import MechanismError
+from sievert.numerics.checks import finite
 from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.design import SCALE, SPARE, loss_above
 from sievert.proofs.leakage_design import (
@@ -72,7 +73,7 @@ class LeakageDesign(Designed):
         return self.posterior if self.family == "least leakage" else self.loss
 
     def __str__(self) -> str:
-        return (
+        return self._warned(
             f"loses {self.shown_loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
             f"{self.posterior:.6g}; within {self.gap:.1e} of the {self.family} possible"
         )
@@ -99,11 +100,12 @@ def least_leakage(prior: object, loss: object, most_loss: float, gain: object = 
     """
     task = Task.read("least leakage", prior, loss, gain)
     least = float(task.cost.min(axis=1).sum())
+    most_loss = finite("most_loss", most_loss, MechanismError)
     if not most_loss >= least - ROUNDING * max(1.0, abs(least)):
         raise MechanismError(
             f"most_loss is {most_loss!r}; even without privacy the loss is {least:.12g}; give at least that"
         )
-    return _solved(task, float(most_loss))
+    return _solved(task, most_loss)
 
 
 def least_loss(
@@ -138,10 +140,10 @@ def least_loss(
     if bits is not None:
         if task.turned:
             raise MechanismError("bits measures gains; for an adversary's loss give posterior")
-        limit = task.blind * 2.0**bits
+        limit = task.blind * 2.0 ** min(finite("bits", bits, MechanismError), 1000.0)
     else:
-        assert posterior is not None
-        limit = -posterior if task.turned else float(posterior)
+        reached = finite("posterior", posterior, MechanismError)
+        limit = -reached if task.turned else reached
     if not limit >= task.blind - ROUNDING * max(1.0, abs(task.blind)):
         shown = -task.blind if task.turned else task.blind
         raise MechanismError(

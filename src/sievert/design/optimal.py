@@ -18,10 +18,10 @@ from sievert.design.exact import solve_exactly
 from sievert.design.problem import Problem
 from sievert.design.solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
-from sievert.leakage.adversary import MatrixAdversary
-from sievert.leakage.gains import as_gain
+from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.mechanisms.parameters import Privacy, privacy
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import choice, finite, non_negative
 from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
 from sievert.proofs.design import OptimalDesignProof, costs
@@ -73,7 +73,7 @@ class OptimalMechanism(Designed):
     def __str__(self) -> str:
         optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
         value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
-        return (
+        return self._warned(
             f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )
@@ -132,16 +132,14 @@ def optimal_mechanism(
     True
     """
     metric = target_metric(metric_or_policy, query)
-    belief = as_prior(prior, metric.size)
+    belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
-    if method not in ("auto", "closed", "program", "spanner", "exact"):
-        raise MechanismError(
-            f'method is {method!r}; it must be "auto", "closed", "program", "spanner" or "exact"'
-        )
-    for name, value, least in (("tolerance", tolerance, 0.0), ("stretch", stretch, 1.0)):
-        if not value >= least:
-            raise MechanismError(f"{name} is {value!r}; it must be a number ≥ {least:g}")
+    choice("method", method, ("auto", "closed", "program", "spanner", "exact"), MechanismError)
+    tolerance = non_negative("tolerance", tolerance, MechanismError)
+    stretch = finite("stretch", stretch, MechanismError)
+    if stretch < 1:
+        raise MechanismError(f"stretch is {stretch!r}; it must be a number ≥ 1")
     if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
         raise TooLargeError(
             f"{metric.size} inputs and {len(wanted.actions)} actions make "
@@ -254,20 +252,7 @@ def as_loss(loss: object, inputs: Labels) -> MatrixAdversary:
         from sievert.leakage.losses import bayes_risk
 
         return bayes_risk(inputs)
-    if not isinstance(loss, MatrixAdversary):
-        if not isinstance(loss, np.ndarray | list | tuple):
-            raise GainError(
-                f"loss is {loss!r}; give a loss with a matrix (sv.losses.…) or rows [action, input]"
-            )
-        from sievert.leakage.losses import matrix
-
-        loss = matrix(loss)
-    if not loss.is_loss:
-        raise GainError(
-            f"loss is the gain {loss.name!r}; a design minimises a loss: give sv.losses.…, or its negative"
-        )
-    found = as_gain(loss, inputs)
-    assert isinstance(found, MatrixAdversary)
+    found = table_adversary(loss, "loss", is_loss=True).for_secrets(inputs)
     if not math.isfinite(float(np.abs(np.asarray(found.table, dtype=np.float64)).max())):
         raise GainError("loss has an entry that is too large for a float")
     return found

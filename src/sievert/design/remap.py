@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.design.optimal import as_loss
 from sievert.leakage.adversary import MatrixAdversary
@@ -64,9 +64,9 @@ def remap(channel: Channel, prior: object = None, loss: object = None) -> Remap:
     >>> best.after, best.before, best.actions
     (Fraction(3, 10), Fraction(29, 40), {0: 0, 1: 0, 2: 0})
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
     wanted = as_loss(loss, finite.inputs)
-    belief = as_prior(prior, finite.shape[0])
+    belief = as_prior(prior, finite)
     exact = finite.form == "exact" and belief.dtype == object and wanted.is_exact
     joint = _joint(finite, belief, exact)
     if exact:

@@ -21,6 +21,8 @@ from sievert.channels.divergences import Against, neighbours_of
 from sievert.errors import ChannelError
 from sievert.estimation.events import Event, candidate_events, outputs_kind, outputs_of, runs_of
 from sievert.estimation.intervals import checked_confidence, share_above, share_below
+from sievert.numerics.checks import brief, non_negative, probability, require_size, whole
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 
 __all__ = ["BlackBoxAudit", "audit_mechanism", "audit_outputs", "audit_samples"]
@@ -79,6 +81,9 @@ class BlackBoxAudit(Result):
         if self.claimed is None:
             return f"From {self.samples} samples, {at_least}; it may be much larger."
         return f"{self.samples} samples do not refute the claim ε = {self.claimed:g}: {at_least}; {NOTHING}."
+
+
+MOST_TRIALS = 10_000_000
 
 
 def audit_samples(
@@ -157,13 +162,15 @@ def audit_outputs(
     >>> found.refuted, found.eps_lower > 1.5             # noise of half the scale: the true ε is 2
     (True, True)
     """
+    if not isinstance(names, list | tuple) or len(names) != 2:
+        raise ChannelError(f"names is {brief(names)}; give two names, one for each input")
     sides = {0: outputs_of(first, "first"), 1: outputs_of(second, "second")}
     for side, name in zip(sides.values(), ("first", "second"), strict=True):
         if len(side) < SMALLEST_SAMPLE:
             raise ChannelError(
                 f"{name} has {len(side)} outputs; it needs at least {SMALLEST_SAMPLE}, better thousands"
             )
-    return _audit(sides, [(0, 1, 1.0)], list(names), eps, delta, confidence, rng)
+    return _audit(sides, [(0, 1, 1.0)], [str(name) for name in names], eps, delta, confidence, rng)
 
 
 def audit_mechanism(
@@ -192,9 +199,9 @@ def audit_mechanism(
     False
     """
     if not callable(mechanism):
-        raise ChannelError(f"mechanism is {mechanism!r}; give a function of the input")
-    if isinstance(trials, bool) or not isinstance(trials, int | np.integer) or trials < SMALLEST_SAMPLE:
-        raise ChannelError(f"trials is {trials!r}; it must be a whole number ≥ {SMALLEST_SAMPLE}")
+        raise ChannelError(f"mechanism is {brief(mechanism)}; give a function of the input")
+    trials = whole("trials", trials, ChannelError, least=SMALLEST_SAMPLE)
+    require_size(trials, MOST_TRIALS, "the runs on each input", "run fewer; 10,000 tell much already")
     outputs = [[mechanism(given) for _ in range(trials)] for given in (first, second)]
     return audit_outputs(
         outputs[0], outputs[1], eps, delta, confidence, rng, names=(repr(first), repr(second))
@@ -214,7 +221,7 @@ def _audit(
     level, sure = _claim(eps, delta), checked_confidence(confidence)
     kinds = {outputs_kind(side) for side in groups.values()}
     kind = kinds.pop() if len(kinds) == 1 else "label"
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     parts = {x: _parts(side, kind, generator) for x, side in groups.items()}
     risk = 1 - sure
     best: tuple[float, Event, int, int, float] | None = None
@@ -267,13 +274,8 @@ def _chosen(outputs: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def _claim(eps: object, delta: object) -> float | None:
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
-        raise ChannelError(f"delta is {delta!r}; it is a probability, so give a number from 0 to 1")
-    if eps is None:
-        return None
-    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
-        raise ChannelError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)")
-    return float(eps)
+    probability("delta", delta, ChannelError)
+    return None if eps is None else non_negative("eps", eps, ChannelError, infinite=True)
 
 
 def _parts(outputs: Any, kind: str, generator: np.random.Generator) -> tuple[Any, Any, Any]:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import epsilon
 from sievert.errors import EstimationError
 from sievert.leakage.capacity import capacity
+from sievert.numerics.checks import non_negative
 from sievert.results import Result
 from sievert.spaces import metrics
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["Calibration", "Privacy", "calibration"]
@@ -101,17 +103,18 @@ def calibration(first: Channel, second: Channel, metric: Metric, radius: float) 
     >>> found.agrees
     ('within',)
     """
+    first, second = finite_channel(first, "first"), finite_channel(second, "second")
+    metric = metric_of(metric)
     for name, channel in (("first", first), ("second", second)):
         if len(channel.inputs) != metric.size:
             raise EstimationError(
                 f"{name} has {len(channel.inputs)} inputs but the metric has {metric.size} points; give a "
                 "metric on the inputs"
             )
-    if not radius >= 0:
-        raise EstimationError(f"radius is {radius!r}; it must be a number ≥ 0")
+    radius = non_negative("radius", radius, EstimationError, infinite=True)
     close = np.argwhere(np.triu(metric.matrix <= radius, 1))
     neighbours = Metric.from_edges(Edges(close, np.ones(len(close))), None, metric.size)
-    return Calibration(_privacy(first, neighbours), _privacy(second, neighbours), float(radius))
+    return Calibration(_privacy(first, neighbours), _privacy(second, neighbours), radius)
 
 
 def _privacy(channel: Channel, neighbours: Metric) -> Privacy:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.products import ProductChannel
 from sievert.channels.response import ResponseChannel
 from sievert.errors import EstimationError, TooLargeError
@@ -85,7 +86,8 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     >>> print(identifiability(Channel([[1, 0], ["1/2", "1/2"], ["1/2", "1/2"]], inputs=["a", "b", "c"])))
     the reports see 2 of 3 directions; they determine the probability of 'a'; of 'b' and 'c' only the total
     """
-    channels = [channel.finite()] if isinstance(channel, Channel) else [item.finite() for item in channel]
+    several: Sequence[Any] = channel if isinstance(channel, list | tuple) else [channel]
+    channels = [finite_channel(item) for item in several]
     if not channels:
         raise EstimationError("channel is an empty list; give at least one channel")
     size = channels[0].shape[0]

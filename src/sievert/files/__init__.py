@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
-from sievert.errors import FileError, SievertError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files.building import (
     build_gain,
     build_loss,
@@ -28,8 +28,11 @@ from sievert.files.building import (
     build_query,
     inputs_metric,
 )
-from sievert.files.schema import AcceptModel, Document, validated
+from sievert.files.mistakes import validated
+from sievert.files.paths import files_read, refuse_private
+from sievert.files.schema import AcceptModel, Document
 from sievert.leakage.adversary import Adversary, MatrixAdversary
+from sievert.numerics.checks import file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -43,6 +46,7 @@ __all__ = ["Scenario", "load", "load_scenario", "save"]
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
+LARGEST_FILE = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Scenario:
         """Say which file and table an error came from."""
         try:
             yield
+        except TooLargeError as problem:
+            raise TooLargeError(f"{self.source}, {table}: {problem.in_file()}", size=problem.size) from None
         except SievertError as problem:
             raise FileError(f"{self.source}, {table}: {problem.in_file()}") from None
 
@@ -116,8 +122,11 @@ class Scenario:
 
     @property
     def claimed_eps(self) -> float | None:
-        """The ε the file claims for the policy, or None when it claims none."""
-        return self._mechanism[1]
+        """The ε the file claims for the policy: [claim]'s, else the mechanism's; None when it claims none."""
+        stated = self.document.claim
+        if stated is None:
+            return self._mechanism[1]
+        return None if stated.delta else stated.eps
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
@@ -126,7 +135,9 @@ class Scenario:
     @cached_property
     def distance(self) -> Metric:
         """Distance in which guesses about the answer are judged."""
-        return inputs_metric(self.answers)
+        answers = self.answers
+        with self._at("query"):
+            return inputs_metric(answers)
 
     @cached_property
     def prior(self) -> NDArray[Any]:
@@ -222,6 +233,10 @@ class Scenario:
         """The limits an audit checks."""
         return self.document.accept
 
+    def reads(self) -> list[Path]:
+        """The file itself and every file it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
@@ -234,15 +249,31 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
+    document = validated(_toml(target), str(target))
+    refuse_private(document, target.parent, str(target))
+    return Scenario(document, target.parent, str(target))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file; some editors begin one with a byte-order mark."""
+    size = path.stat().st_size
+    require_size(size, LARGEST_FILE, f"{path}: in bytes, it", "put long lists into tables of their own")
     try:
-        raw = tomllib.loads(target.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as problem:
-        raise FileError(f"{target}: cannot be read ({problem.strerror})") from None
+        raise FileError(f"{path}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:
-        raise FileError(f"{target}: is not UTF-8 text; save it as UTF-8") from None
+        raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except RecursionError:
+        raise FileError(
+            f"{path}: lists or tables are nested too deeply; no key needs more than five levels"
+        ) from None
     except tomllib.TOMLDecodeError as problem:
-        raise FileError(f"{target}: is not valid TOML: {problem}") from None
-    return Scenario(validated(raw, str(target)), target.parent, str(target))
+        raise FileError(f"{path}: is not valid TOML: {problem}") from None
+    except ValueError:
+        raise FileError(
+            f"{path}: holds a whole number of thousands of digits, or a day that is in no calendar"
+        ) from None
 
 
 def load_scenario(path: str | Path) -> Scenario:
@@ -259,7 +290,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
     """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing."""
-    target = Path(path)
+    target = file_path("path", path, FileError)
     if isinstance(item, Proof):
         if target.suffix != ".json":
             raise FileError(f"{target}: a proof is written to .json")

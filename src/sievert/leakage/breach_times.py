@@ -17,15 +17,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import GainError, PriorError
 from sievert.leakage.chernoff import chernoff_pairs
-from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
+from sievert.leakage.observation_counts import upto
+from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
+from sievert.numerics.checks import brief, choice, whole
+from sievert.numerics.checks import probability as as_probability
+from sievert.numerics.progress import advance
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result, in_bits
-from sievert.spaces.labels import label, shown, whole_number
+from sievert.spaces.labels import label, shown
 
 __all__ = ["BreachCurve", "BreachUntil", "breach_curve", "observations_until_breach", "predicate_members"]
 
@@ -171,10 +176,9 @@ def breach_curve(
     [0.382, 0.567, 0.715, 0.877]
     """
     finite = finite_channel(channel)
-    most = whole_number("observations", observations, GainError)
+    most = upto(observations, GainError)
     bits = _level(level)
-    if direction not in ("up", "down", "either"):
-        raise GainError(f'direction is {direction!r}; it must be "up", "down" or "either"')
+    choice("direction", direction, ("up", "down", "either"), GainError)
     members = predicate_members(finite, predicate)
     classes = row_classes(finite, prior)
     question = _Question(classes, members, bits, direction)
@@ -244,11 +248,12 @@ def observations_until_breach(
     >>> print(observations_until_breach(coin, 0.9, 0.5, [0]))
     by 35 observations a breach has probability 0.9 (exact by types)
     """
-    if when not in ("at", "by"):
-        raise GainError(f'when is {when!r}; it must be "at" or "by"')
-    if not 0 < probability <= 1:
-        raise GainError(f"probability is {probability!r}; give one above 0 and at most 1")
-    aim = probability * (1 - 1e-12)
+    choice("when", when, ("at", "by"), GainError)
+    share = as_probability("probability", probability, GainError)
+    if share == 0:
+        raise GainError(f"probability is {brief(probability)}; give one above 0 and at most 1")
+    most = whole("most", most, GainError)
+    aim = share * (1 - 1e-12)
     row = ("at", "by").index(when)
     count = min(32, most)
     while True:
@@ -349,6 +354,7 @@ def _exactly(
             alive[part] -= met
             not_by[n - 1] += float(weights @ alive[part])
         by[n - 1] = happened
+        advance("observations followed", n, most)
     at, by, not_at, not_by = np.minimum((at, by, not_at, not_by), 1.0)
     return at, by, not_at, not_by
 
@@ -373,7 +379,7 @@ def _simulated(
     question: _Question, logs: FloatArray, most: int, rng: Random
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
     shares = question.shares / question.shares.sum()
     drawn = generator.choice(len(shares), size=samples, p=shares)
@@ -393,6 +399,7 @@ def _simulated(
         breach, _ = question.judge(seen)
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
+        advance("observations simulated", n + 1, most)
     lower, upper = share_interval(hits, samples)
     return hits / samples, lower, upper
 

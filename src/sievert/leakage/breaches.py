@@ -11,11 +11,9 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import Epsilon, epsilon
-from sievert.errors import ChannelError
+from sievert.errors import GainError
 from sievert.leakage.breach_levels import (
     AverageLevel,
     PredicateBreach,
@@ -26,11 +24,11 @@ from sievert.leakage.breach_levels import (
 )
 from sievert.leakage.breach_times import BreachCurve, Direction, Predicate, breach_curve, predicate_members
 from sievert.leakage.individuals import IndividualBreach, individual_breach
+from sievert.leakage.observation_counts import observation_counts
 from sievert.leakage.rates import Rates, rates
-from sievert.leakage.row_classes import finite_channel
 from sievert.leakage.success import Random, SuccessCurve, success_curve
+from sievert.numerics.checks import choice
 from sievert.results import Result, in_bits
-from sievert.spaces.labels import whole_number
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers
@@ -123,7 +121,8 @@ def breaches(
     a breach of 0.5 bits about 0 has probability 0.3823 at n = 10 and 0.5671 by n = 10 (exact by types)
     """
     finite = finite_channel(channel)
-    counts = _counts(observations)
+    counts = observation_counts(observations)
+    choice("direction", direction, ("up", "down", "either"), GainError)
     members = None if predicate is None else predicate_members(finite, predicate)
     about = predicate_breach(finite, prior, members)
     curve = None
@@ -140,14 +139,3 @@ def breaches(
         success=success_curve(finite, prior, counts, rng),
         breach=curve,
     )
-
-
-def _counts(observations: int | Iterable[int]) -> list[int]:
-    if isinstance(observations, Iterable):
-        counts = sorted({whole_number("observations", n, ChannelError) for n in observations})
-        if not counts:
-            raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
-        return counts
-    if isinstance(observations, np.integer):
-        observations = int(observations)
-    return list(range(1, whole_number("observations", observations, ChannelError) + 1))

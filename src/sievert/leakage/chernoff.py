@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
-from sievert.channels.priors import as_prior
+from sievert.channels.channel import Channel, finite_channel
+from sievert.channels.priors import paired_distributions
 from sievert.errors import ChannelError
-from sievert.leakage.row_classes import finite_channel
 from sievert.numerics.logs import exp_excess, log_matmul, log_sum, mean_gap
 from sievert.results import Result
 from sievert.spaces.labels import Labels
@@ -80,9 +79,10 @@ def chernoff_information(p: object, q: object) -> float:
     >>> round(chernoff_information([0.6, 0.4], [0.4, 0.6]), 6)
     0.029447
     """
-    size = len(list(p))  # type: ignore[call-overload]
-    rows = np.array([as_prior(item, size) for item in (p, q)])
-    channel = Channel._trusted(rows, "exact" if rows.dtype == object else "float")
+    pair = paired_distributions(p, q)
+    exact = all(row.dtype == object for row in pair)
+    rows = np.array([row if exact else row.astype(np.float64) for row in pair])
+    channel = Channel._trusted(rows, "exact" if exact else "float")
     return float(_direct(channel, np.array([[0, 1]]))[0] / LN2)
 
 

@@ -11,8 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import GainError, TooLargeError
-from sievert.leakage.adversary import Adversary, Columns
+from sievert.errors import GainError
+from sievert.leakage.adversary import Adversary, Columns, require_table
+from sievert.numerics.checks import require_size
 from sievert.spaces.labels import Labels
 
 __all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries"]
@@ -43,6 +44,7 @@ class Identity(Symmetric):
 
     @property
     def matrix(self) -> NDArray[Any]:
+        require_table(self.size, self.size)
         return np.eye(self.size, dtype=np.int64)
 
     def values(self, joint: Columns) -> NDArray[Any]:
@@ -72,9 +74,13 @@ class Tries(Symmetric):
 
     @property
     def matrix(self) -> NDArray[Any]:
-        count = math.comb(self.size, self._chosen)
-        if count > LARGEST_ACTIONS:
-            raise TooLargeError(f"{self.name} has {count} actions; its values need no matrix", size=count)
+        fewer = min(self._chosen, self.size - self._chosen)
+        # n choose k is at least (n/k)^k.
+        many = fewer * math.log2(max(2, self.size / max(1, fewer))) > 63
+        count = 2**63 if many else math.comb(self.size, fewer)
+        way = "its values need no matrix"
+        require_size(count, LARGEST_ACTIONS, f"the actions of {self.name}", way)
+        require_table(count, self.size)
         table = np.zeros((count, self.size), dtype=np.int64)
         chosen = np.array(list(combinations(range(self.size), self._chosen)))
         np.put_along_axis(table, chosen, 1, axis=1)
@@ -100,9 +106,8 @@ class Guessing(Symmetric):
 
     @property
     def matrix(self) -> NDArray[Any]:
-        count = math.factorial(self.size)
-        if count > LARGEST_ACTIONS:
-            raise TooLargeError(f"guessing has {count} orders; its values need no matrix", size=count)
+        count = math.factorial(min(self.size, 20))
+        require_size(count, LARGEST_ACTIONS, "the orders of guessing", "its values need no matrix")
         return np.argsort(np.array(list(permutations(range(self.size)))), axis=1) + 1
 
     def values(self, joint: Columns) -> NDArray[Any]:

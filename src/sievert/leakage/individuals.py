@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
 from sievert.leakage.breach_levels import WorstLevel, worst_level
 from sievert.leakage.records import Situations, _situations, context_rows
 from sievert.results import Result, in_bits
+from sievert.spaces.arguments import policy_or_answers_of
 from sievert.spaces.labels import align
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers
@@ -95,7 +96,8 @@ def individual_breach(channel: Channel, policy_or_answers: Policy | Answers) -> 
     >>> round(found.bits, 6), round(found.correlated_bits, 6)
     (1.0, 3.0)
     """
-    finite = channel.finite()
+    finite = finite_channel(channel)
+    policy_or_answers = policy_or_answers_of(policy_or_answers)
     policy = policy_or_answers.policy if isinstance(policy_or_answers, Answers) else policy_or_answers
     logs = finite.log_matrix
     rows = _rows(finite, policy_or_answers)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,11 +12,17 @@ from numpy.typing import NDArray
 
 from sievert.errors import GainError
 from sievert.leakage import gains
-from sievert.leakage.adversary import MatrixAdversary, matrix_adversary
+from sievert.leakage.adversary import (
+    MatrixAdversary,
+    matrix_adversary,
+    require_table,
+    secret_labels,
+)
 from sievert.leakage.closed_forms import Guessing, Shannon
-from sievert.leakage.gains import secret_labels
 from sievert.leakage.loss_algebra import canonical, combined, lifted, restricted, scaled, shifted
+from sievert.numerics.checks import brief, non_negative, probability
 from sievert.numerics.rationals import as_fraction, fractions_of, is_exact
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.labels import Labels
 from sievert.spaces.metric import Metric
 
@@ -71,11 +78,13 @@ def pinball(
     [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
     """
     try:
-        level: Any = as_fraction(quantile) if is_exact(quantile) else float(quantile)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        level: Any = (
+            as_fraction(quantile) if is_exact(quantile) else probability("quantile", quantile, GainError)
+        )
+    except ValueError:
         level = -1
     if not 0 <= level <= 1:
-        raise GainError(f"quantile is {quantile!r}; it must be a number from 0 to 1")
+        raise GainError(f"quantile is {brief(quantile)}; it must be a number from 0 to 1")
     return _of_differences(
         n,
         guesses,
@@ -92,8 +101,8 @@ def tolerance(
     >>> tolerance(4, 1).matrix[0].tolist()
     [0, 0, 1, 1]
     """
-    if not isinstance(radius, int | float | Fraction) or not radius >= 0:
-        raise GainError(f"radius is {radius!r}; it must be a number ≥ 0")
+    if not isinstance(radius, Fraction):
+        radius = non_negative("radius", radius, GainError, infinite=True)
     return _of_differences(
         n,
         guesses,
@@ -123,6 +132,7 @@ def distance(metric: Metric) -> MatrixAdversary:
     >>> distance(metrics.cycle(4)).matrix[0].tolist()
     [0.0, 1.0, 2.0, 1.0]
     """
+    metric = metric_of(metric)
     return matrix_adversary(metric.matrix, metric.points, "distance", is_loss=True, secrets=metric.points)
 
 
@@ -144,11 +154,13 @@ def _of_differences(
     return matrix_adversary(table, actions, name, is_loss=True, secrets=labels)
 
 
-def _differences(labels: Labels, guesses: Iterable[Any] | None = None) -> NDArray[Any]:
+def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArray[Any]:
     """guess - secret, [guess, secret]."""
+    require_table(len(labels) if guesses is None else len(guesses), len(labels))
     chosen = list(labels if guesses is None else guesses)
     for item in [*labels, *chosen]:
-        if isinstance(item, bool) or not isinstance(item, int | float | Fraction):
+        number = isinstance(item, int | float | Fraction) and not isinstance(item, bool)
+        if not number or not -math.inf < item < math.inf:
             raise GainError(
                 f"the value {item!r} is not a number, so a difference from it is undefined; use Bayes risk, "
                 "a distance or a matrix of your own"
@@ -159,6 +171,7 @@ def _differences(labels: Labels, guesses: Iterable[Any] | None = None) -> NDArra
 def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
     """1 for a wrong guess, 0 for the right one."""
     labels = secret_labels(n)
+    require_table(len(labels), len(labels))
     table = 1 - np.eye(len(labels), dtype=np.int64)
     return matrix_adversary(table, labels, "bayes risk", is_loss=True, secrets=labels)
 

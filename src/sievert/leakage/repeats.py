@@ -19,9 +19,9 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
 from sievert.leakage.records import context_rows
+from sievert.numerics.checks import whole
 from sievert.numerics.logs import log_of
 from sievert.results import Result
-from sievert.spaces.labels import whole_number
 from sievert.spaces.query import Answers
 
 __all__ = [
@@ -117,7 +117,7 @@ def repeated_guess(
     >>> print(repeated_guess(randomised_response(["yes", "no"], alpha="1/3"), answers, 3))
     after 3 releases the record is guessed with probability exactly 0.8438
     """
-    count = whole_number("observations", observations, GainError)
+    count = whole("observations", observations, GainError)
     situations = _situations(channel, answers, prior)
     found = [(_bound(situation, count), situation) for situation in situations]
     found.sort(key=lambda pair: (-pair[0] / pair[1].before, -pair[0]))
@@ -140,7 +140,7 @@ def repeated_guess_bound(
     channel: Channel, answers: Answers, observations: int, prior: object = None
 ) -> float:
     """Upper bound on the best guess about one record after independent releases from the same data."""
-    count = whole_number("observations", observations, GainError)
+    count = whole("observations", observations, GainError)
     return max(_bound(situation, count) for situation in _situations(channel, answers, prior))
 
 
@@ -183,7 +183,7 @@ def releases_within(
 
 def _situations(channel: Channel, answers: Answers, prior: object) -> list[_Situation]:
     finite = channel.finite()
-    belief = as_prior(prior, len(answers.policy.values)).astype(np.float64)
+    belief = as_prior(prior, answers.policy.values).astype(np.float64)
     logs, rows = finite.log_matrix, context_rows(finite, answers)
     contexts = np.unique(np.where(rows >= 0, _equal_rows(logs)[rows], -1), axis=0)
     found = [_situation(logs, row[row >= 0], belief[row >= 0]) for row in contexts if belief[row >= 0].any()]

@@ -16,16 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
+from sievert.leakage.observation_counts import LONGEST_CURVE, observation_counts
 from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, difference, log_total
-from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
+from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
+from sievert.numerics.checks import brief, require_size, whole
 from sievert.numerics.logs import log_of
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result, cell_text, html_table, plain
-from sievert.spaces.labels import align, whole_number
+from sievert.spaces.labels import align
 
 __all__ = [
     "Attack",
@@ -271,19 +274,21 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
         return Attack(row_classes(channel, prior), (0,))
     if not isinstance(channel, Iterable):
         finite_channel(channel)
-    given = [item if isinstance(item, tuple) else (item, 1) for item in channel]
+    given = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in channel]
     if not given:
         raise ChannelError("channel is an empty list; give at least one mechanism")
     channels: list[Channel] = []
     turns: list[int] = []
     for item, times in given:
         if not isinstance(item, Channel):
-            raise ChannelError(f"channel: {item!r} is not a Channel; give channels, or (channel, times)")
+            raise ChannelError(f"channel: {brief(item)} is not a Channel; give channels, or (channel, times)")
         aligned = _aligned(item, given[0][0])
         same = next((i for i, known in enumerate(channels) if _same(known, aligned)), len(channels))
         if same == len(channels):
             channels.append(aligned)
-        turns += [same] * whole_number("times", times, ChannelError)
+        count = whole("times", times, ChannelError)
+        require_size(len(turns) + count, LONGEST_CURVE, "the mechanisms in turn", "use observations= instead")
+        turns += [same] * count
     return Attack(row_classes(channels, prior), tuple(turns))
 
 
@@ -327,7 +332,7 @@ def success_probability(
     0.8
     """
     attack = attack_on(channel, prior)
-    count = whole_number("observations", observations, ChannelError)
+    count = whole("observations", observations, ChannelError)
     found = attack.after(count * attack.round, rng)
     return replace(found, observations=count)
 
@@ -345,9 +350,7 @@ def success_curve(
     [0.6, 0.648, 0.68256]
     """
     attack = attack_on(channel, prior)
-    counts = sorted({whole_number("observations", n, ChannelError) for n in observations})
-    if not counts:
-        raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
+    counts = observation_counts(observations)
     queries = [n * attack.round for n in counts]
     exact = _affordable(attack, queries, LARGEST_WORK)
     if exact < len(queries):
@@ -385,7 +388,7 @@ def _anchored_curve(
     attack: Attack, queries: list[int], before: list[SuccessProbability], rng: Random
 ) -> list[SuccessProbability]:
     """Some points by the best affordable way, those between by monotonicity."""
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     places = set(np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1)
     rounds = {a * 10**k * attack.round for a in (1, 2, 5) for k in range(16)}
     places |= {i for i, q in enumerate(queries) if q in rounds}

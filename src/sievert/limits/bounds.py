@@ -6,10 +6,11 @@ Everything is computed as a logarithm, so that ε·diameter may exceed 709.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sievert.errors import PolicyError
+from sievert.numerics.checks import brief, non_negative, whole
 from sievert.results import Result, in_bits
 
 __all__ = [
@@ -26,6 +27,9 @@ __all__ = [
 ]
 
 LN2 = math.log(2)
+LARGEST_SIZE = 10**18
+# Up to here the sum for a cycle is added term by term, which loses no digits for small ε.
+LONGEST_SUM = 1_000_000
 
 
 @dataclass(frozen=True, order=True)
@@ -67,8 +71,8 @@ def database_bound(records: int, values: int, eps: float) -> Bound:
     >>> round(database_bound(100, 2, 5).bits, 6)
     99.03118
     """
-    _check(eps, records, values)
-    return Bound(records * individual_bound(values, eps).log)
+    count = _size("records", records)
+    return Bound(count * individual_bound(values, eps).log)
 
 
 def individual_bound(values: int, eps: float) -> Bound:
@@ -77,15 +81,11 @@ def individual_bound(values: int, eps: float) -> Bound:
     >>> round(individual_bound(3, 1.35).bits, 6)
     0.982334
     """
-    _check(eps, 1, values)
-    # v·e^ε/(v-1+e^ε) = v/(1 + (v-1)e^-ε) = 1/(1 - share).
-    share = -(values - 1) / values * math.expm1(-eps)
-    return _reciprocal(share, lambda: math.log(values) - math.log1p((values - 1) * math.exp(-eps)))
-
-
-def _reciprocal(share: float, direct: Callable[[], float]) -> Bound:
-    """1/(1 - share): by the share where that is small, else by a form that keeps what is left of 1."""
-    return Bound(-math.log1p(-share) if share < 0.5 else direct())
+    level, count = _level(eps), _size("values", values)
+    # v·e^ε/(v-1+e^ε) = v/(1 + (v-1)e^-ε), written so that ε → 0 loses no digits.
+    if level > 1:
+        return Bound(math.log(count) - math.log1p((count - 1) * math.exp(-level)))
+    return Bound(-math.log1p((count - 1) / count * math.expm1(-level)))
 
 
 def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -> Bound:
@@ -93,35 +93,26 @@ def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -
 
     The appendix prints ℓ = ceil(log_v r), which is false.
     """
-    _check(eps, records, values)
-    if outputs < 1:
-        raise PolicyError(f"outputs is {outputs!r}; a mechanism has at least one output")
-    whole = database_bound(records, values, eps)
+    eps, records, values = _level(eps), _size("records", records), _size("values", values)
+    outputs = whole("outputs", outputs, PolicyError)
+    everything = database_bound(records, values, eps)
     if values == 1:
-        return whole
+        return everything
+    if math.isinf(eps):
+        return min(everything, Bound(math.log(outputs)))
     length = 0
     while values ** (length + 1) <= outputs and length < records:
         length += 1
-    # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}) = r/(1 + f·(B·v^ℓ - 1)), f = e^(-ε(u-ℓ)), B = e^-growth.
-    fall = math.expm1(-eps * (records - length)) if eps * (records - length) else 0.0
-    growth = length * individual_bound(values, eps).log
-    words = values**length
-    left = (outputs - words) / outputs - (words - 1) / outputs * fall
-    share = left - (1 + fall) * words / outputs * math.expm1(-growth)
-
-    def direct() -> float:
+    # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}), divided through by e^{εu}.
+    if eps > 1:
         lead = length * math.log1p((values - 1) * math.exp(-eps))
-        # The factor f may be far below 1 where the power is far above: only their product counts.
-        if lead > 700:
-            return math.log(outputs) - _log1p_exp(lead - eps * (records - length))
-        return math.log(outputs) - math.log1p((1 + fall) * math.expm1(lead))
-
-    return min(whole, _reciprocal(share, direct))
-
-
-def _log1p_exp(value: float) -> float:
-    """ln(1 + e^value), also where e^value overflows."""
-    return value + math.log1p(math.exp(-value)) if value > 0 else math.log1p(math.exp(value))
+        rest = math.exp(eps * (length - records)) * math.expm1(lead)
+        return min(everything, Bound(math.log(outputs) - math.log1p(rest)))
+    # For small ε the same over v^ℓ, so that nothing cancels.
+    words, hidden = values**length, math.expm1(-eps * (records - length))
+    shrunk = (1 + hidden) * math.expm1(-length * individual_bound(values, eps).log)
+    shortfall = (1 - 1 / words) * hidden + shrunk
+    return min(everything, Bound(math.log1p((outputs - words) / words) - math.log1p(shortfall)))
 
 
 def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float) -> Bound:
@@ -130,41 +121,69 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
     `diameters` lists one entry a component, or maps a diameter to how many components have it. With radii
     instead, the bound is better and as valid.
     """
-    counted = diameters if isinstance(diameters, Mapping) else _counted(diameters)
-    terms = [eps * extent + math.log(count) for extent, count in counted.items()]
+    level, counted = _level(eps), _counted(diameters)
+    # An unbounded component tells nothing at ε = 0, and a point nothing at ε = ∞.
+    terms = [
+        (level * extent if level and extent else 0.0) + math.log(count) for extent, count in counted.items()
+    ]
     top = max(terms)
+    if math.isinf(top):
+        return Bound(math.inf)
     return Bound(top + math.log(math.fsum(math.exp(term - top) for term in terms)))
 
 
 def posterior_bound(diameters: Mapping[float, int] | Sequence[float], eps: float, databases: int) -> float:
     """Upper bound on the best guess of the database under a uniform prior (Edwards et al., Thm 2)."""
-    return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(databases)))
+    possible = _size("databases", databases)
+    return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(possible)))
 
 
-def _counted(values: Sequence[float]) -> dict[float, int]:
+def _counted(diameters: Mapping[float, int] | Sequence[float]) -> dict[float, int]:
+    """How many components have each diameter."""
     counted: dict[float, int] = {}
-    for value in values:
-        counted[value] = counted.get(value, 0) + 1
+    if isinstance(diameters, Mapping):
+        pairs = [(extent, _size("a number of components", count)) for extent, count in diameters.items()]
+    elif isinstance(diameters, Iterable) and not isinstance(diameters, str):
+        pairs = [(extent, 1) for extent in diameters]
+    else:
+        raise PolicyError(
+            f"diameters is {brief(diameters)}; give one diameter for each component, or a mapping from a "
+            "diameter to how many components have it"
+        )
+    for extent, count in pairs:
+        size = non_negative("a diameter", extent, PolicyError, infinite=True)
+        counted[size] = counted.get(size, 0) + count
+    if not counted:
+        raise PolicyError("diameters is empty; a policy has at least one component")
     return counted
 
 
 def path_capacity(size: int, eps: float) -> Bound:
     """Exact for a path (and for any tree with ε ≥ ln(Δ-1)): 1 + (n-1)·tanh(ε/2)."""
-    return Bound(math.log1p((size - 1) * math.tanh(eps / 2)))
+    return Bound(math.log1p((_size("size", size) - 1) * math.tanh(_level(eps) / 2)))
 
 
 def complete_capacity(size: int, eps: float) -> Bound:
     """Exact for a complete graph: n/(1 + (n-1)e^-ε)."""
-    return individual_bound(size, eps)
+    return individual_bound(_size("size", size), eps)
 
 
 def cycle_capacity(size: int, eps: float) -> Bound:
-    """Exact for a cycle: n/Σ_d n_d e^(-εd)."""
-    half = size // 2
-    counts = [1, *([2] * half)]
-    if size % 2 == 0 and half:
-        counts[half] = 1
-    return regular_capacity(counts, eps)
+    """Exact for a cycle: n/Σ_d n_d e^(-εd).
+
+    The sum is 1 + 2(q + … + q^⌊(n-1)/2⌋), and q^(n/2) once more when n is even, with q = e^-ε.
+    """
+    points, level = _size("size", size), _level(eps)
+    half, opposite = (points - 1) // 2, points // 2
+    if level == 0:
+        return Bound(0.0)
+    if level > 1 or half > LONGEST_SUM:
+        q = math.exp(-level)
+        total = 1 + 2 * q * math.expm1(-level * half) / math.expm1(-level) if half else 1.0
+        total += math.exp(-level * opposite) if points % 2 == 0 else 0.0
+        return Bound(math.log(points) - math.log(total))
+    counts = [1, *([2] * half), *([1] if points % 2 == 0 else [])]
+    return regular_capacity(counts, level)
 
 
 def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
@@ -172,21 +191,27 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
 
     `counts` holds n_d, the number of points at distance d of any point, from n_0 = 1.
     """
-    total = math.fsum(counts)
+    level = _level(eps)
+    if isinstance(counts, str) or not isinstance(counts, Iterable):
+        raise PolicyError(f"counts is {brief(counts)}; give how many points are at distance 0, 1, 2, …")
+    sizes = [whole(f"counts[{d}]", count, PolicyError, least=0) for d, count in enumerate(counts)]
+    if not sizes or sizes[0] != 1:
+        raise PolicyError(
+            f"counts is {brief(counts)}; it begins with n_0 = 1, the point itself, then how many points are "
+            "at distance 1, 2, …"
+        )
+    total = sum(sizes)
+    if level > 1:
+        near = math.fsum(count * math.exp(-level * d) for d, count in enumerate(sizes) if d)
+        return Bound(math.log(total) - math.log1p(near))
     # n/Σ n_d e^-εd = 1/(1 + Σ n_d (e^-εd - 1)/n), without cancellation for small ε.
-    share = -math.fsum(count / total * math.expm1(-eps * d) for d, count in enumerate(counts))
-    return _reciprocal(
-        share,
-        lambda: (
-            math.log(total)
-            - math.log(math.fsum(count * math.exp(-eps * d) for d, count in enumerate(counts)))
-        ),
-    )
+    shortfall = math.fsum(count / total * math.expm1(-level * d) for d, count in enumerate(sizes) if d)
+    return Bound(-math.log1p(shortfall))
 
 
-def _check(eps: float, records: int, values: int) -> None:
-    if not eps >= 0:
-        raise PolicyError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)")
-    for name, count in (("records", records), ("values", values)):
-        if count < 1:
-            raise PolicyError(f"{name} is {count!r}; it must be a whole number ≥ 1")
+def _level(eps: float) -> float:
+    return non_negative("eps", eps, PolicyError, infinite=True)
+
+
+def _size(name: str, value: int) -> int:
+    return whole(name, value, PolicyError, most=LARGEST_SIZE)

@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 
 from sievert.errors import PolicyError
 from sievert.leakage.gains import within as within_gain
 from sievert.leakage.measures import vulnerability
 from sievert.limits.restricted import individual_groups, worst_of_situations
 from sievert.limits.worst import Target, WorstLeakage, finite_eps, worst_leakage
+from sievert.numerics.checks import instance, non_negative, probability
 from sievert.results import Result, in_bits
+from sievert.spaces.arguments import target_of
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
@@ -70,10 +71,14 @@ def largest_epsilon(
         raise PolicyError("give exactly one of bits and guess (within goes with guess)")
     if within is not None and guess is None:
         raise PolicyError("within goes with guess: how likely may a guess within that distance be?")
-    if guess is not None and not (isinstance(guess, Real) and 0 < guess <= 1):
-        raise PolicyError(f"guess is {guess!r}; it must be a probability above 0")
-    if bits is not None and not (isinstance(bits, Real) and bits >= 0):
-        raise PolicyError(f"bits is {bits!r}; it must be a number ≥ 0")
+    policy = target_of(policy)
+    instance("individual", individual, bool, "True or False", PolicyError)
+    if guess is not None:
+        guess = probability("guess", guess, PolicyError)
+        if guess == 0:
+            raise PolicyError("guess is 0; it must be a probability above 0")
+    if bits is not None:
+        bits = non_negative("bits", bits, PolicyError, infinite=True)
     if within is not None:
         return _within(policy, float(guess or 0), within)
     limit, promise = _limit(policy, bits, guess, individual)

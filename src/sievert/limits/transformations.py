@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
+from sievert.numerics.checks import brief
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
+from sievert.spaces.tabular import floats
 
 __all__ = ["diagonalise", "smooth_by_distance", "symmetrise"]
 
@@ -47,10 +50,14 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
     n = len(data)
     base = np.arange(n * n)
     links = []
+    if isinstance(generators, str) or not isinstance(generators, Iterable):
+        raise ChannelError(f"generators is {brief(generators)}; give a list of permutations of 0…{n - 1}")
     for generator in generators:
-        moved = np.asarray(generator, dtype=np.intp)
-        if sorted(moved.tolist()) != list(range(n)):
-            raise ChannelError(f"generators: {list(generator)!r} is not a permutation of 0…{n - 1}")
+        rule = f"give permutations of 0…{n - 1}"
+        found = floats(generator, "generators", ChannelError, rule)
+        if found.ndim != 1 or sorted(found.tolist()) != list(range(n)):
+            raise ChannelError(f"generators: {brief(generator)} is not a permutation of 0…{n - 1}")
+        moved = found.astype(np.intp)
         links.append(np.column_stack([base, (moved[:, None] * n + moved[None, :]).ravel()]))
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.intp)
     table = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n * n, n * n))
@@ -60,7 +67,7 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
 
 def smooth_by_distance(channel: Channel, metric: Metric) -> Channel:
     """Average K over all pairs at the same distance (Alvim et al., Lemma 8): for distance-regular graphs."""
-    data = _square(channel)
+    data, metric = _square(channel), metric_of(metric)
     if metric.size != len(data):
         raise ChannelError(f"metric has {metric.size} points but the channel has {len(data)} inputs")
     orbit = np.unique(metric.matrix.ravel(), return_inverse=True)[1].ravel()
@@ -68,7 +75,7 @@ def smooth_by_distance(channel: Channel, metric: Metric) -> Channel:
 
 
 def _square(channel: Channel) -> NDArray[Any]:
-    data = channel.finite().exact_or_rounded()
+    data = finite_channel(channel).exact_or_rounded()
     if data.shape[0] != data.shape[1]:
         raise ChannelError(f"the channel has shape {data.shape}; apply diagonalise first to make it square")
     return data

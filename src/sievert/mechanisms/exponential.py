@@ -23,11 +23,13 @@ from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import brief, choice, non_negative, whole
 from sievert.numerics.logs import log_sum
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.channels import SAMPLER
 from sievert.sampling.exponential import ExponentialRows, exponential_rows
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
@@ -66,11 +68,11 @@ def exponential(
     >>> exponential(metrics.line(3), alpha="1/4").exact[0].tolist()
     [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
     """
-    if level not in ("nominal", "true"):
-        raise MechanismError(f'level is {level!r}; it must be "nominal" or "true"')
+    choice("level", level, ("nominal", "true"), MechanismError)
+    metric = metric_of(metric)
     given = privacy(eps, alpha)
-    rows = [metric.index(x) for x in (metric.points if inputs is None else inputs)]
-    columns = [metric.index(y) for y in (metric.points if outputs is None else outputs)]
+    rows = _positions(metric, inputs, "inputs")
+    columns = _positions(metric, outputs, "outputs")
     if not rows or not columns:
         raise MechanismError("inputs or outputs is empty; the mechanism needs at least one of each")
     distances = metric.matrix[np.ix_(rows, columns)]
@@ -89,6 +91,15 @@ def exponential(
     return _log_channel(distances, given.eps, *names)
 
 
+def _positions(metric: Metric, labels: Iterable[object] | None, argument: str) -> list[int]:
+    if labels is None:
+        return list(range(metric.size))
+    scalar = isinstance(labels, np.ndarray) and labels.ndim == 0
+    if isinstance(labels, str) or not isinstance(labels, Iterable) or scalar:
+        raise MechanismError(f"{argument} is {brief(labels)}; give a list of points of the metric, or None")
+    return [metric.index(point) for point in labels]
+
+
 def true_epsilon(n: int, nominal: float) -> float:
     """Smallest ε for |x - x'| of the exponential mechanism on 0…n-1, in closed form.
 
@@ -97,9 +108,10 @@ def true_epsilon(n: int, nominal: float) -> float:
     >>> round(true_epsilon(3, math.log(4)), 6)   # ln(16/7)
     0.826679
     """
-    _check_level("nominal", nominal)
+    n = whole("n", n, MechanismError)
+    nominal = non_negative("nominal", nominal, MechanismError, infinite=True)
     h = nominal / 2
-    if _check_size(n) < 2 or h == 0:
+    if n < 2 or h == 0:
         return 0.0
     if math.isinf(nominal):
         return math.inf
@@ -116,27 +128,17 @@ def nominal_epsilon(n: int, true: float) -> float:
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
-    _check_level("true", true)
+    n = whole("n", n, MechanismError)
+    true = non_negative("true", true, MechanismError, infinite=True)
     if true == 0 or math.isinf(true):
         return true
-    if _check_size(n) < 2:
+    if n < 2:
         raise MechanismError("n is 1: with one input every parameter has true ε 0")
     if true < 1e-280 or true > sys.float_info.max / 2:
         # The limits of small and of large parameters; a search would run out of digits or of range.
         return true * n / (n - 1) if true < 1 else 2 * true
     root = brentq(lambda nominal: true_epsilon(n, nominal) - true, true, 2 * true, xtol=1e-300, rtol=1e-15)
     return float(root)
-
-
-def _check_level(name: str, value: float) -> None:
-    if not value >= 0:
-        raise MechanismError(f"{name} is {value!r}; it must be a number ≥ 0 (nats)")
-
-
-def _check_size(n: object) -> int:
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise MechanismError(f"n is {n!r}; it must be a whole number ≥ 1")
-    return int(n)
 
 
 def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:

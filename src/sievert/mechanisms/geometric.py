@@ -17,12 +17,14 @@ from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
 from sievert.mechanisms.truncated import TruncatedGeometricChannel, two_sided_noise
+from sievert.numerics.checks import brief
+from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.channels import SAMPLER
 from sievert.sampling.geometric import ClampedGeometric, IrregularGeometric
 from sievert.sampling.laplace import DiscreteLaplace
-from sievert.spaces.labels import labels_or_range, shown
+from sievert.spaces.labels import labels_or_range, listed, shown
 
 __all__ = ["GeometricChannel", "geometric", "truncated_geometric"]
 
@@ -141,7 +143,7 @@ class GeometricChannel(Channel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
@@ -173,11 +175,11 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
     if points is None:
         if n is None:
             raise MechanismError("n is missing; give the number of inputs, or points")
-        positions = list(inputs_of(n))
+        positions = list(listed(inputs_of(n), "inputs"))
     else:
-        positions = list(inputs_of(points, "points"))
-        if n is not None and n != len(positions):
-            raise MechanismError(f"n is {n!r} but points has {len(positions)} entries; give one of them")
+        positions = list(listed(inputs_of(points, "points"), "points"))
+        if n is not None and (not isinstance(n, int | np.integer) or n != len(positions)):
+            raise MechanismError(f"n is {brief(n)} but points has {len(positions)} entries; give one of them")
     for value in positions:
         if (
             isinstance(value, bool)
@@ -206,7 +208,7 @@ def _integers(values: Iterable[Any], argument: str) -> list[int]:
 
 
 def _consecutive(outputs: Iterable[int]) -> list[int]:
-    labels = _integers(outputs, "outputs")
+    labels = _integers(listed(inputs_of(outputs, "outputs"), "outputs"), "outputs")
     if not labels or labels != list(range(labels[0], labels[0] + len(labels))):
         raise MechanismError(
             f"outputs is {shown(labels) or 'empty'}; it must be consecutive integers in increasing order"

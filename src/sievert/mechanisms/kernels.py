@@ -15,6 +15,7 @@ from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
 from sievert.numerics.logs import log_of, log_sum
 from sievert.numerics.rationals import exact_solve, fractions_of
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["BOTTOM", "metric_channel", "tight_constraints"]
@@ -34,6 +35,7 @@ def metric_channel(metric: Metric) -> Channel:
     >>> distinguishability(metric_channel(Metric([[0, 2], [2, 0]]))).distance(0, 1)
     2.0
     """
+    metric = metric_of(metric)
     require_dense(metric.size, metric.size + 1, "the metric channel")
     logs = -metric.matrix - 1.0 - math.log(metric.size)
     rest = np.log1p(-np.exp(log_sum(logs, axis=1)))
@@ -51,6 +53,7 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     >>> tight_constraints(metrics.line(3), alpha="1/2").exact[1].tolist()
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
+    metric = metric_of(metric)
     level = privacy(eps, alpha)
     distances = metric.matrix
     require_dense(metric.size, metric.size, "the tight-constraints mechanism")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief, non_negative
 from sievert.numerics.logs import log_fraction
 from sievert.numerics.rationals import as_fraction, is_exact
 from sievert.sampling.enclosures import Ratio, ratio
-from sievert.spaces.labels import Labels, labels_or_range
+from sievert.spaces.labels import Labels, labels_of
 
 __all__ = ["Privacy", "inputs_of", "privacy"]
 
@@ -37,15 +35,23 @@ def privacy(eps: object, alpha: object) -> Privacy:
         raise MechanismError(f"{given} given; give exactly one (alpha = e^-eps)")
     if alpha is not None:
         return _from_alpha(alpha)
-    try:
-        value = float(eps)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise MechanismError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)") from None
-    if not value >= 0:
-        raise MechanismError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)")
+    value = level("eps", eps)
     if value == 0 or math.isinf(value):
         return Privacy(value, Fraction(1 if value == 0 else 0))
     return Privacy(value, None)
+
+
+def level(argument: str, eps: object) -> float:
+    """ε in nats as a float; an exact number may be written as a text."""
+    try:
+        number = float(as_fraction(eps)) if isinstance(eps, str) and eps != "inf" else eps
+    except ValueError:
+        number = None
+    number = math.inf if eps == "inf" else number
+    rule = "it must be a number ≥ 0 (nats)"
+    if number is None:
+        raise MechanismError(f"{argument} is {brief(eps)}; {rule}")
+    return non_negative(argument, number, MechanismError, infinite=True)
 
 
 def _from_alpha(alpha: object) -> Privacy:
@@ -53,23 +59,14 @@ def _from_alpha(alpha: object) -> Privacy:
     try:
         value = as_fraction(alpha)
     except ValueError:
-        raise MechanismError(f"alpha is {alpha!r}; {rule}") from None
+        raise MechanismError(f"alpha is {brief(alpha)}; {rule}") from None
     if not 0 <= value <= 1:
-        raise MechanismError(f"alpha is {alpha!r}; {rule}")
+        raise MechanismError(f"alpha is {brief(alpha)}; {rule}")
     eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
     exact = is_exact(alpha) or value in (0, 1)
     return Privacy(eps, value if exact else None)
 
 
-def inputs_of(n: int | Iterable[object], argument: str = "n") -> Labels:
+def inputs_of(n: object, argument: str = "n") -> Labels:
     """Labels of n inputs, or the given labels."""
-    if isinstance(n, int | np.integer) and not isinstance(n, bool):
-        if n < 1:
-            raise MechanismError(f"{argument} is {n!r}; a mechanism needs at least one input")
-        return labels_or_range(None, int(n), argument, MechanismError)
-    if isinstance(n, str) or not isinstance(n, Iterable):
-        raise MechanismError(f"{argument} is {n!r}; give the number of inputs or their labels")
-    items = list(n)
-    if not items:
-        raise MechanismError(f"{argument} is empty; a mechanism needs at least one input")
-    return labels_or_range(items, len(items), argument, MechanismError)
+    return labels_of(n, argument, "inputs", MechanismError)

@@ -18,6 +18,7 @@ from scipy.signal import lfilter
 from sievert.channels.structured import Level, StructuredChannel, largest_rate, rate
 from sievert.mechanisms.parameters import Privacy
 from sievert.numerics.logs import log_of
+from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.geometric import TruncatedGeometric
@@ -107,7 +108,7 @@ class TruncatedGeometricChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: the difference of two geometric draws, clamped."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         starts = self._indices(xs)
         noise = two_sided_noise(generator, self.level.eps, len(starts))
         drawn = np.clip(starts + noise, 0, self.shape[1] - 1)

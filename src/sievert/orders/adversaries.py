@@ -17,18 +17,22 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
-from sievert.errors import GainError
+from sievert.errors import GainError, PriorError
 from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
+from sievert.numerics.checks import brief, instance, non_negative
 from sievert.numerics.rationals import exact_matmul, fractions_of
 from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import decide_program
 from sievert.orders.objections import entries, objected
+from sievert.orders.pairs import aligned
 from sievert.orders.programs import deficiency_program
 from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
+from sievert.spaces.tabular import column_of
 
 __all__ = [
     "AdversaryClass",
@@ -64,17 +68,27 @@ class AdversaryClass:
 
 def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
     """Adversaries who win by guessing within a radius (each guess may pay differently)."""
-    return AdversaryClass(f"within {radius:g}", gain_functions.within(metric, radius), prior)
+    metric = metric_of(metric)
+    radius = non_negative("radius", radius, GainError, infinite=True)
+    return AdversaryClass(
+        f"within {radius:g}", gain_functions.within(metric, radius), _held(prior, metric.points)
+    )
 
 
 def monotone(metric: Metric, prior: Any = None) -> AdversaryClass:
     """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess."""
+    metric = metric_of(metric)
     rows: dict[tuple[int, ...], None] = {}
     for centre in metric.matrix:
         for radius in np.unique(centre[np.isfinite(centre)]):
             rows[tuple((centre <= radius).astype(int).tolist())] = None
     table = gain_functions.matrix([list(row) for row in rows], secrets=metric.points)
-    return AdversaryClass("gain falling with distance", table, prior)
+    return AdversaryClass("gain falling with distance", table, _held(prior, metric.points))
+
+
+def _held(prior: Any, secrets: Any) -> Any:
+    """A prior over these secrets, None where the uniform one is meant."""
+    return None if prior is None else as_prior(prior, secrets)
 
 
 def properties(
@@ -83,24 +97,32 @@ def properties(
     prior: Any = None,
 ) -> AdversaryClass:
     """Adversaries who bet for or against given properties of the secret."""
+    if isinstance(sets, str | bytes) or not isinstance(sets, Iterable):
+        raise GainError(
+            f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
+        )
     tables = [gain_functions.property(secrets, holds) for holds in sets]
     if not tables:
         raise GainError("sets is empty; give at least one property")
     rows = np.concatenate([table.matrix for table in tables])
-    return AdversaryClass(
-        "properties", gain_functions.matrix(rows.tolist(), secrets=tables[0].secrets), prior
-    )
+    named = tables[0].secrets
+    table = gain_functions.matrix(rows.tolist(), secrets=named)
+    return AdversaryClass("properties", table, _held(prior, named))
 
 
 def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
     """A finite list of gain functions under one prior: decided by evaluating each."""
-    if not listed:
-        raise GainError("the list of gains is empty; give at least one")
-    return AdversaryClass("given gains", None, prior, tuple(listed))
+    given = tuple(listed) if isinstance(listed, list | tuple) else ()
+    if not given:
+        raise GainError(f"listed is {brief(listed)}; give a list of gains, at least one")
+    if prior is not None:
+        column_of(prior, "prior", PriorError)
+    return AdversaryClass("given gains", None, prior, given)
 
 
 def prior(belief: Any) -> AdversaryClass:
     """Every gain function, but only this prior: secrets it rules out do not matter."""
+    column_of(belief, "belief", PriorError)
     return AdversaryClass("given prior", None, belief)
 
 
@@ -113,18 +135,22 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
     if isinstance(adversary, list | tuple):
         return gains(adversary)
     raise GainError(
-        f"adversary is {adversary!r}; give a gain function, a list of them, or a class such as "
+        f"adversary is {brief(adversary)}; give a gain function, a list of them, or a class such as "
         "sv.adversaries.within(metric, radius)"
     )
 
 
 def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Verdict:
     """Average refinement against one class of adversaries."""
+    instance(
+        "wanted", wanted, AdversaryClass, "a class such as sv.adversaries.within(metric, radius)", GainError
+    )
+    first, second = aligned(first, second, ("first", "second"))
     order = f"average, {wanted.name}"
     if wanted.listed:
         return _by_evaluation(first, second, wanted, order)
     size = first.shape[0]
-    belief = as_prior(wanted.prior, size)
+    belief = as_prior(wanted.prior, first)
     if wanted.generators is None:
         table = np.eye(size, dtype=np.int64)[np.asarray(belief != 0, dtype=bool)]
     else:
@@ -207,7 +233,7 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
     if worst[0] <= (0 if exact else 1e-12):
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
     adversary = gain_functions.as_gain(worst[3], first.inputs)
-    belief = as_prior(wanted.prior, first.shape[0])
+    belief = as_prior(wanted.prior, first)
     objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief, secrets=first.inputs)
     proof = None
     if not adversary.is_loss:

@@ -17,15 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
+from sievert.channels.priors import as_prior
 from sievert.channels.privacy import distinguishability
-from sievert.errors import ChannelError, TooLargeError
+from sievert.errors import ChannelError, MetricError, TooLargeError
 from sievert.mechanisms.kernels import metric_channel
+from sievert.numerics.checks import choice
 from sievert.orders.binary import Point, channel_of_curve, curve, height
 from sievert.orders.exact import cone_program
 from sievert.orders.maximum import decide_maximum
 from sievert.orders.pairs import aligned
 from sievert.orders.polytopes import channel_with_posteriors, extreme_columns, intersection_rays
 from sievert.proofs.matrices import exact_rows
+from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
 
 __all__ = ["NoBoundError", "in_both_hulls", "join", "meet", "privacy_join_metric", "privacy_meet_metric"]
@@ -63,14 +67,13 @@ def meet(first: Channel, second: Channel, order: Order = "average") -> Channel:
     >>> [[str(v) for v in row] for row in meet(a, b).exact]
     [['1/5', '1/5', '3/5'], ['3/5', '1/5', '1/5']]
     """
-    a, b = aligned(first, second)
+    a, b = aligned(first, second, ("first", "second"))
+    choice("order", order, ("average", "max", "privacy"), ChannelError)
     if order == "privacy":
         return metric_channel(privacy_meet_metric(distinguishability(a), distinguishability(b)))
     if order == "max":
         columns = np.concatenate([_fractions(a), _fractions(b)], axis=1)
         return channel_with_posteriors(extreme_columns(columns), a.inputs)
-    if order != "average":
-        raise ChannelError(f'order is {order!r}; it must be "average", "max" or "privacy"')
     if a.shape[0] > 2:
         raise NoBoundError("meet", *_no_meet())
     return _on_curves(a, b, _concave_majorant)
@@ -89,13 +92,12 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
     >>> [[str(v) for v in row] for row in join(a, b).exact]
     [['1/3', '2/3'], ['2/3', '1/3']]
     """
-    a, b = aligned(first, second)
+    a, b = aligned(first, second, ("first", "second"))
+    choice("order", order, ("average", "max", "privacy"), ChannelError)
     if order == "privacy":
         return metric_channel(privacy_join_metric(distinguishability(a), distinguishability(b)))
     if order == "max":
         return _hull_intersection(a, b)
-    if order != "average":
-        raise ChannelError(f'order is {order!r}; it must be "average", "max" or "privacy"')
     if a.shape[0] > 2:
         raise NoBoundError("join", *_no_join())
     return _on_curves(a, b, _minimum)
@@ -103,18 +105,29 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
 
 def privacy_meet_metric(first: Metric, second: Metric) -> Metric:
     """The larger of two metrics."""
-    return Metric(np.maximum(first.matrix, second.matrix), first.points)
+    nearer, other = _on_same_points(first, second)
+    return Metric(np.maximum(nearer, other), first.points)
 
 
 def privacy_join_metric(first: Metric, second: Metric) -> Metric:
     """The largest metric below two: shortest paths of the smaller distance (the raw minimum may be none)."""
-    return Metric(np.minimum(first.matrix, second.matrix), first.points, close=True)
+    nearer, other = _on_same_points(first, second)
+    return Metric(np.minimum(nearer, other), first.points, close=True)
+
+
+def _on_same_points(first: Metric, second: Metric) -> tuple[AnyArray, AnyArray]:
+    """The distances of two metrics, those of the second in the order of the first's points."""
+    a, b = metric_of(first, "first"), metric_of(second, "second")
+    if a.size != b.size:
+        raise MetricError(f"first has {a.size} points and second {b.size}; give metrics on the same points")
+    order = align(a.points, b.points, "the points of second", MetricError)
+    return a.matrix, b.matrix if order is None else b.matrix[np.ix_(order, order)]
 
 
 def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
     """Whether a posterior (uniform prior) belongs to the max-order join: it lies in the hulls of both."""
-    a, b = aligned(first, second)
-    given = np.asarray(posterior, dtype=object)[:, None]
+    a, b = aligned(first, second, ("first", "second"))
+    given = as_prior(posterior, a).astype(object)[:, None]
     exact = all(isinstance(value, int | Fraction) for value in given.ravel())
     if exact and a.form == "exact" and b.form == "exact":
         decided = [cone_program(channel._data, exact_rows(given)) for channel in (a, b)]

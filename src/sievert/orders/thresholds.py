@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from sievert.channels.channel import Channel
 from sievert.errors import MechanismError
 from sievert.mechanisms.exponential import nominal_epsilon, true_epsilon
-from sievert.numerics.checks import choice, non_negative, require_size, whole
+from sievert.numerics.checks import choice, instance, non_negative, require_size, whole
 from sievert.orders.refinement import refines
 from sievert.proofs.families import EXPONENTIAL, GEOMETRIC, RESPONSE
 
@@ -85,7 +85,8 @@ def _named(name: str) -> str:
 def _maker(family: str | Maker, n: int | None) -> Maker:
     """A named family as a function of ε."""
     if not isinstance(family, str):
-        return family
+        words = "the name of a family, or a function from ε to a channel"
+        return instance("family", family, Callable, words, MechanismError)  # type: ignore[no-any-return]
     from sievert import mechanisms
     from sievert.spaces import metrics
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief, choice
 from sievert.sampling.bits import BitSource, bit_source
 
-__all__ = ["FURTHEST", "LARGEST_INPUT", "NoiseSampler", "Sampler", "Timing", "integers", "whole"]
+__all__ = ["FURTHEST", "LARGEST_INPUT", "NoiseSampler", "Sampler", "Timing", "integers"]
 
 Timing = Literal["fixed", "fast"]
 IntArray = NDArray[np.int64]
@@ -39,8 +40,7 @@ class Sampler(ABC):
     exact: bool = True
 
     def __init__(self, timing: Timing = "fixed", insecure_rng: object = None) -> None:
-        if timing not in ("fixed", "fast"):
-            raise MechanismError(f'timing is {timing!r}; it must be "fixed" or "fast"')
+        choice("timing", timing, ("fixed", "fast"), MechanismError)
         self.timing: Timing = timing
         self.source: BitSource = bit_source(insecure_rng)
 
@@ -77,6 +77,12 @@ class Sampler(ABC):
     def __repr__(self) -> str:
         return f"<{self}>"
 
+    def __reduce__(self) -> Never:
+        raise MechanismError(
+            "a sampler does not pickle: a copy would use the same random bits twice; pickle the channel and "
+            "call sv.sampling.for_channel where it is drawn"
+        )
+
 
 class NoiseSampler(Sampler):
     """Noise that does not depend on the input and is added to it."""
@@ -98,23 +104,16 @@ class NoiseSampler(Sampler):
         return np.clip(noisy, -LARGEST_INPUT, LARGEST_INPUT, out=noisy)
 
 
-def whole(value: object, argument: str, least: int | None = None) -> int:
-    """A whole number, of at least `least`."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        number = int(value)
-        if least is None or number >= least:
-            return number
-    rule = "it must be a whole number" + ("" if least is None else f", at least {least}")
-    raise MechanismError(f"{argument} is {value!r}; {rule}")
-
-
 def integers(
     inputs: Any, low: int = -LARGEST_INPUT, high: int = LARGEST_INPUT, coordinates: int | None = None
 ) -> IntArray:
     """Inputs as 64-bit integers within the given bounds: a list, or rows of as many coordinates."""
-    values = np.asarray(inputs)
+    try:
+        values = np.asarray(inputs)
+    except (TypeError, ValueError):
+        raise MechanismError(f"inputs is {brief(inputs)}; give a list or an array of integers") from None
     if values.ndim == 0:
-        raise MechanismError(f"inputs is {inputs!r}; give a list or an array, for one input [{inputs!r}]")
+        raise MechanismError(f"inputs is {brief(inputs)}; give a list or an array of integers")
     if values.shape[1:] != (() if coordinates is None else (coordinates,)) and values.size:
         wanted = "a list of integers" if coordinates is None else f"rows of {coordinates} integers"
         raise MechanismError(f"inputs has shape {values.shape}; give {wanted}")

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import whole
 from sievert.sampling.acceptance import accepted, fixed_point
-from sievert.sampling.base import Sampler, Timing, integers, whole
+from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.enclosures import Enclosure, ceiling, exp_neg, rational
 from sievert.sampling.lazy import AtBits, LazyTable, one_boundary
 
@@ -86,7 +87,7 @@ def bernoulli_exp_each(
     >>> bernoulli_exp_each(2, insecure_rng=1).draw([0, 1, 2, 100])
     array([1, 1, 0, 0])
     """
-    return ExponentialCoins(whole(denominator, "denominator", 1), timing, insecure_rng)
+    return ExponentialCoins(whole("denominator", denominator, MechanismError), timing, insecure_rng)
 
 
 class ExponentialCoins(Sampler):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel, label_array
+from sievert.channels.channel import Channel, as_channel, label_array
 from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
 from sievert.channels.deterministic import DeterministicChannel
 from sievert.channels.products import ProductChannel
@@ -52,6 +52,7 @@ def for_channel(channel: Channel, *, timing: Timing = "fixed", insecure_rng: obj
     ['yes', 'no', 'yes']
     """
     source = bit_source(insecure_rng)
+    channel = as_channel(channel)
     if isinstance(channel, ProductChannel):
         return ProductSampler(channel, timing, source)
     if isinstance(channel, GivesNoise):

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from sievert.errors import MechanismError
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import as_fraction
 
 __all__ = ["Enclosure", "Ratio", "ceiling", "exp_neg", "quotient", "ratio", "rational"]
@@ -149,9 +150,11 @@ NO_NOISE, ALL_NOISE = Ratio(alpha=Fraction(0)), Ratio(alpha=Fraction(1))
 def rational(value: object, argument: str) -> Fraction:
     """A number as an exact fraction; a float is read as it is written, so 0.1 is one tenth."""
     try:
+        if isinstance(value, bool):
+            raise ValueError("a truth value")
         return read_eps(value) if isinstance(value, float) else as_fraction(value)
     except ValueError:
-        raise MechanismError(f"{argument} is {value!r}; it must be a finite number") from None
+        raise MechanismError(f"{argument} is {brief(value)}; it must be a finite number") from None
 
 
 def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
@@ -171,7 +174,7 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
             raise MechanismError(f"alpha is {alpha!r}; it must be from 0 (no noise) to 1 (nothing is told)")
         return Ratio(alpha=value)
     name, number = ("eps", eps) if eps is not None else ("scale", scale)
-    if number == math.inf:
+    if isinstance(number, float | str) and str(number) == "inf":
         return NO_NOISE if name == "eps" else ALL_NOISE
     value = rational(number, name)
     if value < 0:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.sampling.base import LARGEST_INPUT, Sampler, Timing, integers, whole
+from sievert.numerics.checks import whole
+from sievert.sampling.base import LARGEST_INPUT, Sampler, Timing, integers
 from sievert.sampling.bernoulli import fair_coin
 from sievert.sampling.enclosures import Enclosure, Ratio, exp_neg, quotient, ratio, rational
 from sievert.sampling.laplace import DiscreteLaplace
@@ -46,10 +47,15 @@ def truncated_geometric(
     >>> truncated_geometric(3, alpha="1/2", insecure_rng=1).draw([0, 1, 2, 2])
     array([0, 1, 0, 2])
     """
-    if (n is None) == (low is None or high is None):
+    ends = [end for end in (low, high) if end is not None]
+    if len(ends) != (2 if n is None else 0):
         raise MechanismError("give either n (noise clamped to 0…n-1), or both low and high")
-    first = 0 if n is not None else whole(low, "low")
-    last = whole(n, "n", 1) - 1 if n is not None else whole(high, "high")
+    first = 0 if n is not None else whole("low", low, MechanismError, least=-LARGEST_INPUT)
+    last = (
+        whole("n", n, MechanismError) - 1
+        if n is not None
+        else whole("high", high, MechanismError, least=-LARGEST_INPUT)
+    )
     if first > last:
         raise MechanismError(f"the outputs {first}…{last} are empty; give at least one")
     return TruncatedGeometric(ratio(eps, alpha), first, last, timing, insecure_rng)

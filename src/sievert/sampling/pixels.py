@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.sampling.base import Sampler, Timing, integers, whole
+from sievert.numerics.checks import whole
+from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.bernoulli import fair_coin
 from sievert.sampling.bits import LEVELS
 from sievert.sampling.enclosures import Ratio, ratio, rational
@@ -56,12 +57,12 @@ def pixelated_laplace(
     >>> pixelated_laplace(8, "5/2", denominator=3, insecure_rng=1).draw([0, 1, 2, 3])
     array([0, 0, 7, 4])
     """
-    count = whole(pixels, "pixels", 1)
+    count = whole("pixels", pixels, MechanismError)
     first, last = rational(low, "low"), rational(high, "high")
     if first >= last:
         raise MechanismError(f"low is {low!r} and high is {high!r}; the interval needs low < high")
     if denominator is not None:
-        denominator = whole(denominator, "denominator", 1)
+        denominator = whole("denominator", denominator, MechanismError)
     level = ratio(eps, None)
     return PixelatedLaplace(count, level, (first, last), denominator, timing, insecure_rng)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief, whole
 from sievert.sampling.acceptance import accepted, first_accepted, fixed_point
 from sievert.sampling.base import LARGEST_INPUT, NoiseSampler, Timing, integers
 from sievert.sampling.enclosures import Enclosure, Ratio, rational
@@ -60,6 +61,23 @@ def planar_geometric(
     return PlanarGeometric(rate, bounds, timing, insecure_rng)
 
 
+def _sides(bounds: object) -> Bounds | None:
+    if bounds is None:
+        return None
+    pairs = list(bounds) if isinstance(bounds, list | tuple | np.ndarray) else []
+    if len(pairs) != 2 or any(not isinstance(p, list | tuple | np.ndarray) or len(p) != 2 for p in pairs):
+        raise MechanismError(
+            f"bounds is {brief(bounds)}; give ((first row, last row), (first column, last column))"
+        )
+    rows, columns = (
+        tuple(whole("bounds", end, MechanismError, least=-LARGEST_INPUT, most=LARGEST_INPUT) for end in pair)
+        for pair in pairs
+    )
+    if rows[0] > rows[1] or columns[0] > columns[1]:
+        raise MechanismError(f"bounds is {brief(bounds)}; each side needs first ≤ last")
+    return (rows[0], rows[1]), (columns[0], columns[1])
+
+
 class PlanarGeometric(NoiseSampler):
     """Noise of the plane; see `planar_geometric`. Points are rows of two integers."""
 
@@ -73,9 +91,7 @@ class PlanarGeometric(NoiseSampler):
         insecure_rng: object = None,
     ) -> None:
         super().__init__(timing, insecure_rng)
-        self.eps, self.bounds = eps, bounds
-        if bounds is not None and any(low > high for low, high in bounds):
-            raise MechanismError(f"bounds is {bounds!r}; each side needs first ≤ last")
+        self.eps, self.bounds = eps, _sides(bounds)
         bits = 20 + max(0, math.ceil(-math.log2(float(eps))))
         # ⌊2^bits·ε/√2⌋/2^bits, so that 2·e1² ≤ ε² holds exactly.
         squared = eps * eps * 4**bits / 2

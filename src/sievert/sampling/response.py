@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.sampling.base import Sampler, Timing, integers, whole
+from sievert.numerics.checks import whole
+from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.bits import LEVELS, BitSource
 from sievert.sampling.enclosures import Enclosure, Ratio, ceiling, quotient, ratio
 from sievert.sampling.lazy import FIXED_BLOCK, LazyTable, one_boundary, resolved, unit_floor
@@ -44,7 +45,7 @@ def randomised_response(
     >>> randomised_response(3, alpha="1/3", insecure_rng=1).draw([0, 1, 2, 2])
     array([0, 1, 0, 2])
     """
-    if whole(n, "n", 1) > 2**LARGEST_SPREAD_BITS:
+    if whole("n", n, MechanismError) > 2**LARGEST_SPREAD_BITS:
         raise MechanismError(f"n is {n}; randomised response is for at most 2^{LARGEST_SPREAD_BITS} values")
     return RandomisedResponse(int(n), ratio(eps, alpha), timing, insecure_rng)
 

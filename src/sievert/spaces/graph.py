@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, Self
@@ -13,10 +13,22 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError
-from sievert.spaces.labels import Labels, label, labels_or_range, shown
+from sievert.numerics.checks import brief, require_size
+from sievert.spaces.labels import LARGEST_LISTED, Labels, label, labels_or_range, shown
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["Graph"]
+
+LARGEST_PAIRS = 10_000_000
+
+
+def node_list(nodes: object) -> list[Any]:
+    """Nodes one by one, refused when there are too many."""
+    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+        raise GraphError(f"nodes is {brief(nodes)}; give a list of labels")
+    if isinstance(nodes, Sequence):
+        require_size(len(nodes), LARGEST_LISTED, "a list of nodes", "group the nodes first")
+    return list(nodes)
 
 
 class Graph:
@@ -36,7 +48,7 @@ class Graph:
     """
 
     def __init__(self, nodes: Iterable[object], edges: Iterable[tuple[object, object]] = ()):
-        items = list(nodes)
+        items = node_list(nodes)
         if not items:
             raise GraphError("nodes is empty; a graph needs at least one node")
         self.nodes: Labels = labels_or_range(items, len(items), "nodes", GraphError)
@@ -57,6 +69,8 @@ class Graph:
         cls, edges: Iterable[tuple[object, object]], nodes: Iterable[object] | None = None
     ) -> Graph:
         """A graph of the nodes named by its edges (in order of first mention) or of the given nodes."""
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
         pairs = list(edges)
         if nodes is not None:
             return Graph(nodes, pairs)
@@ -69,24 +83,28 @@ class Graph:
     @classmethod
     def complete(cls, nodes: Iterable[object]) -> Graph:
         """Every two nodes joined."""
-        items = list(nodes)
+        items = node_list(nodes)
+        way = "sv.secrets.complete(values) needs no list"
+        require_size(len(items) * (len(items) - 1) // 2, LARGEST_PAIRS, "the pairs of nodes", way)
         return Graph(items, combinations(items, 2))
 
     @classmethod
     def path(cls, nodes: Iterable[object]) -> Graph:
         """Each node joined to the next."""
-        items = list(nodes)
+        items = node_list(nodes)
         return Graph(items, pairwise(items))
 
     @classmethod
     def cycle(cls, nodes: Iterable[object]) -> Graph:
         """Each node joined to the next, and the last to the first."""
-        items = list(nodes)
+        items = node_list(nodes)
         closing = [(items[-1], items[0])] if len(items) > 2 else []
         return Graph(items, [*pairwise(items), *closing])
 
     def _indices(self, edges: Iterable[tuple[object, object]]) -> NDArray[np.intp]:
         position = self.position
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
         found: set[tuple[int, int]] = set()
         for edge in edges:
             ends = []

@@ -12,9 +12,12 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sievert.errors import GraphError, TooLargeError
+from sievert.errors import GraphError
+from sievert.numerics.checks import brief, require_size, whole
+from sievert.numerics.randomness import generator_of
+from sievert.spaces.arguments import graph_of
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, labels_or_range, whole_number
+from sievert.spaces.labels import Labels, labels_or_range
 from sievert.spaces.policy import Policy
 from sievert.spaces.secrets import SecretGraph
 
@@ -47,7 +50,10 @@ def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
     >>> of_pairs([[0, 1], [1, 0], [2, 1]])
     Graph(3 nodes, 2 edges)
     """
-    array = np.asarray(pairs)
+    try:
+        array = np.asarray(pairs)
+    except (TypeError, ValueError):
+        raise GraphError(f"pairs is {brief(pairs)}; give rows of two vertices") from None
     if not array.size:
         array = np.empty((0, 2), dtype=np.intp)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
@@ -57,6 +63,7 @@ def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
     if size is None and not array.size:
         raise GraphError("pairs is empty; say how many vertices there are with size=")
     count = int(array.max()) + 1 if size is None else _count("size", size)
+    _refuse_many(count)
     outside = np.flatnonzero(((array < 0) | (array >= count)).any(axis=1))
     if len(outside):
         row = int(outside[0])
@@ -77,6 +84,7 @@ def path(n: int) -> Graph:
     [(0, 1), (1, 2)]
     """
     n = _count("n", n)
+    _refuse_many(n)
     index = np.arange(n)
     return _graph(n, np.column_stack([index[:-1], index[1:]]))
 
@@ -88,6 +96,7 @@ def cycle(n: int) -> Graph:
     5
     """
     n = _count("n", n)
+    _refuse_many(n)
     closing = [[0, n - 1]] if n > 2 else []
     return _graph(n, np.concatenate([path(n).edges, np.array(closing, dtype=np.intp).reshape(-1, 2)]))
 
@@ -110,6 +119,7 @@ def star(n: int) -> Graph:
     [(0, 1), (0, 2)]
     """
     n = _count("n", n)
+    _refuse_many(n)
     leaves = np.arange(1, n)
     return _graph(n, np.column_stack([np.zeros_like(leaves), leaves]))
 
@@ -122,7 +132,7 @@ def grid(rows: int, columns: int) -> Graph:
     """
     rows, columns = _count("rows", rows), _count("columns", columns)
     size = rows * columns
-    _refuse_many(2 * size)
+    _refuse_many(20 * size)
     index = np.arange(size).reshape(rows, columns)
     down = np.column_stack([index[:-1].ravel(), index[1:].ravel()])
     across = np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
@@ -136,7 +146,8 @@ def hamming(length: int, values: int) -> Graph:
     Graph(9 nodes, 18 edges)
     """
     length, values = _count("length", length), _count("values", values)
-    size = values**length
+    # A power beyond 2^63 is refused whatever it is.
+    size = values**length if length * math.log2(values) < 63 else 2**63
     _refuse_many(size * length * (values - 1) // 2)
     index = np.arange(size).reshape((values,) * length) if values > 1 else np.zeros((1,), dtype=np.intp)
     pairs = [
@@ -177,10 +188,18 @@ def triangular(n: int) -> Graph:
     n = _count("n", n)
     if n < 2:
         raise GraphError(f"n is {n}; pairs need at least 2 things")
-    pairs = np.array(list(combinations(range(n), 2)))
-    _refuse_many(len(pairs) * (n - 2))
-    sharing = (pairs[:, None, :, None] == pairs[None, :, None, :]).any(axis=(2, 3))
-    return _graph(tuple(map(tuple, pairs.tolist())), np.argwhere(np.triu(sharing, 1)))
+    _refuse_many(n * (n - 1) // 2 * (n - 2))
+    pairs = np.column_stack(np.triu_indices(n, 1))
+    place = np.zeros((n, n), dtype=np.intp)
+    place[tuple(pairs.T)] = np.arange(len(pairs))
+    place += place.T
+    # The pairs that share one thing form a clique.
+    rows, columns = np.triu_indices(n - 1, 1)
+    cliques = [np.delete(place[i], i) for i in range(n)]
+    joined = np.concatenate([np.column_stack([clique[rows], clique[columns]]) for clique in cliques])
+    joined = np.sort(joined, axis=1)
+    joined = joined[np.lexsort((joined[:, 1], joined[:, 0]))]
+    return _graph(tuple(map(tuple, pairs.tolist())), joined)
 
 
 # Edges of K8, as vertices of T(8), whose neighbourhoods are switched (Chang 1959; Seidel 1967).
@@ -200,8 +219,7 @@ def chang(k: int) -> Graph:
     >>> chang(1)
     Graph(28 nodes, 168 edges)
     """
-    if k not in (1, 2, 3):
-        raise GraphError(f"k is {k!r}; there are three Chang graphs, 1, 2 and 3")
+    k = whole("k", k, GraphError, most=3)
     base = triangular(8)
     inside = np.zeros(base.size, dtype=bool)
     inside[[base.index(tuple(sorted(pair))) for pair in _SWITCHED[k - 1]]] = True
@@ -232,9 +250,7 @@ def binary_tree(depth: int) -> Graph:
     >>> binary_tree(6).size
     127
     """
-    if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
-        raise GraphError(f"depth is {depth!r}; it must be a whole number ≥ 0")
-    size = 2 ** (int(depth) + 1) - 1
+    size = 2 ** (min(whole("depth", depth, GraphError, least=0), 62) + 1) - 1
     _refuse_many(size)
     children = np.arange(1, size)
     return _graph(size, np.column_stack([(children - 1) // 2, children]))
@@ -247,8 +263,9 @@ def random_tree(n: int, rng: int | np.random.Generator | None = None) -> Graph:
     9
     """
     n = _count("n", n)
+    _refuse_many(n)
     joining = np.arange(1, n)
-    return _graph(n, np.column_stack([np.random.default_rng(rng).integers(joining), joining]))
+    return _graph(n, np.column_stack([generator_of(rng).integers(joining), joining]))
 
 
 def theorem_five(n: int) -> Graph:
@@ -263,6 +280,7 @@ def theorem_five(n: int) -> Graph:
     n = _count("n", n)
     if n < 2:
         raise GraphError(f"n is {n}; the family of Theorem 5 starts at n = 2 components")
+    _refuse_many(n)
     low = np.arange(4, 2 * n + 2, 2)
     pairs = np.concatenate([complete(4).edges, np.column_stack([low, low + 1])])
     return _graph(2 * n + 2, pairs)
@@ -276,6 +294,8 @@ def disjoint_union(*graphs: Graph) -> Graph:
     """
     if not graphs:
         raise GraphError("disjoint_union needs at least one graph")
+    for graph in graphs:
+        graph_of(graph, "graphs")
     labels: tuple[Hashable, ...] = tuple((k, node) for k, graph in enumerate(graphs) for node in graph.nodes)
     offsets = np.cumsum([0, *(graph.size for graph in graphs)])
     return _graph(
@@ -289,12 +309,9 @@ def policy_of_graph(graph: Graph) -> Policy:
     >>> policy_of_graph(cycle(5)).adjacency().labelled_edges() == cycle(5).labelled_edges()
     True
     """
+    graph = graph_of(graph)
     if isinstance(graph, SecretGraph):
         return Policy(graph)
-    if not isinstance(graph, Graph):
-        raise GraphError(
-            f"graph is a {type(graph).__name__}; give a Graph, for example Graph.from_edges(edges)"
-        )
     count = len(graph.edges)
     words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
     return Policy(SecretGraph._of_indices(graph.nodes, graph.edges, kind="edges", words=words))
@@ -306,14 +323,9 @@ def _graph(nodes: int | Labels, edges: NDArray[np.intp]) -> Graph:
 
 
 def _count(argument: str, value: object) -> int:
-    return whole_number(argument, value, GraphError)
+    return whole(argument, value, GraphError)
 
 
 def _refuse_many(edges: int) -> None:
-    if edges > LARGEST_EDGES:
-        digits = f"{edges}" if edges < 10**15 else f"about 10^{int(math.log10(edges))}"
-        raise TooLargeError(
-            f"the graph has {digits} edges; at most {LARGEST_EDGES} are stored; a product over records "
-            "stays implicit as sv.Policy(secrets, records)",
-            size=edges,
-        )
+    way = "a product over records stays implicit as sv.Policy(secrets, records)"
+    require_size(edges, LARGEST_EDGES, "the edges of the graph", way)

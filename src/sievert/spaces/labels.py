@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 
 from sievert.errors import SievertError
+from sievert.numerics.checks import brief, require_size
 
 __all__ = [
     "Labels",
@@ -17,12 +18,15 @@ __all__ = [
     "label",
     "labels_of",
     "labels_or_range",
+    "listed",
     "shown",
-    "whole_number",
 ]
 
+# Python counts no longer sequences.
+LARGEST_RANGE = 2**62
 # Up to this many default labels are a tuple; more stay a range, which costs nothing.
 LARGEST_TUPLE = 100_000
+LARGEST_LISTED = 20_000_000
 
 
 class LazyLabels(Sequence[Hashable]):
@@ -65,13 +69,19 @@ def label(value: object) -> Hashable:
     if isinstance(value, list | tuple | np.ndarray):
         return tuple(label(item) for item in value)
     if not isinstance(value, Hashable):
-        raise TypeError(f"label {value!r} is not hashable; use numbers, texts or tuples")
+        raise TypeError(f"label {brief(value)} is not hashable; use numbers, texts or tuples")
     return value
+
+
+def listed(labels: Labels, noun: str, error_size: int = LARGEST_LISTED) -> Labels:
+    """Labels that are about to be stored one by one; refused when there are too many."""
+    require_size(len(labels), error_size, f"a list of {noun}", f"group the {noun} first")
+    return labels
 
 
 def shown(labels: Sequence[object], most: int = 6) -> str:
     """The first few labels, for a message."""
-    return ", ".join(map(repr, labels[:most])) + (", …" if len(labels) > most else "")
+    return ", ".join(map(brief, labels[:most])) + (", …" if len(labels) > most else "")
 
 
 def labels_or_range(
@@ -82,6 +92,8 @@ def labels_or_range(
         labels = range(size)
     if isinstance(labels, range) and len(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
+    if not isinstance(labels, Iterable):
+        raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")
     try:
         result = tuple(label(item) for item in labels)
     except TypeError as problem:
@@ -105,20 +117,14 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
     """
     advice = f"give the number of {noun} or their labels, at least one"
     if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        require_size(int(given), LARGEST_RANGE, f"{argument}: labels", f"group the {noun}")
         return labels_or_range(None, int(given), argument, error)
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise error(f"{argument} is {given!r}; {advice}")
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise error(f"{argument} is {brief(given)}; {advice}")
     items = given if isinstance(given, range) else list(given)
     if not items:
         raise error(f"{argument} is empty; {advice}")
     return labels_or_range(items, len(items), argument, error)
-
-
-def whole_number(argument: str, value: object, error: type[SievertError]) -> int:
-    """A count of at least 1, or an error that names it."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise error(f"{argument} is {value!r}; it must be a whole number ≥ 1")
-    return int(value)
 
 
 def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError]) -> list[int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from sievert.errors import MetricError, TooLargeError
+from sievert.numerics.checks import non_negative
 from sievert.spaces.labels import Labels, label, labels_or_range, shown
+from sievert.spaces.tabular import floats, table_of
 
-__all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths"]
+__all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths", "uniform_matrix"]
 
 FloatArray = NDArray[np.float64]
 
@@ -46,10 +48,11 @@ class Metric:
 
     Parameters
     ----------
-    matrix : array_like, shape (n, n)
-        Distances; ``inf`` is allowed, and 0 between distinct points.
+    matrix : array_like, shape (n, n), or a table
+        Distances; ``inf`` is allowed, and 0 between distinct points. The names of a table's rows and
+        columns are the points, in the order of the rows.
     points : sequence, optional
-        Labels of the points; 0…n-1 by default.
+        Labels of the points; by default the table's own, or 0…n-1.
     close : bool
         Replace the distances by their shortest-path closure instead of refusing a triangle violation.
 
@@ -60,12 +63,8 @@ class Metric:
     """
 
     def __init__(self, matrix: ArrayLike, points: Iterable[object] | None = None, *, close: bool = False):
-        try:
-            array = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise MetricError(
-                "metric: the matrix is ragged or not numeric; give n rows of n numbers"
-            ) from None
+        entries, points = _labelled(matrix, points)
+        array = floats(entries, "matrix", MetricError, "give n rows of n distances")
         if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
             raise MetricError(f"metric: the matrix has shape {array.shape}; it must be square and not empty")
         self.points: Labels = labels_or_range(points, len(array), "points", MetricError)
@@ -89,6 +88,8 @@ class Metric:
     ) -> Metric:
         """A metric that holds by construction; the matrix is built when first asked for.
 
+        `build` is a function of a module with its arguments (`functools.partial`), so that metrics pickle.
+
         `uniform` is the common distance of all different points, where there is one.
         """
         metric = cls.__new__(cls)
@@ -106,7 +107,7 @@ class Metric:
         if len(edges) and (np.isnan(edges.lengths).any() or (edges.lengths < 0).any()):
             raise MetricError("edges: every length must be a number ≥ 0")
         labels = labels_or_range(points, size, "points", MetricError)
-        return cls._known(labels, lambda: shortest_paths(edges, size), edges)
+        return cls._known(labels, partial(shortest_paths, edges, size), edges)
 
     @property
     def matrix(self) -> FloatArray:
@@ -152,21 +153,21 @@ class Metric:
 
     def scaled(self, factor: float) -> Metric:
         """Every distance multiplied by a factor ≥ 0 (0·∞ = ∞: unreachable stays unreachable; ∞·0 = 0)."""
-        if not factor >= 0:
-            raise MetricError(f"factor is {factor!r}; it must be a number ≥ 0")
+        factor = non_negative("factor", factor, MetricError, infinite=True)
         edges = None
         if self.edges is not None:
             edges = Edges(self.edges.pairs, _scale(self.edges.lengths, factor))
-        return Metric._known(self.points, lambda: _scale(self.matrix, factor), edges)
+        return Metric._known(self.points, partial(_scaled_matrix, self, factor), edges)
 
     def restricted(self, points: Iterable[object]) -> Metric:
         """The same distances on some of the points."""
         chosen = [self.index(point) for point in points]
         labels = labels_or_range([self.points[i] for i in chosen], len(chosen), "points", MetricError)
-        return Metric._known(labels, lambda: self.matrix[np.ix_(chosen, chosen)])
+        return Metric._known(labels, partial(_part_of, self, tuple(chosen)))
 
     def within(self, point: object, radius: float) -> list[Hashable]:
         """Labels of the points at distance at most `radius` from a point."""
+        radius = non_negative("radius", radius, MetricError, infinite=True)
         row = self.matrix[self.index(point)]
         return [point for point, distance in zip(self.points, row, strict=True) if distance <= radius]
 
@@ -203,6 +204,28 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({self.size} points)"
+
+
+def _scaled_matrix(metric: Metric, factor: float) -> FloatArray:
+    return _scale(metric.matrix, factor)
+
+
+def _part_of(metric: Metric, chosen: tuple[int, ...]) -> FloatArray:
+    return np.asarray(metric.matrix[np.ix_(chosen, chosen)])
+
+
+def uniform_matrix(size: int) -> FloatArray:
+    """1 between any two different points."""
+    return np.asarray(1.0 - np.eye(size))
+
+
+def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Iterable[object] | None]:
+    """Distances and points; in a table whose rows and columns have names, both in the same order."""
+    table = table_of(matrix, "matrix", MetricError)
+    names = table.rows if table.rows is not None else table.columns
+    wanted = names if points is None else list(points)
+    entries, _, _ = table.ordered(wanted, wanted, ("points", "points"), MetricError)
+    return entries, wanted
 
 
 def closure(matrix: FloatArray) -> FloatArray:

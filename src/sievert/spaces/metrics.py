@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 from typing import Literal
 
@@ -11,13 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from sievert.errors import MetricError, TooLargeError
+from sievert.numerics.checks import brief, require_size, whole
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import labels_of, labels_or_range, shown, whole_number
-from sievert.spaces.metric import Edges, Metric
+from sievert.spaces.labels import labels_of, labels_or_range, listed, shown
+from sievert.spaces.metric import Edges, Metric, uniform_matrix
+from sievert.spaces.tabular import floats, table_of
 
 __all__ = ["cycle", "discrete", "euclidean", "from_graph", "grid", "hamming", "line", "manhattan"]
 
 LARGEST_EXPLICIT = 20_000
+LARGEST_CELLS = 2_000_000
 
 
 def line(n: int | Sequence[float]) -> Metric:
@@ -26,13 +31,11 @@ def line(n: int | Sequence[float]) -> Metric:
     >>> line([0, 1, 5]).distance(1, 5)
     4.0
     """
-    labels = labels_of(n, "n", "points", MetricError)
-    try:
-        positions = np.array(labels, dtype=np.float64)
-    except (TypeError, ValueError):
-        positions = np.full(1, np.nan)
+    labels = listed(labels_of(n, "n", "points", MetricError), "points")
+    rule = "the points of a line must be finite numbers"
+    positions = floats(labels, "n", MetricError, rule)
     if positions.ndim != 1 or not np.isfinite(positions).all():
-        raise MetricError(f"n is {shown(labels)}; the points of a line must be finite numbers")
+        raise MetricError(f"n is {shown(labels)}; {rule}")
     lengths = np.diff(positions)
     if bool((lengths > 0).all()):
         pairs = np.repeat(np.arange(len(positions)), 2)[1:-1].reshape(-1, 2)
@@ -40,7 +43,11 @@ def line(n: int | Sequence[float]) -> Metric:
         order = np.argsort(positions)
         pairs, lengths = np.column_stack([order[:-1], order[1:]]), np.diff(positions[order])
     edges = Edges(pairs, lengths)
-    return Metric._known(labels, lambda: np.abs(positions[:, None] - positions[None, :]), edges)
+    return Metric._known(labels, partial(_along_line, positions), edges)
+
+
+def _along_line(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.abs(positions[:, None] - positions[None, :])
 
 
 def discrete(n: int | Iterable[object]) -> Metric:
@@ -51,7 +58,7 @@ def discrete(n: int | Iterable[object]) -> Metric:
     """
     labels = labels_of(n, "n", "points", MetricError)
     size = len(labels)
-    return Metric._known(labels, lambda: 1.0 - np.eye(size), uniform=1.0)
+    return Metric._known(labels, partial(uniform_matrix, size), uniform=1.0)
 
 
 def cycle(n: int) -> Metric:
@@ -60,7 +67,12 @@ def cycle(n: int) -> Metric:
     >>> cycle(6).matrix[0].tolist()
     [0.0, 1.0, 2.0, 3.0, 2.0, 1.0]
     """
-    return Graph.cycle(range(whole_number("n", n, MetricError))).metric()
+    labels = listed(labels_of(whole("n", n, MetricError), "n", "points", MetricError), "points")
+    size = len(labels)
+    index = np.arange(size - 1)
+    closing = [[0, size - 1]] if size > 2 else np.empty((0, 2), dtype=np.intp)
+    pairs = np.concatenate([np.column_stack([index, index + 1]), closing]).astype(np.intp)
+    return Metric.from_edges(Edges(pairs, np.ones(len(pairs))), labels, size)
 
 
 def grid(rows: int, columns: int) -> Metric:
@@ -69,13 +81,17 @@ def grid(rows: int, columns: int) -> Metric:
     >>> grid(2, 3).distance((0, 0), (1, 2))
     3.0
     """
-    height, width = whole_number("rows", rows, MetricError), whole_number("columns", columns, MetricError)
-    cells = list(product(range(height), range(width)))
-    edges = [((r, c), (r + 1, c)) for r, c in cells if r + 1 < rows]
-    edges += [((r, c), (r, c + 1)) for r, c in cells if c + 1 < columns]
-    metric = Graph(cells, edges).metric()
+    height, width = whole("rows", rows, MetricError), whole("columns", columns, MetricError)
+    require_size(height * width, LARGEST_CELLS, "the cells of the grid", "use larger cells")
+    index = np.arange(height * width).reshape(height, width)
+    down = np.column_stack([index[:-1].ravel(), index[1:].ravel()])
+    across = np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
+    pairs = np.concatenate([down, across])
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    cells = tuple(product(range(height), range(width)))
     positions = np.array(cells, dtype=np.float64)
-    return Metric._known(metric.points, lambda: cdist(positions, positions, "cityblock"), metric.edges)
+    edges = Edges(pairs, np.ones(len(pairs)))
+    return Metric._known(cells, partial(_between, positions, "cityblock"), edges)
 
 
 def hamming(n: int, k: int) -> Metric:
@@ -84,10 +100,11 @@ def hamming(n: int, k: int) -> Metric:
     >>> hamming(3, 2).distance((0, 0, 1), (1, 0, 0))
     2.0
     """
-    size = whole_number("k", k, MetricError) ** whole_number("n", n, MetricError)
+    k, n = whole("k", k, MetricError), whole("n", n, MetricError)
+    size = k**n if n * math.log2(k) < 63 else 2**63
     if size > LARGEST_EXPLICIT:
         raise TooLargeError(
-            f"hamming({n}, {k}) has {k}^{n} points; at most {LARGEST_EXPLICIT} are stored explicitly; "
+            f"hamming({brief(n)}, {brief(k)}) has too many points to store (at most {LARGEST_EXPLICIT}); "
             "use sv.Policy.differential(values, records), which stays implicit",
             size=size,
         )
@@ -102,7 +119,11 @@ def hamming(n: int, k: int) -> Metric:
     ]
     joined = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
     edges = Edges(joined, np.ones(len(joined)))
-    return Metric._known(tuple(points), lambda: np.rint(n * cdist(array, array, "hamming")), edges)
+    return Metric._known(tuple(points), partial(_differing, array), edges)
+
+
+def _differing(tuples: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.rint(tuples.shape[1] * cdist(tuples, tuples, "hamming")))
 
 
 def manhattan(points: ArrayLike, labels: Iterable[object] | None = None) -> Metric:
@@ -132,14 +153,17 @@ def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] |
     return Graph.from_edges(edges, nodes).metric()
 
 
+def _between(positions: NDArray[np.float64], kind: Literal["euclidean", "cityblock"]) -> NDArray[np.float64]:
+    return np.asarray(cdist(positions, positions, kind), dtype=np.float64)
+
+
 def _coordinates(
     points: ArrayLike, labels: Iterable[object] | None, kind: Literal["euclidean", "cityblock"]
 ) -> Metric:
     rule = "points: give one row of finite coordinates for each point"
-    try:
-        array: NDArray[np.float64] = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise MetricError(f"{rule}, all rows of the same length") from None
+    table = table_of(points, "points", MetricError)
+    entries, labels, _ = table.ordered(labels, None, ("labels", "coordinates"), MetricError)
+    array = floats(entries, "points", MetricError, "give one row of finite coordinates for each point")
     if array.ndim != 2 or not array.size:
         raise MetricError(
             f"{rule}, not an array of shape {array.shape}; for single numbers use sv.metrics.line"
@@ -153,4 +177,4 @@ def _coordinates(
         twice = next(row for i, row in enumerate(rows) if row in rows[:i])
         raise MetricError(f"points has {twice} twice", fix="pass labels= to tell such points apart")
     names = labels_or_range(rows if labels is None else labels, len(rows), "labels", MetricError)
-    return Metric._known(names, lambda: np.asarray(cdist(array, array, kind), dtype=np.float64))
+    return Metric._known(names, partial(_between, array, kind))

@@ -10,6 +10,7 @@ are adjacent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import PolicyError, TooLargeError
+from sievert.numerics.checks import require_size, whole
 from sievert.results import html_table
 from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.adjacency import adjacency_graph, needs_no_list, neighbour_rows
@@ -38,6 +40,8 @@ __all__ = ["ABSENT", "LARGEST_ENUMERATION", "Policy"]
 
 ABSENT = "absent"
 LARGEST_ENUMERATION = 100_000
+# Numbers of up to this many bits are written out.
+LARGEST_NUMBER = 10_000_000
 
 Database = tuple[Hashable, ...]
 
@@ -76,10 +80,7 @@ class Policy:
                 f"secrets is a {type(self.secrets).__name__}; give a secret graph (sv.secrets.…) or a metric"
             )
         for name in ("records", "person_records"):
-            count = getattr(self, name)
-            if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-                raise PolicyError(f"{name} is {count!r}; it must be a whole number ≥ 1")
-            object.__setattr__(self, name, int(count))
+            object.__setattr__(self, name, whole(name, getattr(self, name), PolicyError))
         if self.person_records > self.records:
             raise PolicyError(
                 f"person_records is {self.person_records} but there are only {self.records} records; "
@@ -188,7 +189,12 @@ class Policy:
     @property
     def size(self) -> int:
         """Number of possible databases (an exact integer, however large)."""
-        return self._known.count if self.constrained else int(len(self.values) ** self.records)
+        if self.constrained:
+            return self._known.count
+        bits = self.records * math.log2(len(self.values))
+        way = "ask about one record, which needs no count of databases"
+        require_size(bits, LARGEST_NUMBER, "the bits of the number of databases", way)
+        return int(len(self.values) ** self.records)
 
     @cached_property
     def record_metric(self) -> Metric:

@@ -13,13 +13,14 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import QueryError, TooLargeError
+from sievert.errors import MetricError, PolicyError, QueryError, TooLargeError
+from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable
 from sievert.spaces.graph import Graph
 from sievert.spaces.induced import contexts_of, edges_of_answers
 from sievert.spaces.labels import Labels, label, shown
@@ -80,6 +81,10 @@ class Answers:
         return len(self.labels)
 
 
+KINDS = ("record", "count", "sum", "histogram", "table")
+_MAKERS = {"count": "count", "sum": "sum", "histogram": "histogram", "table": "from_table"}
+
+
 @dataclass(frozen=True)
 class Query:
     """What is computed: build with `record`, `count`, `sum`, `histogram` or `from_table`."""
@@ -104,7 +109,7 @@ class Query:
         """
         if callable(where):
             words = "the number of records that satisfy a condition"
-            return cls("count", words, lambda value: int(bool(where(value))))
+            return cls("count", words, partial(_satisfies, where))
         single = isinstance(where, str) or not isinstance(where, Iterable)
         items: Iterable[object] = [where] if single else where  # type: ignore[assignment]
         try:
@@ -112,10 +117,12 @@ class Query:
         except TypeError as problem:
             raise QueryError(f"where: {problem}") from None
         wanted = frozenset(listed)
+        if not wanted:
+            raise QueryError("where is empty; give at least one value to count, or a function")
         # A set has no order of its own.
         names = sorted(map(str, listed)) if isinstance(where, Set) else list(map(str, listed))
         words = f"the number of records that are {' or '.join(names)}"
-        return cls("count", words, lambda value: int(value in wanted), wanted=wanted)
+        return cls("count", words, partial(_is_among, wanted), wanted=wanted)
 
     @classmethod
     def sum(cls) -> Query:
@@ -133,7 +140,7 @@ class Query:
         >>> Query.histogram().answers(Policy.differential(["a", "b"], 2)).labels
         ((0, 2), (1, 1), (2, 0))
         """
-        return cls("histogram", "how many records have each value", lambda value: value)
+        return cls("histogram", "how many records have each value", _itself)
 
     @classmethod
     def from_table(cls, table: Mapping[Any, Any] | Callable[[Any], Any]) -> Query:
@@ -149,12 +156,20 @@ class Query:
             raise QueryError(f"table is a {type(table).__name__}; give a mapping or a function")
         return cls("table", "a tabulated function", table={label(k): label(v) for k, v in table.items()})
 
+    def __post_init__(self) -> None:
+        choice("kind", self.kind, KINDS, QueryError)
+        per_record = {"count", "sum", "histogram"}
+        lacks = self.kind in per_record and not callable(self.contribution)
+        if lacks or (self.kind == "table" and self.contribution is None and self.table is None):
+            raise QueryError(f"query: a {self.kind} needs its function; use sv.Query.{_MAKERS[self.kind]}(…)")
+
     def answers(self, policy: Policy) -> Answers:
         """The possible answers, their adjacency and their distance under a policy.
 
         Cost grows with the number of answers, not of databases, except for tables and under public
         knowledge, where the permitted databases are listed.
         """
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
         if self.kind == "record":
             if policy.records != 1:
                 raise QueryError(
@@ -202,6 +217,9 @@ class Query:
         Numbers are compared by |y - y'| and histograms by the Manhattan distance (Fernandes, Sec 3.3),
         unless a `metric` on the answers is given.
         """
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
+        if metric is not None:
+            instance("metric", metric, Metric, "a sv.Metric on the answers", MetricError)
         if metric is not None or self.kind in ("record", "table") or policy.constrained:
             return self._explicit_sensitivity(policy, metric)
         edges = policy.record_edges
@@ -235,7 +253,10 @@ class Query:
         unknown = (self.wanted or frozenset()) - set(policy.values)
         if unknown:
             name = min(unknown, key=repr)
-            raise QueryError(f"where: {name!r} is not one of the policy's values {shown(policy.values)}")
+            raise QueryError(
+                f"where: {brief(name)} is not one of the policy's values {shown(policy.values)}"
+                f"{did_you_mean(name, policy.values)}"
+            )
         return [
             Fraction(0) if _is_absent(value, policy) else Fraction(str(contribution(value)))
             for value in policy.values
@@ -253,13 +274,17 @@ class Query:
     def _digits(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:
         """Histograms as integers: digit i of a total is how many records have the i-th value."""
         bins = len(policy.values) - (policy.absent is not None)
-        size = math.comb(policy.records + len(policy.values) - 1, len(policy.values) - 1)
+        size = _histograms(policy.records, len(policy.values))
         radix = policy.records + 1
         if size > LARGEST_ANSWERS:
             raise TooLargeError(
-                f"the histogram of {policy.records} records over {bins} values has {size} answers; "
-                f"at most {LARGEST_ANSWERS} are listed; its sensitivity needs no list",
+                f"the histogram of {policy.records} records over {bins} values has {readable(size)} answers, "
+                f"and {LARGEST_ANSWERS:,} can be listed",
                 size=size,
+                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), "
+                "which needs no list",
+                file_fix="coarsen the values, lower the records, or add geometric noise to every cell, which "
+                "`sievert audit` and `sievert release` treat without a list",
             )
         powers = [radix**i for i in range(bins)][::-1]
         digits = iter(powers)
@@ -283,9 +308,12 @@ class Query:
         if contexts > LARGEST_CONTEXTS:
             raise TooLargeError(
                 f"{self.words} over {policy.records} records of {len(policy.values)} values has at least "
-                f"{contexts} pairs of a total of the others and a value; at most {LARGEST_CONTEXTS} are "
-                "listed; coarsen the values or lower the records; the sensitivity needs no list",
+                f"{readable(contexts)} pairs of a total of the others and a value, and {LARGEST_CONTEXTS:,} "
+                "can be listed",
                 size=contexts,
+                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), "
+                "which needs no list",
+                file_fix="coarsen the values or lower the records; `sievert release` needs no list",
             )
 
     def _tabulated(self, policy: Policy) -> Answers:
@@ -318,9 +346,9 @@ class Query:
 
     def evaluate(self, database: object, policy: Policy) -> Hashable:
         """The answer on one database."""
-        items = policy.database(database)
+        items = instance("policy", policy, Policy, "a sv.Policy", PolicyError).database(database)
         if self.kind == "record":
-            return items[0]
+            return items[0]  # type: ignore[no-any-return]
         if self.kind == "table":
             return self._look_up(items, policy)
         if self.kind == "histogram":
@@ -331,6 +359,7 @@ class Query:
 
     def images(self, policy: Policy) -> list[Hashable]:
         """The answers on all databases, in the order of `policy.databases()`."""
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
         policy.require_enumerable("evaluating a query on every database")
         if self.kind == "record":
             self.answers(policy)
@@ -349,12 +378,32 @@ class Query:
         return [names[i] for i in inverse.ravel().tolist()]
 
 
+def _satisfies(condition: Callable[[Any], object], value: Hashable) -> int:
+    return int(bool(condition(value)))
+
+
+def _is_among(wanted: frozenset[Hashable], value: Hashable) -> int:
+    return int(value in wanted)
+
+
+def _itself(value: Hashable) -> Hashable:
+    return value
+
+
 def _as_number(value: object) -> Fraction | float:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         raise QueryError(f"value {value!r} is not a number, so it cannot be summed or compared")
     if isinstance(value, float) and not math.isfinite(value):
         raise QueryError(f"value {value!r} is not finite, so it cannot be summed or compared")
     return value
+
+
+def _histograms(records: int, values: int) -> int | float:
+    """How many ways there are to spread records over values; only few are counted exactly."""
+    nats = math.lgamma(records + values) - math.lgamma(values) - math.lgamma(records + 1)
+    if nats > 100:
+        return math.exp(nats) if nats < 700 else math.inf
+    return math.comb(records + values - 1, values - 1)
 
 
 def _is_absent(value: Hashable, policy: Policy) -> bool:

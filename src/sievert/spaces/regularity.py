@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError, TooLargeError
+from sievert.numerics.checks import whole
 from sievert.results import Result
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import whole_number
 from sievert.spaces.secrets import CompleteGraph
 from sievert.spaces.traversal import WORD, Neighbours, distances_from_each, distances_to_nearest, neighbours
 
@@ -202,7 +202,7 @@ def product_distance_counts(counts: Sequence[int], records: int) -> tuple[int, .
     """
     import flint
 
-    records = whole_number("records", records, GraphError)
+    records = whole("records", records, GraphError)
     numbers = [int(count) for count in counts]
     if not numbers or numbers[0] != 1 or min(numbers) < 0:
         raise GraphError(f"counts is {counts!r}; give n_0 = 1, n_1, n_2, …, all ≥ 0")

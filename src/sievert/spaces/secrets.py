@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, partial
 from itertools import product as cartesian
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GraphError, TooLargeError
+from sievert.numerics.checks import brief, instance, non_negative, require_size
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, align, label, labels_of, labels_or_range
-from sievert.spaces.metric import Metric
+from sievert.spaces.labels import Labels, align, label, labels_of, labels_or_range, listed
+from sievert.spaces.metric import Metric, uniform_matrix
+from sievert.spaces.tabular import floats
 
 __all__ = ["SecretGraph", "complete", "cycle", "edges", "line", "partition", "product", "threshold", "tree"]
 
 LARGEST_PRODUCT = 20_000
 LARGEST_EDGES = 50_000_000
+LARGEST_DISTANCES = 100_000_000
 
 
 class SecretGraph(Graph):
@@ -53,7 +57,7 @@ class CompleteGraph(SecretGraph):
 
     def metric(self) -> Metric:
         """1 between any two different values."""
-        return Metric._known(self.nodes, lambda: 1.0 - np.eye(self.size), uniform=1.0)
+        return Metric._known(self.nodes, partial(uniform_matrix, self.size), uniform=1.0)
 
     @cached_property
     def component_of(self) -> NDArray[np.intp]:
@@ -67,7 +71,7 @@ class CompleteGraph(SecretGraph):
 def _secret(
     nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], kind: str, words: str
 ) -> SecretGraph:
-    items = list(nodes)
+    items = nodes if isinstance(nodes, range) else list(nodes)
     if not items:
         raise GraphError("values is empty; a record needs at least one value")
     labels = labels_or_range(items, len(items), "values", GraphError)
@@ -104,8 +108,8 @@ def line(values: int | Iterable[object]) -> SecretGraph:
     >>> line(3).labelled_edges()
     [(0, 1), (1, 2)]
     """
-    items = _values(values)
-    index = np.arange(len(items) - 1) if items else np.arange(0)
+    items = listed(_values(values), "values")
+    index = np.arange(len(items) - 1)
     words = "neighbouring values may not be told apart"
     return _secret(items, np.column_stack([index, index + 1]), "line", words)
 
@@ -116,10 +120,10 @@ def cycle(values: int | Iterable[object]) -> SecretGraph:
     >>> cycle(["N", "E", "S", "W"]).is_edge("W", "N")
     True
     """
-    items = _values(values)
-    pairs = [(i, i + 1) for i in range(len(items) - 1)]
-    if len(items) > 2:
-        pairs.append((0, len(items) - 1))
+    items = listed(_values(values), "values")
+    index = np.arange(len(items) - 1)
+    closing = [[0, len(items) - 1]] if len(items) > 2 else np.empty((0, 2), dtype=np.intp)
+    pairs = np.concatenate([np.column_stack([index, index + 1]), closing])
     return _secret(items, pairs, "cycle", "neighbouring values around a cycle may not be told apart")
 
 
@@ -135,9 +139,12 @@ def threshold(
     >>> len(threshold(4, 2).edges)
     5
     """
-    items = _values(values)
-    if not isinstance(theta, int | float | np.number) or not theta >= 0:
-        raise GraphError(f"theta is {theta!r}; it must be a number ≥ 0")
+    items = listed(_values(values), "values")
+    theta = non_negative("theta", theta, GraphError, infinite=True)
+    words = f"values at distance at most {theta:g} may not be told apart"
+    if metric is None:
+        return _secret(items, _near(items, theta), "threshold", words)
+    require_size(len(items) ** 2, LARGEST_DISTANCES, "the distances of all values", "group the values first")
     distances = _distances(items, metric)
     if not np.array_equal(distances, distances.T):
         i, j = map(int, np.argwhere(distances != distances.T)[0])
@@ -145,30 +152,52 @@ def threshold(
             f"metric: the distance {distances[i, j]:g} from {items[i]!r} to {items[j]!r} differs from the "
             f"reverse distance {distances[j, i]:g} or is not a number; a distance is symmetric"
         )
-    close = np.triu(distances <= theta, 1)
-    return _secret(
-        items, np.argwhere(close), "threshold", f"values at distance at most {theta:g} may not be told apart"
-    )
+    close = np.argwhere(np.triu(distances <= theta, 1))
+    _refuse_many_edges(len(close), len(items))
+    return _secret(items, close, "threshold", words)
+
+
+def _near(items: Labels, theta: float) -> NDArray[np.intp]:
+    """Pairs of numbers at most theta apart: after sorting, each number's are the next few."""
+    rule = "so |u - v| is undefined"
+    if any(
+        isinstance(item, bool | complex) or not isinstance(item, int | float | Fraction) for item in items
+    ):
+        raise GraphError(
+            f"values are not numbers, {rule}",
+            fix="pass metric= to say how far apart they are",
+            file_fix="list the pairs that may not be told apart under edges instead",
+        )
+    numbers = np.array([float(item) for item in items])  # type: ignore[arg-type]
+    if not np.isfinite(numbers).all():
+        raise GraphError(f"values are not all finite, {rule}")
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    ends = np.searchsorted(ordered, ordered + theta, side="right")
+    # The sum above may be rounded over or under a number; the difference decides.
+    last = np.minimum(ends, len(ordered) - 1)
+    ends = np.where((ends < len(ordered)) & (ordered[last] - ordered <= theta), ends + 1, ends)
+    ends = np.where(ordered[ends - 1] - ordered > theta, ends - 1, ends)
+    counts = ends - np.arange(len(ordered)) - 1
+    _refuse_many_edges(int(counts.sum()), len(items))
+    first = np.repeat(np.arange(len(ordered)), counts)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    second = first + 1 + np.arange(len(first)) - starts
+    pairs = np.sort(np.column_stack([order[first], order[second]]), axis=1)
+    return np.asarray(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))], dtype=np.intp)
 
 
 def _distances(
-    items: Sequence[object], metric: Metric | Callable[[object, object], float] | None
+    items: Sequence[object], metric: Metric | Callable[[object, object], float]
 ) -> NDArray[np.float64]:
     if isinstance(metric, Metric):
         labels = labels_or_range(items, len(items), "values", GraphError)
         order = align(labels, metric.points, "metric", GraphError)
         return metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
-    if metric is not None:
-        return np.array([[metric(a, b) for b in items] for a in items], dtype=np.float64)
-    try:
-        numbers = np.array(items, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GraphError(
-            "values are not numbers, so |u - v| is undefined",
-            fix="pass metric= to say how far apart they are",
-            file_fix="list the pairs that may not be told apart under edges instead",
-        ) from None
-    return np.abs(numbers[:, None] - numbers[None, :])
+    if not callable(metric):
+        raise GraphError(f"metric is {brief(metric)}; give a sv.Metric or a function of two values")
+    rows = [[metric(a, b) for b in items] for a in items]
+    return floats(rows, "metric", GraphError, "a function of two values must give a number")
 
 
 def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[object]]) -> SecretGraph:
@@ -203,7 +232,10 @@ def tree(parents: Mapping[object, object]) -> SecretGraph:
         raise GraphError(
             f"parents is a {type(parents).__name__}; give a mapping from each value to its parent"
         )
-    names = {label(child): parent if parent is None else label(parent) for child, parent in parents.items()}
+    try:
+        names = {label(child): None if up is None else label(up) for child, up in parents.items()}
+    except TypeError as problem:
+        raise GraphError(f"parents: {problem}") from None
     nodes = list(dict.fromkeys([*names, *(p for p in names.values() if p is not None)]))
     position: dict[Hashable, int] = {node: i for i, node in enumerate(nodes)}
     _refuse_cycles(names)
@@ -251,6 +283,8 @@ def product(*parts: SecretGraph) -> SecretGraph:
     """
     if not parts:
         raise GraphError("product needs at least one secret graph")
+    for part in parts:
+        instance("parts", part, SecretGraph, "secret graphs, such as sv.secrets.line(values)", GraphError)
     sizes = [part.size for part in parts]
     size = int(np.prod(sizes, dtype=object))
     if size > LARGEST_PRODUCT:

@@ -17,10 +17,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
+from sievert.numerics.checks import whole
 from sievert.results import Result
 from sievert.spaces.automorphisms import Automorphisms, automorphisms, by_first, orbits_of
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import whole_number
 from sievert.spaces.regularity import IntersectionArray, common_distance_counts, intersection_array
 from sievert.spaces.secrets import CompleteGraph
 
@@ -245,7 +245,7 @@ def product_symmetries(graph: Graph, records: int, group: Automorphisms | None =
     >>> print(product_symmetries(Graph.path(range(3)), records=100))
     100 records: 101 orbits of databases, 4598126 orbits of pairs of databases
     """
-    records = whole_number("records", records, GraphError)
+    records = whole("records", records, GraphError)
     if isinstance(graph, CompleteGraph):
         values, pairs, order = 1, min(graph.size, 2), math.factorial(graph.size)
     else:
@@ -291,7 +291,7 @@ def product_generators(group: Automorphisms, records: int) -> Automorphisms:
     >>> product_generators(automorphisms(path(2)), 3).order
     48
     """
-    records = whole_number("records", records, GraphError)
+    records = whole("records", records, GraphError)
     size = group.size**records
     if size * (len(group.generators) + 2) > LARGEST_PAIRS:
         raise TooLargeError(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +12,19 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from sievert.errors import EstimationError
+from sievert.estimation.intervals import checked_confidence
 from sievert.estimation.projection import nearest_distribution
 from sievert.mechanisms.parameters import inputs_of
+from sievert.numerics.checks import brief, positive, whole
 from sievert.results import Result
 from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.tabular import by_label, floats
 
 __all__ = ["Frequencies", "Protocol"]
 
 FloatArray = NDArray[np.float64]
 Positions = NDArray[np.intp]
+LARGEST_COUNT = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +67,7 @@ class Protocol(ABC):
 
     def __init__(self, values: int | Iterable[object], eps: float) -> None:
         self.values: Labels = inputs_of(values, "values")
-        if not isinstance(eps, int | float) or not 0 < eps < math.inf:
-            raise EstimationError(f"eps is {eps!r}; a protocol needs a finite number > 0 (nats)")
-        self.eps = float(eps)
+        self.eps = positive("eps", eps, EstimationError)
 
     @property
     def size(self) -> int:
@@ -87,29 +88,33 @@ class Protocol(ABC):
 
     def count(self, reports: Any) -> int:
         """Number of reports in a batch."""
+        if not isinstance(reports, Sized):
+            raise EstimationError(f"reports is {brief(reports)}; give what the protocol's privatise returns")
         return len(reports)
 
     def frequencies(self, support: Any, reports: int, level: float = 0.95) -> Frequencies:
         """Frequencies from supports, of one batch or added up over many."""
-        counts = np.asarray(support, dtype=np.float64)
-        if counts.shape != (self.size,):
+        counted = by_label(support, self.values, "support", EstimationError)
+        counts = floats(counted, "support", EstimationError, "give one number for each value")
+        reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
+        level = checked_confidence(level, "level")
+        if not ((counts >= 0) & (counts <= reports)).all():
             raise EstimationError(
-                f"support has shape {counts.shape}; give one number for each of {self.size} values"
+                f"support is {brief(support)}; each value is supported by 0 to {reports} of {reports} reports"
             )
-        if not reports > 0:
-            raise EstimationError(f"reports is {reports!r}; frequencies need at least one report")
         found = (counts / reports - self.other) / (self.truth - self.other)
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
         reach = float(norm.ppf((1 + level) / 2)) * errors
         interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
-        return Frequencies(self.values, found, errors, interval, level, int(reports), self.name)
+        return Frequencies(self.values, found, errors, interval, level, reports, self.name)
 
     def variances(self, frequencies: Any, reports: int) -> FloatArray:
         """Variance of each estimated frequency, the population fixed: Σ of Bernoulli variances.
 
         (f·p(1-p) + (1-f)·q(1-q)) / (N·(p-q)²).
         """
-        f = np.asarray(frequencies, dtype=np.float64)
+        f = shares_of(frequencies)
+        reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
         p, q = self.truth, self.other
         return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (reports * (p - q) ** 2))
 
@@ -117,6 +122,9 @@ class Protocol(ABC):
         """Positions of labelled values; each distinct value of an array is looked up once."""
         array = values if isinstance(values, np.ndarray) else None
         labels = self.values
+        listed = isinstance(values, Iterable) and not isinstance(values, str)
+        if not listed or (array is not None and array.ndim != 1):
+            raise EstimationError(f"values is {brief(values)}; give a list of values, one for each report")
         if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and isinstance(labels, range):
             found = array - labels.start
             if len(found) == 0 or (found.min() >= 0 and found.max() < len(labels)):
@@ -128,4 +136,13 @@ class Protocol(ABC):
                 return np.array([index[item] for item in distinct.tolist()], dtype=np.intp)[inverse]
             return np.array([index[label(item)] for item in values], dtype=np.intp)
         except KeyError as problem:
-            raise EstimationError(f"values: {problem.args[0]!r} is not one of {shown(labels)}") from None
+            raise EstimationError(f"values: {brief(problem.args[0])} is not one of {shown(labels)}") from None
+
+
+def shares_of(frequencies: Any) -> FloatArray:
+    """Frequencies between 0 and 1, of one value or of many."""
+    rule = "give frequencies from 0 to 1"
+    found = floats(frequencies, "frequencies", EstimationError, rule)
+    if not ((found >= 0) & (found <= 1)).all():
+        raise EstimationError(f"frequencies is {brief(frequencies)}; {rule}")
+    return found

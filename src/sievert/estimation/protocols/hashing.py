@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
-from sievert.estimation.protocols.base import FloatArray, Positions, Protocol
+from sievert.estimation.protocols.base import FloatArray, Positions, Protocol, shares_of
+from sievert.numerics.checks import whole
+from sievert.numerics.randomness import generator_of
 
 __all__ = ["HashedReports", "LimitedReports", "LocalHashing", "local_hashing"]
 
@@ -55,11 +57,11 @@ class LocalHashing(Protocol):
     ) -> None:
         super().__init__(values, eps)
         best = round(math.exp(min(self.eps, 20.0))) + 1
-        self.buckets = best if buckets is None else buckets
-        if not isinstance(self.buckets, int) or not 2 <= self.buckets < 2**31:
-            raise EstimationError(f"buckets is {buckets!r}; local hashing needs at least 2, below 2^31")
-        if hashes is not None and (not isinstance(hashes, int) or hashes < 1):
-            raise EstimationError(f"hashes is {hashes!r}; give a number of shared hash functions, or None")
+        if buckets is not None:
+            best = whole("buckets", buckets, EstimationError, least=2, most=2**31 - 1)
+        self.buckets = best
+        hashes = None if hashes is None else whole("hashes", hashes, EstimationError)
+        public_seed = whole("public_seed", public_seed, EstimationError, least=0)
         self.hashes = hashes
         self.truth = 1 / (1 + (self.buckets - 1) * math.exp(-self.eps))
         self.other = 1 / self.buckets
@@ -81,7 +83,7 @@ class LocalHashing(Protocol):
         self, values: Any, rng: int | np.random.Generator | None = None
     ) -> HashedReports | LimitedReports:
         """A hash function and a bucket for each value."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         true = self.positions(values)
         if self.table is None:
             words = generator.integers(0, 2**64, (2, len(true)), dtype=np.uint64)
@@ -104,11 +106,8 @@ class LocalHashing(Protocol):
 
     def support(self, reports: Any) -> NDArray[np.int64]:
         """How many reports support each value."""
-        if isinstance(reports, LimitedReports) and self.table is not None:
-            return self._limited_support(reports)
-        if not isinstance(reports, HashedReports) or self.table is not None:
-            raise EstimationError("reports were not made by this protocol; use what its privatise returns")
-        return self._exact_support(reports)
+        made = self._made(reports)
+        return self._limited_support(made) if isinstance(made, LimitedReports) else self._exact_support(made)
 
     def _limited_support(self, reports: LimitedReports) -> NDArray[np.int64]:
         assert self.table is not None and self.hashes is not None
@@ -139,14 +138,23 @@ class LocalHashing(Protocol):
 
     def count(self, reports: Any) -> int:
         """Number of reports in a batch."""
-        return len(reports.buckets)
+        return len(self._made(reports).buckets)
+
+    def _made(self, reports: Any) -> HashedReports | LimitedReports:
+        """Reports of this protocol, with an array of whole numbers for each of their fields."""
+        kind = HashedReports if self.table is None else LimitedReports
+        fields: list[Any] = list(reports) if isinstance(reports, kind) else []
+        whole_numbers = [isinstance(f, np.ndarray) and f.ndim == 1 and f.dtype.kind in "iu" for f in fields]
+        if not fields or not all(whole_numbers) or len({len(f) for f in fields}) > 1:
+            raise EstimationError("reports were not made by this protocol; use what its privatise returns")
+        return reports  # type: ignore[no-any-return]
 
     def variances(self, frequencies: Any, reports: int) -> FloatArray:
         """As for every protocol; shared hash functions add Σ_{w≠v} f_w(f_w - 1/N)/(K(g-1)).
 
         Two users with the same value and the same function collide with another value together.
         """
-        f = np.asarray(frequencies, dtype=np.float64)
+        f = shares_of(frequencies)
         own = super().variances(f, reports)
         if self.hashes is None:
             return own

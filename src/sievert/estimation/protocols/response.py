@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
+from sievert.errors import EstimationError
 from sievert.estimation.protocols.base import Positions, Protocol
 from sievert.mechanisms import randomised_response as response_channel
+from sievert.numerics.checks import brief
+from sievert.numerics.randomness import generator_of
+from sievert.spaces.tabular import floats
 
 __all__ = ["ResponseProtocol", "randomised_response"]
 
@@ -31,7 +35,7 @@ class ResponseProtocol(Protocol):
 
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Positions:
         """The true position, or one of the others."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         true = self.positions(values)
         shift = generator.integers(1, max(self.size, 2), len(true))
         honest = generator.random(len(true)) < self.truth
@@ -39,7 +43,12 @@ class ResponseProtocol(Protocol):
 
     def support(self, reports: Any) -> NDArray[np.int64]:
         """How often each position was reported."""
-        return np.bincount(np.asarray(reports), minlength=self.size).astype(np.int64)
+        rule = f"reports are positions from 0 to {self.size - 1}, as privatise returns them"
+        found = floats(reports, "reports", EstimationError, rule)
+        whole_numbers = (found == np.floor(found)) & (found >= 0) & (found < self.size)
+        if found.ndim != 1 or not whole_numbers.all():
+            raise EstimationError(f"reports is {brief(reports)}; {rule}")
+        return np.bincount(found.astype(np.int64), minlength=self.size).astype(np.int64)
 
     def channel(self) -> Channel:
         """The protocol as a channel, for `sv.estimate` and every measure of leakage."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
 from sievert.estimation.protocols.base import Protocol
+from sievert.numerics.checks import brief, choice
+from sievert.numerics.randomness import generator_of
 
 __all__ = ["UnaryEncoding", "unary"]
 
@@ -29,19 +31,18 @@ class UnaryEncoding(Protocol):
         self, values: int | Iterable[object], eps: float, kind: Literal["optimised", "symmetric"]
     ) -> None:
         super().__init__(values, eps)
+        choice("kind", kind, ("optimised", "symmetric"), EstimationError)
         if kind == "optimised":
             self.name = "optimised unary encoding (OUE)"
             self.truth, self.other = 0.5, 1 / (math.exp(self.eps) + 1)
-        elif kind == "symmetric":
+        else:
             self.name = "symmetric unary encoding"
             self.truth = 1 / (1 + math.exp(-self.eps / 2))
             self.other = 1 - self.truth
-        else:
-            raise EstimationError(f"kind is {kind!r}; choose optimised or symmetric")
 
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Bits:
         """An array [report, value] of bits."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         true = self.positions(values)
         bits = np.empty((len(true), self.size), dtype=bool)
         step = max(1, BLOCK_BITS // self.size)
@@ -53,9 +54,9 @@ class UnaryEncoding(Protocol):
 
     def support(self, reports: Any) -> NDArray[np.int64]:
         """How many reports set each bit."""
-        bits = np.asarray(reports)
-        if bits.ndim != 2 or bits.shape[1] != self.size:
-            raise EstimationError(f"reports has shape {bits.shape}; it must be [reports, {self.size}] bits")
+        bits = np.asarray(reports) if isinstance(reports, np.ndarray | list) else None
+        if bits is None or bits.shape != (len(bits), self.size) or not np.isin(bits, (0, 1)).all():
+            raise EstimationError(f"reports is {brief(reports)}; it must be [reports, {self.size}] bits")
         return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import plotly.graph_objects as go
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.leakage.columns import joint_distribution
@@ -18,8 +18,8 @@ __all__ = ["beliefs"]
 
 def beliefs(channel: Channel, prior: object = None, output: Hashable | None = None) -> go.Figure:
     """Belief in each secret before the release and after one output (the most revealing by default)."""
-    finite = channel.finite()
-    belief = as_prior(prior, finite.shape[0]).astype(np.float64)
+    finite = finite_channel(channel)
+    belief = as_prior(prior, finite).astype(np.float64)
     joint = joint_distribution(finite, belief).astype(np.float64)
     weights = joint.sum(axis=0)
     if output is None:

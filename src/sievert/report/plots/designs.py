@@ -6,6 +6,8 @@ import plotly.graph_objects as go
 
 from sievert.design.candidates import Candidates
 from sievert.design.frontier import Frontier
+from sievert.errors import DataError
+from sievert.numerics.checks import instance, whole
 from sievert.report.plots.style import AFTER, BEFORE, CURVES, EDGE, MARK, laid_out
 
 __all__ = ["candidates", "frontier"]
@@ -18,6 +20,8 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     every adversary (without a head they tell the same); a dotted line says that neither is, or that it is
     undecided. Towards the lower left is better.
     """
+    instance("found", found, Candidates, "what sv.candidates returns", DataError)
+    gain = whole("gain", gain, DataError, least=0, most=len(found.alternatives[0].leaks) - 1)
     figure = go.Figure()
     place = {item.name: (item.leaks[gain].after, item.loss) for item in found.alternatives}
     for pair in found.neighbours:
@@ -89,6 +93,7 @@ def _arrow(tail: tuple[float, float], head: tuple[float, float]) -> dict[str, ob
 
 def frontier(found: Frontier) -> go.Figure:
     """Least loss against what the adversary may reach; nothing lies below the line."""
+    instance("found", found, Frontier, "what sv.frontier returns", DataError)
     figure = go.Figure()
     figure.add_scatter(
         x=found.posteriors,

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from sievert.errors import DataError
+from sievert.numerics.checks import instance
 from sievert.report.plots.style import (
     AFTER,
     BEFORE,
@@ -14,6 +16,9 @@ from sievert.report.plots.style import (
     MARK,
     label_texts,
     laid_out,
+    listed,
+    numbers,
+    pairs,
     thinned,
 )
 
@@ -32,6 +37,13 @@ def estimated_distribution(
 
     Only reports that are themselves values can be drawn beside them.
     """
+    names = listed("names", names, "values")
+    estimated = numbers("estimated", estimated, len(names)).tolist()
+    original = None if original is None else numbers("original", original, len(names)).tolist()
+    if reported is not None:
+        instance("reported", reported, Mapping, "a mapping from a value to its share", DataError)
+        numbers("reported", list(reported.values()))
+    limits = None if interval is None else pairs("interval", interval, len(names))
     shown = thinned(len(names))
     labels = label_texts([names[i] for i in shown])
     curves: list[tuple[str, list[float], str]] = []
@@ -43,8 +55,8 @@ def estimated_distribution(
     figure = go.Figure()
     for name, heights, colour in curves:
         whiskers = None
-        if name == "estimated" and interval is not None and len(shown) <= LARGEST_BARS:
-            lower, upper = ([float(interval[i][side]) for i in shown] for side in (0, 1))
+        if name == "estimated" and limits is not None and len(shown) <= LARGEST_BARS:
+            lower, upper = ([float(limits[i, side]) for i in shown] for side in (0, 1))
             whiskers = {
                 "type": "data",
                 "symmetric": False,

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from sievert.report.plots.style import LIMIT, MARK, curve_line, laid_out
+from sievert.errors import DataError
+from sievert.numerics.checks import finite
+from sievert.report.plots.style import LIMIT, MARK, curve_line, laid_out, named, numbers, text
 
 __all__ = ["leakage_curve"]
 
@@ -20,10 +22,16 @@ def leakage_curve(
     unit: str = "leakage (bits)",
 ) -> go.Figure:
     """Leakage of a family as ε varies, with the file's own ε and limit marked."""
+    levels = numbers("eps", eps)
     figure = go.Figure()
-    for position, (name, values) in enumerate(curves.items()):
+    for position, (name, values) in enumerate(named("curves", curves, object, "its numbers").items()):
         line = curve_line(position)
-        figure.add_scatter(x=list(eps), y=list(values), name=name, mode="lines", line=line, showlegend=True)
+        heights = numbers(f"curves[{name!r}]", values, len(levels))
+        figure.add_scatter(x=levels, y=heights, name=name, mode="lines", line=line, showlegend=True)
+    here, limit = (
+        None if value is None else finite(argument, value, DataError)
+        for argument, value in (("here", here), ("limit", limit))
+    )
     if here is not None:
         figure.add_vline(
             x=here,
@@ -37,4 +45,6 @@ def leakage_curve(
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(rangemode="tozero")
     # Room for the mark above the curves, and below them for a legend that a phone shows one name a line.
-    return laid_out(figure, "ε (nats)", unit).update_layout(margin_t=30, height=380 + 20 * len(curves))
+    return laid_out(figure, "ε (nats)", text("unit", unit)).update_layout(
+        margin_t=30, height=380 + 20 * len(curves)
+    )

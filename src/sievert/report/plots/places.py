@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError
 from sievert.files.regions import Region
+from sievert.numerics.checks import instance
 from sievert.report.plots.style import AFTER, BEFORE, laid_out
+from sievert.spaces.tabular import floats
 
 __all__ = ["places_before_after"]
 
@@ -29,6 +31,8 @@ def places_before_after(before: Any, after: Any, region: Region | None = None) -
     region : the policy's region; axes are then metres east and north of its south-western corner, and its
         border is drawn. Otherwise they are degrees, stretched so that the map has its true shape.
     """
+    if region is not None:
+        instance("region", region, Region, "the region of a policy, or None", DataError)
     old, new = _degrees(before, "before"), _degrees(after, "after")
     if len(old) != len(new):
         raise DataError(
@@ -82,10 +86,7 @@ def places_before_after(before: Any, after: Any, region: Region | None = None) -
 
 
 def _degrees(places: Any, name: str) -> FloatArray:
-    try:
-        found = np.asarray(places, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} has entries that are not numbers; give latitudes and longitudes") from None
+    found = floats(places, name, DataError, "give latitudes and longitudes")
     if found.size == 0:
         return np.empty((0, 2))
     if found.ndim != 2 or found.shape[1] != 2:

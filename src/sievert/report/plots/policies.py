@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from sievert.errors import PolicyError, TooLargeError
-from sievert.report.plots.style import CURVES, EDGE, LIMIT, SYMBOLS, laid_out
+from sievert.numerics.checks import brief, choice, instance
+from sievert.report.plots.style import CURVES, EDGE, LIMIT, SYMBOLS, laid_out, listed
 from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.graph import Graph
 from sievert.spaces.policy import Policy
@@ -35,8 +36,8 @@ def policy_graph(
     colour : "component" (what can never be confused with what) or "orbit" (which databases are alike)
     witness : two adjacent databases to mark, such as `sv.epsilon(channel, policy).pair`
     """
-    if colour not in ("component", "orbit"):
-        raise PolicyError(f'colour is {colour!r}; it must be "component" or "orbit"')
+    choice("colour", colour, ("component", "orbit"), PolicyError)
+    instance("what", what, Policy | Graph, "a sv.Policy, or a graph of secrets", PolicyError)
     graph = what.adjacency() if isinstance(what, Policy) else what
     if graph.size > LARGEST_DRAWN:
         raise TooLargeError(
@@ -52,7 +53,10 @@ def policy_graph(
     figure = go.Figure()
     _lines(figure, spots, edges, EDGE, 1.2, None)
     if witness is not None:
-        pair = np.array([[graph.index(end) for end in witness]])
+        ends = listed("witness", witness, "two databases")
+        if len(ends) != 2:
+            raise PolicyError(f"witness is {brief(witness)}; give two databases")
+        pair = np.array([[graph.index(end) for end in ends]])
         _lines(figure, spots, pair, LIMIT, 4.0, "easiest to tell apart")
     for number, members in enumerate(groups):
         figure.add_scatter(

@@ -6,8 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
+from sievert.errors import DataError
 from sievert.leakage.breach_times import BreachCurve
 from sievert.leakage.success import SuccessCurve, SuccessProbability
+from sievert.numerics.checks import instance, non_negative
 from sievert.report.plots.style import AFTER, BEFORE, MARK, curve_line, laid_out
 
 __all__ = ["breach_curve", "long_run", "success_curve"]
@@ -17,6 +19,8 @@ LONG_RUN = curve_line(1, 2.0)
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:
     """limit - 2^(-n·rate), at least the blind guess: the right exponent, not the right factor."""
+    instance("point", point, SuccessProbability, "what sv.success_probability returns", DataError)
+    rate_bits = non_negative("rate_bits", rate_bits, DataError, infinite=True)
     # A finite rate never quite arrives.
     rest: float = (
         max(1e-15, 2.0 ** -min(point.observations * rate_bits, 1000.0)) if rate_bits < np.inf else 0.0
@@ -26,6 +30,8 @@ def long_run(point: SuccessProbability, rate_bits: float) -> float:
 
 def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
     """Probability of a right guess after n observations, with its bounds and its long run beside it."""
+    instance("curve", curve, SuccessCurve, "what sv.success_curve returns", DataError)
+    rate_bits = non_negative("rate_bits", rate_bits, DataError, infinite=True)
     counts = curve.observations
     figure = go.Figure()
     lower = [point.lower for point in curve.points]
@@ -52,6 +58,7 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
 
 def breach_curve(curve: BreachCurve) -> go.Figure:
     """Probability of a breach by all n observations, and by the first m for some m up to n."""
+    instance("curve", curve, BreachCurve, "what sv.breach_curve returns", DataError)
     counts = np.arange(1, len(curve.at) + 1).tolist()
     figure = go.Figure()
     lines = (curve_line(2), curve_line(0))

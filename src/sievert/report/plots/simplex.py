@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
-from sievert.report.plots.style import BEFORE, CURVES, MARK, SYMBOLS, laid_out
+from sievert.numerics.checks import brief
+from sievert.report.plots.style import BEFORE, CURVES, MARK, SYMBOLS, laid_out, named, numbers, text
+from sievert.spaces.tabular import floats
 
 __all__ = ["hypers", "simplex_surface"]
 
@@ -28,15 +30,13 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
 
     B is safer than A at worst when every posterior of B lies among those of A (within their hull).
     """
-    first = next(iter(channels.values()), None)
-    if first is None:
-        raise ChannelError("channels is empty; give at least one channel to draw")
-    secrets = first.finite().inputs
+    channels = named("channels", channels, Channel, "a sv.Channel")
+    secrets = next(iter(channels.values())).finite().inputs
     if len(secrets) not in (2, 3):
         raise ChannelError(f"channels have {len(secrets)} secrets; a triangle can show 2 or 3")
     figure = go.Figure()
     _frame(figure, [str(secret) for secret in secrets])
-    belief = as_prior(prior, len(secrets)).astype(np.float64)
+    belief = as_prior(prior, secrets).astype(np.float64)
     for position, (name, channel) in enumerate(channels.items()):
         hyper = channel.finite().hyper(belief)
         inners, outers = hyper.inners.astype(np.float64), hyper.outers.astype(np.float64)
@@ -78,7 +78,11 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
 
 def simplex_surface(values: FloatArray, beliefs: FloatArray, unit: str) -> go.Figure:
     """A function of the belief in three secrets, as the colour of a triangle's points."""
-    x, y = _points(np.asarray(beliefs, dtype=np.float64))
+    spots = floats(beliefs, "beliefs", ChannelError, "give three probabilities for each point")
+    if spots.ndim != 2 or spots.shape[1] != 3 or not np.isfinite(spots).all():
+        raise ChannelError(f"beliefs is {brief(beliefs)}; give three probabilities for each point")
+    values = numbers("values", values, len(spots))
+    x, y = _points(spots)
     figure = go.Figure()
     _frame(figure, ["1", "2", "3"])
     figure.add_scatter(
@@ -90,7 +94,7 @@ def simplex_surface(values: FloatArray, beliefs: FloatArray, unit: str) -> go.Fi
             "size": 9,
             "color": values,
             "colorscale": "Blues",
-            "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 14},
+            "colorbar": {"title": {"text": text("unit", unit), "side": "right"}, "thickness": 14},
         },
         hovertemplate="%{marker.color:.4g}<extra></extra>",
     )

@@ -6,11 +6,16 @@ that they can be told apart in grey and by colour-blind readers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from sievert.errors import DataError
+from sievert.numerics.checks import brief, instance
+from sievert.spaces.tabular import by_label, floats
 
 __all__ = [
     "AFTER",
@@ -25,6 +30,11 @@ __all__ = [
     "curve_line",
     "label_texts",
     "laid_out",
+    "listed",
+    "named",
+    "numbers",
+    "pairs",
+    "text",
     "thinned",
 ]
 
@@ -75,3 +85,43 @@ def thinned(size: int) -> list[int]:
     if size <= LARGEST_HEATMAP:
         return list(range(size))
     return [int(i) for i in np.unique(np.linspace(0, size - 1, LARGEST_HEATMAP).round())]
+
+
+def numbers(argument: str, given: Any, size: int | None = None) -> NDArray[np.float64]:
+    """Finite or infinite numbers to draw, one after the other; `size` of them where it is given."""
+    items = given if size is None else by_label(given, size, argument, DataError)
+    found = floats(items, argument, DataError, "give one number for each point")
+    if found.ndim != 1 or np.isnan(found).any():
+        raise DataError(f"{argument} is {brief(given)}; give one number for each point")
+    return found
+
+
+def pairs(argument: str, given: Any, size: int) -> NDArray[np.float64]:
+    """Two numbers for each of `size` points, such as the ends of intervals."""
+    rule = f"give two numbers for each of {size} points"
+    found = floats(given, argument, DataError, rule)
+    if found.shape != (size, 2) or np.isnan(found).any():
+        raise DataError(f"{argument} is {brief(given)}; {rule}")
+    return found
+
+
+def listed(argument: str, given: Any, words: str) -> list[Any]:
+    """Several things in their order."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise DataError(f"{argument} is {brief(given)}; give a list of {words}")
+    return list(given)
+
+
+def named(argument: str, given: Any, kind: Any, words: str) -> dict[str, Any]:
+    """Things to draw, each of one kind and with a name for the legend."""
+    if not isinstance(given, Mapping) or not given:
+        raise DataError(f"{argument} is {brief(given)}; map a name to {words}, for one or more of them")
+    return {
+        str(name): instance(f"{argument}[{name!r}]", item, kind, words, DataError)
+        for name, item in given.items()
+    }
+
+
+def text(argument: str, given: Any) -> str:
+    """Words beside an axis or a scale."""
+    return str(instance(argument, given, str, "a text", DataError))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from sievert.errors import DataError
 from sievert.orders.thresholds import threshold
-from sievert.report.plots.style import MARK, curve_line, laid_out
+from sievert.report.plots.style import MARK, curve_line, laid_out, listed, numbers, text
 
 __all__ = ["threshold_curves"]
 
@@ -19,8 +20,12 @@ def threshold_curves(
 
     Below its curve a replacement is safe against every adversary; the grey diagonal is equal ε.
     """
+    levels = numbers("eps", eps)
+    wanted = [tuple(listed("pairs", pair, "two families each")) for pair in listed("pairs", pairs, "pairs")]
+    if not len(levels) or not all(len(pair) == 2 for pair in wanted):
+        raise DataError("pairs and eps: give one ε or more, and two families for each pair")
     figure = go.Figure()
-    top = max(eps)
+    top = float(levels.max())
     figure.add_scatter(
         x=[0, top],
         y=[0, top],
@@ -29,11 +34,15 @@ def threshold_curves(
         name="equal ε",
         hoverinfo="skip",
     )
-    labels = names if names is not None else [f"{second} for {first}" for first, second in pairs]
-    for position, ((first, second), name) in enumerate(zip(pairs, labels, strict=True)):
+    labels = [f"{second} for {first}" for first, second in wanted]
+    if names is not None:
+        labels = [text("names", name) for name in listed("names", names, "texts")]
+    if len(labels) != len(wanted):
+        raise DataError(f"names has {len(labels)} entries; give one for each of {len(wanted)} pairs")
+    for position, ((first, second), name) in enumerate(zip(wanted, labels, strict=True)):
         figure.add_scatter(
-            x=list(eps),
-            y=[threshold(first, second, value, n) for value in eps],
+            x=levels,
+            y=[threshold(first, second, float(value), n) for value in levels],
             mode="lines",
             name=name,
             line=curve_line(position),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 
 from sievert.channels.tradeoff import Tradeoff
-from sievert.report.plots.style import BEFORE, curve_line, laid_out
+from sievert.report.plots.style import BEFORE, curve_line, laid_out, named
 
 __all__ = ["tradeoff_curve"]
 
@@ -17,7 +17,7 @@ def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
     figure = go.Figure()
     blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
     figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)
-    for position, (name, curve) in enumerate(curves.items()):
+    for position, (name, curve) in enumerate(named("curves", curves, Tradeoff, "a sv.Tradeoff").items()):
         line = curve_line(position)
         figure.add_scatter(
             x=curve.false_alarm.tolist(),
