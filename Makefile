@@ -60,14 +60,8 @@ run: setup  ## audit every example and leave an HTML report of each
 test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a quick look)
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
-<<<<<<< HEAD
-fuzz: setup  ## hostile arguments, files and crashes for an hour (SIEVERT_FUZZ_SECONDS, SIEVERT_FUZZ_SEED)
-	SIEVERT_CRASH=long $(BIN)/python -m pytest -n $(WORKERS) tests/crash $(PYTEST_ARGS)
-	SIEVERT_FUZZ_SECONDS=$${SIEVERT_FUZZ_SECONDS:-3600} $(BIN)/python -m pytest -s tests/fuzz $(PYTEST_ARGS)
-=======
-fuzz: setup  ## hostile files for an hour; releases killed, failed and attacked at every system call
-	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest -n $(WORKERS) tests/crash tests/fuzz $(PYTEST_ARGS)
->>>>>>> fix-ledger
+fuzz: setup  ## hostile arguments and files for an hour, releases killed at every system call
+	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest -n $(WORKERS) -s tests/crash tests/fuzz $(PYTEST_ARGS)
 
 lint: setup  ## ruff, formatting, types, and the arrows between the rooms
 	$(BIN)/ruff check .

@@ -430,3 +430,25 @@ def test_a_large_convolution_needs_no_matrix() -> None:
     found = sv.estimate(np.bincount(values + 100, minlength=channel.shape[1]), channel, interval="none")
     assert found.total_gap < 1e-4
     assert found.distribution @ np.arange(4000) == pytest.approx(3999 * 0.4, abs=3)
+
+
+@pytest.mark.parametrize("eps", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda eps: sv.mechanisms.randomised_response(3, eps),
+        lambda eps: sv.mechanisms.truncated_geometric(4, eps),
+        lambda eps: sv.mechanisms.exponential(sv.metrics.line(4), eps),
+    ],
+    ids=["response", "geometric", "exponential"],
+)
+def test_expected_counts_give_the_distribution_back(record, sparse, eps) -> None:
+    """Also where probabilities are 0 and every input fits equally well, so that nothing pushes them there."""
+    channel = record(eps).product(2)
+    truth = np.random.default_rng(0).dirichlet(np.ones(channel.shape[0]))
+    if sparse:
+        truth[truth < np.median(truth)] = 0.0
+        truth /= truth.sum()
+    found = sv.estimate(1e6 * channel.rmatvec(truth), channel, interval="none")
+    assert np.abs(found.distribution - truth).max() < 1e-12

@@ -12,7 +12,7 @@ import sievert as sv
 from sievert import testing
 from sievert.errors import ChannelError, GainError, PriorError
 from sievert.leakage import success as module
-from sievert.leakage.pair_errors import confusion_bounds
+from sievert.leakage.pair_errors import _expectation, _normal_expectation, confusion_bounds
 from sievert.leakage.success import BOUNDS, EXACT, SIMULATION, attack_on
 from sievert.leakage.type_tables import TypeTable
 from sievert.leakage.until import observations_until_each
@@ -530,3 +530,33 @@ def test_bad_input_is_named() -> None:
         sv.breach_curve(COIN, None, [0], 1, direction="sideways")
     with pytest.raises(ChannelError, match="not one of the channel's inputs"):
         sv.breach_curve(COIN, None, ["x"], 1)
+
+
+@pytest.mark.parametrize("h", [5e-7, 1e-8])
+def test_nearly_equal_rows_take_very_many_observations(h: float) -> None:
+    """About (z/2h)² observations, z the 90 % point of the normal distribution; never none, never an error."""
+    channel = sv.Channel([[0.5 + h, 0.5 - h], [0.5 - h, 0.5 + h]])
+    wanted = (1.2815515655446004 / (2 * h)) ** 2
+    found = sv.observations_until(channel, 0.9)
+    assert found.least is not None and found.most is not None
+    assert wanted * (1 - 1e-5) < found.least <= found.most < wanted * (1 + 1e-5)
+    budget = sv.query_budget(channel, 0.9)
+    assert budget.queries is not None and budget.too_many is not None
+    assert wanted * (1 - 1e-5) < budget.queries < budget.too_many < wanted * (1 + 1e-5)
+
+
+def test_numbers_beyond_reach_are_said_to_be_so() -> None:
+    channel = sv.mechanisms.randomised_response(2, 1e-12)
+    found = sv.observations_until(channel, 0.9)
+    assert found.most is None and found.least == 1 << 62 and "at least" in str(found)
+    budget = sv.query_budget(channel, 0.9)
+    assert budget.queries == (1 << 62) - 1 and budget.too_many is None
+
+
+@pytest.mark.parametrize("times", [10, 1000, 10**5])
+def test_the_normal_distribution_agrees_with_the_grid(times: int) -> None:
+    rows = np.log([[0.5, 0.3, 0.2], [0.49, 0.31, 0.2]])
+    tilted = [(np.exp(rows[1]), rows[0] - rows[1], times)]
+    low, high = _expectation(tilted, 0.1, 0.4, 1 << 16)
+    least, most = _normal_expectation(tilted, 0.1, 0.4)
+    assert least <= high and low <= most

@@ -321,3 +321,14 @@ def test_too_large_to_decide_exactly_gives_its_reason(monkeypatch):
     verdict = refines(sv.Channel(a.tolist()), sv.Channel(b.tolist()))
     assert verdict.holds is None and verdict.certificate is None
     assert "52 rows where at most 40 are solved" in str(verdict)
+
+
+def test_a_yes_in_floats_says_how_far_it_goes() -> None:
+    h = 1e-13
+    first = sv.Channel([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    second = sv.Channel([[0.5 + h, 0.3 - h, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    assert "up to 1e-09" in str(sv.refines(first, second))
+    assert "against every adversary, up to 1e-09" in str(sv.compare(first, second))
+    assert "floats" in str(sv.refines(first, second, "privacy"))
+    exact = sv.Channel([["1/2", "1/2"], ["1/4", "3/4"]])
+    assert "up to" not in str(sv.refines(exact, exact.then(exact)))

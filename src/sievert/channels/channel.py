@@ -283,7 +283,11 @@ class Channel(Constructors):
                 return labels.index(label(item))  # type: ignore[arg-type]
             if side not in self._cache:
                 self._cache[side] = {name: i for i, name in enumerate(labels)}
-            return self._cache[side][label(item)]  # type: ignore[no-any-return]
+            known, name = self._cache[side], label(item)
+            if name not in known:
+                # A database of one record, (v,), is its value v.
+                name = name[0] if isinstance(name, tuple) and len(name) == 1 else (name,)
+            return known[name]  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError):
             raise ChannelError(f"{item!r} is not one of the channel's {side}: {shown(labels)}") from None
 

@@ -265,7 +265,7 @@ def _fit(
 ) -> Fit:
     operator, shares = operator_of(reports)
     if method in ("auto", "maximum-likelihood"):
-        return maximum_likelihood(operator, shares, reports.size)
+        return _inverted(reports, operator, shares) or maximum_likelihood(operator, shares, reports.size)
     if method == "ibu":
         return iterate(operator, shares, start, limit, most)
     if method == "regularised":
@@ -285,6 +285,24 @@ def _fit(
     with np.errstate(invalid="ignore"):
         likelihood = log_likelihood(operator, shares, clean)
     return Fit(p, likelihood, certified_gap(operator, shares, clean) if inside else float("inf"), 0)
+
+
+def _inverted(reports: Reports, operator: Operator, shares: FloatArray) -> Fit | None:
+    """The inverse of a square channel where it is a distribution: it is the maximum (Fernandes, Prop 8.2)."""
+    channel = reports.groups[0].channel
+    solved = isinstance(operator, ResponseOperator)
+    if solved or len(reports.groups) > 1 or channel.shape[0] != channel.shape[1]:
+        return None
+    try:
+        p = invert(reports)
+    except SievertError:
+        return None  # no inverse: the maximum is searched
+    if (p < -NEGATIVE).any():
+        return None
+    p = np.maximum(p, 0.0)
+    p /= p.sum()
+    gap = certified_gap(operator, shares, p)
+    return Fit(p, log_likelihood(operator, shares, p), gap, 0) if gap <= NEGATIVE else None
 
 
 def _start(start: Any, inputs: Labels, remarks: list[str]) -> FloatArray:

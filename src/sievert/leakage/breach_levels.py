@@ -226,6 +226,11 @@ def average_level(channel: Channel) -> AverageLevel:
     if finite.form == "exact":
         assert finite.exact is not None
         top = float(sum(abs(a - b) for a, b in zip(finite.exact[i], finite.exact[j], strict=True)) / 2)
+    else:
+        # Σ of p·(1 - e^-L) over the outputs with L = ln p/q > 0.
+        with np.errstate(invalid="ignore"):
+            loss = np.where(finite.support[i], finite.relative_logs[i] - finite.relative_logs[j], -np.inf)
+        top = float(finite.rounded()[i] @ -np.expm1(-np.maximum(loss, 0.0)))
     top = min(1.0, top)
     if top == 0:
         return AverageLevel(0.0, 0.0, None)

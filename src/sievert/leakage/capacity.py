@@ -39,8 +39,8 @@ from sievert.leakage.additive import (
 )
 from sievert.leakage.adversary import MatrixAdversary
 from sievert.leakage.columns import float_prior
-from sievert.leakage.extremes import furthest_rows, sum_of_maxima
-from sievert.leakage.power_sums import row_negentropies
+from sievert.leakage.extremes import excess_of_maxima, furthest_rows, sum_of_maxima
+from sievert.leakage.power_sums import even_divergence, row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.numerics.balls import UNIT
@@ -160,21 +160,19 @@ def _multiplicative(channel: Channel, prior: object) -> Capacity:
     words = WORDS["all"]
     parts = record_priors(channel, prior) if isinstance(channel, ProductChannel) else None
     if parts is not None:
-        powers = [(_multiplicative(part.channel, part.prior).factor, part.count) for part in parts]
-        return Capacity(*_two(product_of_powers(powers)), words, prior)
+        found = [(_multiplicative(part.channel, part.prior), part.count) for part in parts]
+        factor = product_of_powers([(part.factor, count) for part, count in found])[0]
+        return Capacity(factor, None, math.fsum(count * part.bits for part, count in found), words, prior)
     possible = None
     if prior is not None:
         belief = as_prior(prior, channel)
         possible = np.asarray(belief > 0, dtype=bool)
         possible = None if possible.all() else possible
     factor = sum_of_maxima(channel, possible)
-    if not isinstance(factor, Fraction):
-        factor = max(1.0, float(factor))
-    return Capacity(factor, None, log2(factor), words, prior)
-
-
-def _two(power: tuple[Any, float]) -> tuple[Any, None, float]:
-    return power[0], None, max(0.0, power[1])
+    if isinstance(factor, Fraction):
+        return Capacity(factor, None, log2(factor), words, prior)
+    bits = math.log1p(excess_of_maxima(channel, possible)) / math.log(2)
+    return Capacity(max(1.0, float(factor)), None, bits, words, prior)
 
 
 def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
@@ -255,7 +253,9 @@ def _shannon(channel: Channel) -> Capacity:
     words = WORDS["shannon"]
     if isinstance(channel, ResponseChannel | CyclicChannel):
         # Every row is a permutation of every other and so is every column: the uniform prior is best.
+        even = even_divergence(channel, 1.0)
         bits = math.log2(channel.shape[0]) + float(row_negentropies(channel)) / math.log(2)
+        bits = bits if even is None else even / math.log(2)
         return Capacity(None, None, max(0.0, bits), words, None)
     if isinstance(channel, DeterministicChannel | PartitionChannel):
         return Capacity(None, None, math.log2(channel.shape[1]), words, None)

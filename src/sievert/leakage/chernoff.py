@@ -260,6 +260,7 @@ def _minimised(first: FloatArray, second: FloatArray, ratio: FloatArray) -> Floa
     inner = ~outside.all(axis=1) & (falls < 0) & (rises > 0)
     point = np.where(inner, 0.5, np.where(falls >= 0, 0.0, 1.0))
     active = np.flatnonzero(inner)
+    near = np.asarray((np.abs(ratio) < 0.5).all(axis=1) & ~outside.any(axis=1))
     for _ in range(STEPS):
         if not len(active):
             break
@@ -267,6 +268,9 @@ def _minimised(first: FloatArray, second: FloatArray, ratio: FloatArray) -> Floa
         weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         total = weights.sum(axis=1)
         slope = (weights * ratio[active]).sum(axis=1) / total
+        close = np.flatnonzero(near[active])
+        if len(close):
+            slope[close] = _close_slopes(second[active[close]], ratio[active[close]], point[active[close]])
         curve = (weights * ratio[active] ** 2).sum(axis=1) / total - slope**2
         rising = slope > 0
         high[active] = np.where(rising, point[active], high[active])
@@ -281,6 +285,12 @@ def _minimised(first: FloatArray, second: FloatArray, ratio: FloatArray) -> Floa
         # At the minimum the value is flat: a step of 1e-9 changes it by less than 1e-17 of the curvature.
         active = active[moved > 1e-9]
     return np.maximum(_information(first, second, ratio, point[:, None]), 0.0)
+
+
+def _close_slopes(second: FloatArray, ratio: FloatArray, point: FloatArray) -> FloatArray:
+    """Σ p^λ q^(1-λ)·L = Σ q·(L·(e^(λL) - 1) - (e^L - 1 - L)), since Σ p = Σ q: no term is of first order."""
+    growth = ratio * np.expm1(point[:, None] * ratio)
+    return np.asarray((np.exp(second) * (growth - exp_excess(ratio))).sum(axis=1))
 
 
 def _end_slopes(

@@ -188,7 +188,7 @@ def _simulated(
 ) -> tuple[float, float]:
     least, most = _range(adversary)
     drawn = generator.choice(len(classes), size=SAMPLES, p=classes.total / classes.total.sum())
-    logs = simulated_likelihoods([(classes.parts[0], n)], drawn, generator)
+    logs = simulated_likelihoods(classes, [n], drawn, generator)
     place = np.zeros(len(classes.belief), dtype=np.intp)
     for position, group in enumerate(classes.members):
         place[list(group)] = position

@@ -24,7 +24,7 @@ from sievert.leakage.columns import column_values
 from sievert.leakage.products import product_of_powers
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
 
-__all__ = ["furthest_rows", "overlap", "sum_of_maxima", "sum_of_minima"]
+__all__ = ["excess_of_maxima", "furthest_rows", "overlap", "sum_of_maxima", "sum_of_minima"]
 
 # Matrices of fractions up to this many entries are built for an exact answer; beyond, floats will do.
 LARGEST_EXACT = 2_000_000
@@ -40,6 +40,19 @@ def sum_of_maxima(channel: Channel, possible: Mask = None) -> Number:
     """Σ_y max_x C[x,y] over the possible inputs."""
     entries = channel.exact_or_rounded()
     return _total((entries if possible is None else entries[possible]).max(axis=0))
+
+
+@singledispatch
+def excess_of_maxima(channel: Channel, possible: Mask = None) -> float:
+    """Σ_y max_x C[x,y] - 1, with its digits where little leaks: Σ_y of what the largest has over one row."""
+    if not _is_small(channel):
+        return max(0.0, float(sum_of_maxima(channel, possible)) - 1)
+    chosen = np.arange(channel.shape[0]) if possible is None else np.flatnonzero(possible)
+    matrix, relative = channel.rounded()[chosen], channel.relative_logs[chosen]
+    own = relative[0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        above = matrix[0] * np.expm1(relative.max(axis=0) - own)
+    return float(np.where(matrix[0] > 0, above, matrix.max(axis=0)).sum())
 
 
 @singledispatch
@@ -63,6 +76,12 @@ def _(channel: ResponseChannel, possible: Mask = None) -> Number:
     size = channel.shape[0]
     count = size if possible is None else int(possible.sum())
     return count * channel.truth + (size - count) * channel.lie
+
+
+@excess_of_maxima.register
+def _(channel: ResponseChannel, possible: Mask = None) -> float:
+    count = channel.shape[0] if possible is None else int(possible.sum())
+    return (count - 1) * float(channel.truth) * -math.expm1(-channel.eps)
 
 
 @sum_of_minima.register
@@ -148,6 +167,13 @@ def _(channel: TruncatedGeometricChannel, possible: Mask = None) -> Number:
         return _maxima_by_guess(channel, possible)
     end, inner = channel.weights()
     return 2 * end + (channel.shape[0] - 2) * inner
+
+
+@excess_of_maxima.register
+def _(channel: TruncatedGeometricChannel, possible: Mask = None) -> float:
+    if possible is not None and not possible.all():
+        return excess_of_maxima.dispatch(Channel)(channel, possible)
+    return (channel.shape[0] - 1) * float(channel.weights()[1])
 
 
 @sum_of_minima.register

@@ -15,16 +15,17 @@ from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.deterministic import PartitionChannel
 from sievert.channels.priors import own_distribution
 from sievert.channels.products import ProductChannel
+from sievert.channels.response import ResponseChannel
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import GainError
 from sievert.leakage.capacity import capacity
 from sievert.leakage.closed_forms import Shannon
 from sievert.leakage.columns import float_prior
 from sievert.leakage.measures import leakage
-from sievert.leakage.power_sums import even_log_norms, log_power_sums, row_negentropies
+from sievert.leakage.power_sums import even_divergence, even_log_norms, log_power_sums, row_negentropies
 from sievert.leakage.products import record_priors
 from sievert.numerics.checks import non_negative
-from sievert.numerics.logs import log_of, log_sum
+from sievert.numerics.logs import exp_excess, log_of, log_sum
 
 __all__ = [
     "arimoto_information",
@@ -75,6 +76,8 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
         # The output's own entropy; the secrets may be too many to list.
         return float(leakage(channel, None, Shannon(channel.inputs), "additive").difference)
     belief = float_prior(prior, channel)
+    if isinstance(channel, ResponseChannel) and 0 < channel.eps < math.inf:
+        return _response_information(channel, belief)
     output = np.maximum(channel.rmatvec(belief), 0.0)
     if isinstance(channel, StructuredChannel) and channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
         inside = belief @ np.broadcast_to(row_negentropies(channel), belief.shape)
@@ -82,10 +85,38 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
         return max(0.0, float(inside - positive @ np.log(positive)) / LN2)
     # Secrets that cannot be may have outputs that cannot be.
     possible = belief > 0
-    matrix, logs = channel.rounded()[possible], channel.log_matrix[possible]
-    with np.errstate(invalid="ignore"):
-        terms = np.where(matrix > 0, matrix * (logs - log_of(output)), 0.0)
-    return max(0.0, float(belief[possible] @ terms.sum(axis=1)) / LN2)
+    matrix, relative = channel.rounded()[possible], channel.relative_logs[possible]
+    loss = relative - _log_means(relative, belief[possible])
+    # Σ C·ln C/q = Σ C·(q/C - 1 + ln C/q) + q where C is 0: both rows sum to 1, and no term is negative.
+    terms = np.where(matrix > 0, matrix * exp_excess(-np.where(matrix > 0, loss, 0.0)), output)
+    return float(belief[possible] @ terms.sum(axis=1)) / LN2
+
+
+def _log_means(relative: FloatArray, belief: FloatArray) -> FloatArray:
+    """ln Σ_x π_x e^relative for each output; where the sum is near 1, from the differences to 1."""
+    with np.errstate(over="ignore"):
+        shift = (belief @ np.expm1(relative)) + (belief.sum() - 1)
+    near = np.abs(shift) < 0.5
+    direct = log_sum(log_of(belief)[:, None] + relative, axis=0)
+    found = np.where(near, np.log1p(np.where(near, shift, 0.0)), direct)
+    return np.where(np.isneginf(found), 0.0, found)
+
+
+def _response_information(channel: ResponseChannel, belief: FloatArray) -> float:
+    """Each output stands for one value: its truth and its lies against q = lie + (truth - lie)·π."""
+    truth, lie, others = float(channel.truth), float(channel.lie), 1 - belief
+    possible = belief > 0
+    # ln q/truth = ln(1 - (1 - e^-ε)(1 - π)) and ln q/lie = ln(1 + (e^ε - 1)π).
+    if channel.eps < 1:
+        to_truth = np.log1p(math.expm1(-channel.eps) * others)
+        to_lie = np.log1p(math.expm1(channel.eps) * belief)
+    else:
+        to_truth = np.logaddexp(log_of(belief), log_of(others) - channel.eps)
+        to_lie = to_truth + channel.eps
+    told = truth * (belief[possible] @ exp_excess(to_truth[possible]))
+    far = np.exp(channel.log_lie + to_lie) - lie * (1 + to_lie)
+    lied = others @ np.where(to_lie < 1, lie * exp_excess(np.minimum(to_lie, 1.0)), far)
+    return float(told + lied) / LN2
 
 
 def min_entropy_leakage(channel: Channel, prior: object = None) -> float:
@@ -110,6 +141,9 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     parts = _over_records(channel, prior, lambda part, own: sibson_information(part, own, order))
     if parts is not None:
         return parts
+    even = even_divergence(channel, order) if prior is None else None
+    if even is not None:
+        return even / LN2
     return order / (order - 1) * _log_norms(channel, prior, order, power=1.0) / LN2 + 0.0
 
 
@@ -130,6 +164,9 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     parts = _over_records(channel, prior, lambda part, own: arimoto_information(part, own, order))
     if parts is not None:
         return parts
+    even = even_divergence(channel, order) if prior is None else None
+    if even is not None:
+        return even / LN2
     after = order / (1 - order) * _log_norms(channel, prior, order, power=order) / LN2
     before = math.log2(channel.shape[0]) if prior is None else entropy(prior, order)
     return before - after

@@ -20,6 +20,7 @@ from sievert.leakage import response_columns  # noqa: F401  (teaches column_valu
 from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary, secret_labels
 from sievert.leakage.closed_forms import Belief, Guessing, Identity, Shannon, Symmetric, Tries
 from sievert.leakage.columns import column_values, float_prior, joint_distribution
+from sievert.leakage.extremes import excess_of_maxima
 from sievert.leakage.gains import as_gain
 from sievert.leakage.products import (
     is_product_question,
@@ -234,6 +235,11 @@ def leakage(
     difference = before.value - after if adversary.is_loss else after - before.value
     factor = _factor(before.value, after, adversary, kind)
     bits = log2(factor)
+    guess = isinstance(adversary, Identity) and prior is None and case == "average"
+    if guess and not isinstance(after, Fraction):
+        # n·V(after) = Σ_y max_x C[x,y], whose excess over 1 keeps its digits.
+        excess = excess_of_maxima(channel)
+        difference, bits = before.value * excess, math.log1p(excess) / math.log(2)
     return Leakage(before.value, after, factor, difference, bits, before.action, adversary.name, kind, case)
 
 

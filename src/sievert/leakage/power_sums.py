@@ -20,9 +20,9 @@ from sievert.channels.deterministic import DeterministicChannel, PartitionChanne
 from sievert.channels.response import ResponseChannel
 from sievert.channels.sparse import SparseChannel
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
-from sievert.numerics.logs import log_of, log_sum
+from sievert.numerics.logs import exp_excess, log_of, log_sum
 
-__all__ = ["even_log_norms", "log_power_sums", "row_negentropies"]
+__all__ = ["even_divergence", "even_log_norms", "log_power_sums", "row_negentropies"]
 
 FloatArray = NDArray[np.float64]
 BLOCK_ENTRIES = 2_000_000
@@ -60,6 +60,34 @@ def even_log_norms(channel: Channel, order: float) -> float | None:
         terms = [math.log(count) + math.log(block) / order for block, count in sizes]
         return float(log_sum(np.array(terms), axis=0))
     return None
+
+
+def even_divergence(channel: Channel, order: float) -> float | None:
+    """Rényi divergence in nats of a randomised response's rows from the uniform distribution; else None.
+
+    Σ C·(e^(tL) - 1 + t·(e^-L - 1)) with L = ln(n·C) and t = order - 1 has no negative term (t > 0).
+    """
+    if not isinstance(channel, ResponseChannel) or not 0 < channel.eps < math.inf:
+        return None
+    size, t = channel.shape[0], order - 1
+    # ln(n·truth) = -ln(1 - (n-1)/n·(1 - e^-ε)) and ln(n·lie), each from 1 where it is near.
+    above, below = -(size - 1) / size * math.expm1(-channel.eps), math.expm1(min(channel.eps, 1.0)) / size
+    loss = np.array([math.log(size) + channel.log_truth, math.log(size) + channel.log_lie])
+    if above < 0.5:
+        loss[0] = -math.log1p(-above)
+    if channel.eps < 1:
+        loss[1] = -math.log1p(below)
+    weights = np.array([float(channel.truth), (size - 1) * float(channel.lie)])
+    with np.errstate(over="ignore", invalid="ignore"):
+        part = exp_excess(-loss) if t == 0 else exp_excess(t * loss) + t * exp_excess(-loss)
+        excess = float(np.where(weights > 0, weights * part, 0.0).sum())
+    if t == 0 and math.isfinite(excess) and np.abs(loss).max() < 30:
+        return excess
+    if t == 0:
+        return float(weights @ loss)
+    if abs(excess) < 0.5:
+        return math.log1p(excess) / t
+    return float(log_sum(log_of(weights) + t * loss, axis=0)) / t
 
 
 def _negentropy(row: FloatArray) -> float:

@@ -6,14 +6,17 @@ Rows that are equal form a class: the attacker learns the class, never the membe
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel, finite_channel
+from sievert.channels.channel import RELATIVE, Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
+from sievert.channels.response import ResponseChannel
+from sievert.mechanisms.truncated import TruncatedGeometricChannel
 
 __all__ = ["RowClasses", "equal_rows", "row_classes"]
 
@@ -27,12 +30,14 @@ class RowClasses:
     Attributes
     ----------
     parts : for each channel the logarithms [class, output], proportional columns merged
+    relative : the same less one number for each output, for differences of rows (`Channel.relative_logs`)
     members : positions of the secrets of each class
     belief : probability of every secret
     likeliest, total : the likeliest member's probability and the class's, for each class
     """
 
     parts: tuple[FloatArray, ...]
+    relative: tuple[FloatArray, ...]
     members: tuple[tuple[int, ...], ...]
     belief: FloatArray
     likeliest: FloatArray
@@ -61,10 +66,12 @@ def row_classes(channels: Channel | list[Channel], prior: object = None) -> RowC
     groups = equal_rows(finite, possible.tolist())
     members = tuple(tuple(group) for group in groups)
     first = [group[0] for group in groups]
-    parts = tuple(_reduced(channel, first) for channel in finite)
+    reduced = [_reduced(channel, first) for channel in finite]
+    parts = tuple(channel.log_matrix for channel in reduced)
+    relative = tuple(channel.relative_logs for channel in reduced)
     likeliest = np.array([belief[list(group)].max() for group in members])
     total = np.array([belief[list(group)].sum() for group in members])
-    return RowClasses(parts, members, belief, likeliest, total)
+    return RowClasses(parts, relative, members, belief, likeliest, total)
 
 
 def equal_rows(channels: list[Channel], rows: list[int]) -> list[list[int]]:
@@ -75,15 +82,24 @@ def equal_rows(channels: list[Channel], rows: list[int]) -> list[list[int]]:
             key = tuple(tuple(channel.exact[i].tolist()) for channel in channels)  # type: ignore[index]
             groups.setdefault(key, []).append(i)
         return list(groups.values())
-    logs = np.column_stack([channel.log_matrix[rows] for channel in channels])
+    if any(_all_differ(channel) for channel in channels):
+        return [[i] for i in rows]
+    logs = np.column_stack([channel.relative_logs[rows] for channel in channels])
     found, _ = proportional_groups(logs.T, DEFAULT_TOLERANCE)
     return [[rows[i] for i in group] for group in found]
 
 
-def _reduced(channel: Channel, rows: list[int]) -> FloatArray:
-    if channel.form == "exact":
-        assert channel.exact is not None
-        part = Channel._trusted(channel.exact[rows], "exact")
-    else:
-        part = Channel._trusted(channel.log_matrix[rows], "log")
-    return part.reduced().log_matrix
+def _all_differ(channel: Channel) -> bool:
+    """Whether no two rows are equal and no two columns proportional, however close: by the family's rule."""
+    if isinstance(channel, ResponseChannel):
+        return 0 < channel.eps < math.inf
+    return isinstance(channel, TruncatedGeometricChannel) and 0 < channel.level.eps < math.inf
+
+
+def _reduced(channel: Channel, rows: list[int]) -> Channel:
+    """Some rows of a channel, proportional columns merged."""
+    data = channel._data if channel.form != "float" else channel.rounded()
+    part = Channel._trusted(data[rows], channel.form)
+    if channel.form == "log":
+        part._cache[RELATIVE] = channel.relative_logs[rows]
+    return part if _all_differ(channel) and len(rows) == channel.shape[0] else part.reduced()

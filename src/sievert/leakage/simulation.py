@@ -30,16 +30,18 @@ BLOCK_ENTRIES = 4_000_000
 
 
 def simulated_likelihoods(
-    parts: list[tuple[FloatArray, int]], drawn: NDArray[np.intp], generator: np.random.Generator
+    classes: RowClasses, times_of: list[int], drawn: NDArray[np.intp], generator: np.random.Generator
 ) -> FloatArray:
-    """[sample, class]: log-likelihood of each class for observations drawn from the sample's own class."""
-    classes = len(parts[0][0])
-    total = np.zeros((len(drawn), classes))
-    for logs, times in parts:
+    """[sample, class]: log-likelihoods of the classes for observations drawn from the sample's own class.
+
+    Each sample's are known up to a number of their own, which no posterior depends on.
+    """
+    total = np.zeros((len(drawn), len(classes)))
+    for logs, relative, times in zip(classes.parts, classes.relative, times_of, strict=True):
         if not times:
             continue
         zero = np.isneginf(logs)
-        finite = np.where(zero, 0.0, logs)
+        finite = np.where(zero, 0.0, relative)
         probabilities = np.exp(logs)
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         step = max(1, BLOCK_ENTRIES // logs.shape[1])
@@ -53,13 +55,13 @@ def simulated_likelihoods(
 
 
 def simulated_success(
-    parts: list[tuple[FloatArray, int]], classes: RowClasses, rng: Random, samples: int = SAMPLES
+    classes: RowClasses, times_of: list[int], rng: Random, samples: int = SAMPLES
 ) -> tuple[float, float]:
     """An interval for the probability of a right guess."""
     generator = generator_of(rng)
     samples = int(np.clip(BLOCK_ENTRIES // len(classes), LEAST_SAMPLES, samples))
     drawn = generator.choice(len(classes), size=samples, p=classes.total / classes.total.sum())
-    logs = simulated_likelihoods(parts, drawn, generator)
+    logs = simulated_likelihoods(classes, times_of, drawn, generator)
     best = (logs + log_of(classes.likeliest)).max(axis=1)
     return mean_interval(np.exp(best - log_sum(logs + log_of(classes.total), axis=1)))
 

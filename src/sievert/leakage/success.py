@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
 from sievert.leakage.observation_counts import LONGEST_CURVE, observation_counts
-from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, log_total
+from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, difference, log_total
 from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
@@ -166,7 +166,8 @@ class Attack:
 
     @cached_property
     def _affinities(self) -> list[FloatArray]:
-        return [affinities(logs) for logs in self.classes.parts]
+        known = zip(self.classes.parts, self.classes.relative, strict=True)
+        return [affinities(logs, relative) for logs, relative in known]
 
     @property
     def round(self) -> int:
@@ -229,7 +230,8 @@ class Attack:
         for k in closest[np.isfinite(high[closest])]:
             i, j = rows[k], columns[k]
             pair = [(logs[i], logs[j], times) for logs, times in parts]
-            low[k], upper = confusion_bounds(pair, self.log_weights[i], self.log_weights[j], grid)
+            ratios = [difference(logs[i], logs[j]) for logs in self.classes.relative]
+            low[k], upper = confusion_bounds(pair, self.log_weights[i], self.log_weights[j], grid, ratios)
             high[k] = min(high[k], upper)
         least = max(float(low.max()), log_total(low) - math.log(len(self.classes) - 1))
         return least, log_total(high)
@@ -246,7 +248,7 @@ class Attack:
         self, queries: int, bounds: SuccessProbability, rng: Random, samples: int = SAMPLES
     ) -> SuccessProbability:
         """By drawing secrets and observations, cut to what is certain."""
-        lower, upper = simulated_success(self.parts(queries), self.classes, rng, samples)
+        lower, upper = simulated_success(self.classes, self.counts(queries), rng, samples)
         lower, upper = max(lower, bounds.lower), min(upper, bounds.upper)
         if lower > upper:
             return bounds

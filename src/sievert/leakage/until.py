@@ -37,8 +37,8 @@ __all__ = [
     "query_budget",
 ]
 
-# Rates below 1e-9 bits would need more than this.
-LARGEST_NUMBER = 1 << 40
+# More observations are not looked at.
+LARGEST_NUMBER = 1 << 62
 TOLERANCE = 1e-12
 
 
@@ -49,7 +49,8 @@ class ObservationsUntil(Result):
     Attributes
     ----------
     target : the probability
-    least, most : fewer than `least` are too few, `most` are enough; equal when exact, None for never
+    least, most : fewer than `least` are too few, `most` are enough; equal when exact. Both None: never;
+        only `most` None: no number that was looked at, up to 2^62, is certainly enough
     limit : success after infinitely many observations
     method : how success was found: exactly, by certain bounds, or by simulation
     """
@@ -79,7 +80,8 @@ class ObservationsUntil(Result):
 class QueryBudget(Result):
     """The largest number of queries after which the attacker's success is still acceptable.
 
-    `queries` are certainly acceptable (None: any number is); `too_many` certainly are not.
+    `queries` are certainly acceptable (None: any number is); `too_many` certainly are not (None: no number
+    that was looked at, up to 2^62, is certain to be too many).
     """
 
     accepted: float
@@ -125,11 +127,12 @@ def _until(search: _Search, attack: Attack, target: float) -> ObservationsUntil:
     limit = attack.classes.limit
     if target <= attack.classes.before:
         return ObservationsUntil(target, 0, 0, limit, EXACT)
-    if target > limit * (1 - TOLERANCE) and not search.is_complete():
+    unreachable = target * (1 - TOLERANCE) > limit
+    if unreachable or (target > limit * (1 - TOLERANCE) and not search.is_complete()):
         return ObservationsUntil(target, None, None, limit, EXACT)
     aim = target * (1 - TOLERANCE)
     most = search.first(aim, lambda lower, upper: lower >= aim)
-    least = search.first(aim, lambda lower, upper: upper >= aim, most)
+    least = search.first(aim, lambda lower, upper: upper >= aim, most) or LARGEST_NUMBER
     return ObservationsUntil(target, least, most, limit, search.method(least, most))
 
 
@@ -154,8 +157,7 @@ def query_budget(
     if attack.classes.before > aim:
         return QueryBudget(target, 0, 0, EXACT)
     most = search.first(aim, lambda lower, upper: lower > aim)
-    least = search.first(aim, lambda lower, upper: upper > aim, most)
-    assert least is not None
+    least = search.first(aim, lambda lower, upper: upper > aim, most) or LARGEST_NUMBER
     return QueryBudget(target, least - 1, most, search.method(least, most))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
+from sievert.orders.decisions import TOLERANCE
 from sievert.proofs.base import Proof
 from sievert.results import Result, cell_text, html_table
 
@@ -119,7 +120,7 @@ class Verdict(Result):
     certificate : the proof; `certificate.verify()` needs no solver
     witness : the objecting adversary, when it fails
     method : how it was decided
-    exact : whether the answer is proved over the rationals
+    exact : whether the answer is proved over the rationals; a float one holds up to 1e-9 of total variation
     post : the channel R with A·R = B, where it was built
     """
 
@@ -132,6 +133,14 @@ class Verdict(Result):
     exact: bool = False
     post: Channel | None = field(default=None, repr=False)
 
+    @property
+    def precision(self) -> str:
+        """What a yes in floats leaves open, as the end of a sentence; nothing where it is proved exactly."""
+        if self.exact or not self.holds:
+            return ""
+        share = "rounding" if "privacy" in self.order else f"{TOLERANCE:.0e} of what anybody can gain"
+        return f", up to {share} (floats; fractions decide exactly)"
+
     def __bool__(self) -> bool:
         if self.holds is None:
             raise ChannelError(
@@ -143,7 +152,8 @@ class Verdict(Result):
         if self.holds is None:
             return f"undecided in the {self.order} order: {self.method} (deficiency ≤ {self.deficiency:.3g})"
         if self.holds:
-            return f"yes: the second channel is at least as safe in the {self.order} order ({self.method})"
+            safe = f"the second channel is at least as safe in the {self.order} order{self.precision}"
+            return f"yes: {safe} ({self.method})"
         return f"no: {self.witness or self.method} ({self.order} order)"
 
 
@@ -173,7 +183,7 @@ class Comparison(Result):
 
 def _sentence(verdicts: tuple[Verdict, ...], new: str, old: str) -> str:
     if verdicts[0].holds:
-        return f"{new} can replace {old} against every adversary."
+        return f"{new} can replace {old} against every adversary{verdicts[0].precision}."
     strongest = next((verdict.order for verdict in verdicts if verdict.holds), None)
     # The order next above the strongest that holds says who objects.
     failing = [verdict for verdict in verdicts if not verdict.holds]

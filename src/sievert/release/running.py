@@ -132,14 +132,11 @@ def run(
     seed = _seed(plan, insecure_rng)
     if id is not None:
         check_name(id)
-<<<<<<< HEAD
     wait = non_negative("wait", wait, DataError, infinite=True)
     if progress is not None and not callable(progress):
         raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
-=======
     if is_inside(plan.output, plan.ledger_folder):
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
->>>>>>> fix-ledger
     source = described.folder / plan.data.input if data is None else data
     if isinstance(source, str | Path):
         refuse_private(described.document, described.folder, described.source, source)

@@ -40,7 +40,7 @@ def replacement_sentence(result: Comparison) -> str:
     """The answer in one sentence."""
     main = result.forward[0]
     if main.holds:
-        return "B can replace A against every adversary."
+        return f"B can replace A against every adversary{main.precision}."
     if main.holds is None:
         near = (
             f" B is within {main.deficiency:.3g} of a post-processing of A." if main.deficiency < 0.5 else ""
@@ -63,7 +63,7 @@ def comparison_lines(result: Comparison) -> Iterator[tuple[str, list[str]]]:
 
 def _line(verdict: Verdict, channel: str, other: str) -> str:
     answer = {True: "yes", False: "no", None: "undecided"}[verdict.holds]
-    proved = ", proved exactly" if verdict.exact else ""
+    proved = ", proved exactly" if verdict.exact else verdict.precision
     reason = ""
     if verdict.witness is not None:
         reason = f"; {verdict.witness.sentence(channel, other)}"

@@ -136,8 +136,8 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
 def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError]) -> list[int] | None:
     """Positions in `given` of each label of `wanted`; None when they already agree position by position.
 
-    The same labels in another order are matched by label. Labels 0, 1, 2, … on one side only are taken
-    as "unlabelled" and match anything of the same length.
+    The same labels in another order are matched by label. A database of one record, (v,), is its value v.
+    Labels 0, 1, 2, … on one side only are taken as "unlabelled" and match anything of the same length.
     """
     if len(wanted) != len(given):
         raise error(
@@ -148,8 +148,23 @@ def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError
         return None
     position = {item: i for i, item in enumerate(given)}
     missing = [item for item in wanted if item not in position]
+    if missing and _one_record(wanted) != _one_record(given):
+        values = {item: i for i, item in enumerate(_values(given))}
+        if all(item in values for item in _values(wanted)):
+            return [values[item] for item in _values(wanted)]
     if not missing:
         return [position[item] for item in wanted]
     if any(tuple(labels) == tuple(range(len(labels))) for labels in (wanted, given)):
         return None
     raise error(f"{argument} has no element labelled {missing[0]!r}, but {shown(given)}; labels must agree")
+
+
+def _one_record(labels: Labels) -> bool:
+    """Whether every label is a database of one record, (v,)."""
+    return not isinstance(labels, range) and all(
+        isinstance(item, tuple) and len(item) == 1 for item in labels
+    )
+
+
+def _values(labels: Labels) -> Labels:
+    return tuple(item[0] for item in labels) if _one_record(labels) else labels  # type: ignore[index]

@@ -143,6 +143,8 @@ class Metric:
                 return self.points.index(point)  # type: ignore[arg-type]
             return self._position[label(point)]
         except (KeyError, TypeError, ValueError):
+            if isinstance(point, tuple) and len(point) == 1:
+                return self.index(point[0])  # a database of one record is its value
             raise MetricError(f"point: {point!r} is not one of the points {shown(self.points)}") from None
 
     @cached_property
