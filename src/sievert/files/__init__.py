@@ -28,7 +28,8 @@ from sievert.files.building import (
     build_query,
     inputs_metric,
 )
-from sievert.files.schema import AcceptModel, Document, validated
+from sievert.files.regions import Region
+from sievert.files.schema import AcceptModel, Document, SecretsModel, validated
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
@@ -84,6 +85,15 @@ class Scenario:
         policy = self.policy
         with self._at("query"):
             return build_query(self.document.query, self.folder, policy, self.columns)
+
+    @cached_property
+    def region(self) -> Region | None:
+        """The part of the map that the policy is about, if it is about places."""
+        chosen = self.document.policy.secrets
+        if not isinstance(chosen, SecretsModel) or chosen.region is None:
+            return None
+        with self._at("policy"):
+            return Region.of(chosen.region)
 
     @property
     def columns(self) -> list[str]:

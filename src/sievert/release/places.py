@@ -23,7 +23,7 @@ from scipy.special import gammaincinv
 from sievert.errors import DataError, FileError
 from sievert.files import Scenario
 from sievert.files.regions import Region
-from sievert.files.schema import ReleaseModel, SecretsModel
+from sievert.files.schema import ReleaseModel
 from sievert.release.domain import is_missing
 from sievert.release.noise import Errors, finite_eps
 from sievert.release.randomisers import Randomiser, randomiser
@@ -151,13 +151,12 @@ class PlaceNoise:
 
 def place_noise(scenario: Scenario, rules: ReleaseModel) -> PlaceNoise:
     """The mechanism of a file whose policy is about a region."""
-    model, secrets = scenario.document.mechanism, scenario.document.policy.secrets
-    assert model is not None and isinstance(secrets, SecretsModel) and secrets.region is not None
+    model, region = scenario.document.mechanism, scenario.region
+    assert model is not None and region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
     if scenario.document.query.kind != "record":
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
-    region = Region.of(secrets.region)
     population = None if rules.remap is None else _population(scenario, rules.remap, region)
     if model.kind == "planar-geometric":
         if model.eps is None:

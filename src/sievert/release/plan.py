@@ -173,7 +173,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     name = None if output is None else str(output)
     require_writable(_output(scenario, rules, name))
     try:
-        if _is_map(scenario):
+        if scenario.region is not None:
             noise = place_noise(scenario, rules)
             return _drawable(Plan(scenario, rules, False, noise, noise.eps, output_name=name))
         if document.query.kind == "record":
@@ -227,11 +227,6 @@ def _public_files(document: Document) -> Iterator[tuple[str, str]]:
         yield "query.table", document.query.table
     if document.release is not None and document.release.remap is not None:
         yield "release.remap", document.release.remap
-
-
-def _is_map(scenario: Scenario) -> bool:
-    chosen = scenario.document.policy.secrets
-    return isinstance(chosen, SecretsModel) and chosen.region is not None
 
 
 def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:

@@ -11,6 +11,7 @@ from typing import Any
 from sievert.errors import LedgerError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.leakage.records import record_leakage
+from sievert.numerics.logs import exp_or_infinity
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan, make_plan
@@ -41,7 +42,9 @@ class Preview(Result):
     radius : each number is within this distance of the truth with probability `confidence`
     kept : smallest probability that a released value is the true one (None where that says little)
     guess_before, guess_after : best guess about one record for someone who knows all the others (None: no
-        single number; `factors` then says how the odds change within a radius)
+        single number; `factors` then says how the odds change)
+    factors : for places, metres on the ground and the most that the odds between two places so far apart
+        change, wherever in their cells they lie
     guess_is_bound : whether the guess afterwards is an upper bound
     remaining, remaining_after : each person's budget now and after the release; None without a ledger
     refusal : why the ledger would refuse the release, or None
@@ -182,12 +185,12 @@ def histogram_guess(values: int, rate: float) -> tuple[float, float, bool]:
 
 
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
-    """For places: how much the odds can change for someone who knows the place to within a radius."""
+    """Metres on the ground, and how much the odds between two places so far apart can change."""
     if not isinstance(plan.mechanism, PlaceNoise) or not plan.eps:
         return ()
-    scale = 1 / float(plan.eps)
-    radii = sorted({float(f"{factor * scale:.1g}") for factor in (0.5, 1, 2)})
-    return tuple((radius, math.exp(min(700.0, float(plan.eps) * radius))) for radius in radii)
+    eps, region = float(plan.eps), plan.mechanism.region
+    apart = sorted({float(f"{factor / eps:.1g}") for factor in (0.5, 1, 2)})
+    return tuple((metres, exp_or_infinity(eps * region.cells_apart(metres))) for metres in apart)
 
 
 def _warnings(plan: Plan) -> list[str]:

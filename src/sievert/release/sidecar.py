@@ -16,7 +16,7 @@ from sievert.proofs.noise import NoiseProof
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
-from sievert.results import plain
+from sievert.results import plain, upwards
 from sievert.tables.budget import number
 from sievert.tables.ledger import UNIT, Reservation
 
@@ -70,7 +70,7 @@ def policy_words(plan: Plan) -> str:
             f"Places in the rectangle from {region.south}, {region.west} to {region.north}, {region.east}, "
             f"in {region.shape[0]} by {region.shape[1]} cells of {region.cell:g} m: two places are protected "
             "in proportion to the distance of their cells, measured in a transverse Mercator plane that "
-            f"stretches distances on the ground by at most {stretch:.1g}."
+            f"stretches distances on the ground by at most {upwards(stretch, 2)}."
         )
     return plan.scenario.policy.describe()
 
@@ -90,10 +90,12 @@ def promise(plan: Plan) -> str:
     """The guarantee in one sentence."""
     eps = number(plan.unit_eps)
     if isinstance(plan.mechanism, PlaceNoise):
-        slack = plan.mechanism.region.cell * 2**0.5
+        region = plan.mechanism.region
+        stretch, slack = (upwards(value, 6) for value in (region.stretch, region.diagonal))
         return (
             f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
-            f"d metres; for two places d metres apart, at most e^({eps}·(d + {slack:.4g}))."
+            "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at most "
+            f"e^({eps}·({stretch}·d + {slack}))."
         )
     distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
     apart = " at distance d" if distance else ""

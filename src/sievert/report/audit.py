@@ -70,7 +70,8 @@ class Audit(Result):
     leakages : for each gain of the file, about the mechanism's input
     record : one record when all others are known
     database : the whole database, whatever the prior
-    radii : for metric policies, how much the odds change for someone who knows the value to within a radius
+    radii : for metric policies, distances and how much the odds between two values so far apart change; on a
+        map (`on_map`) metres on the ground between two places, wherever in their cells they lie
     observations : how many releases of the same data
     repeated_eps : total ε of them all for one person, who may own several records
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
@@ -102,6 +103,7 @@ class Audit(Result):
     checks: tuple[Check, ...]
     guess_limit: float | None = None
     releases_within: ReleasesWithin | None = None
+    on_map: bool = False
 
     @property
     def passed(self) -> bool:
@@ -183,6 +185,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         repeated_exact=repeated.exact,
         worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
         checks=checks(scenario, record, repeated, total),
+        on_map=scenario.region is not None,
         **_budget(scenario),
     )
 
@@ -232,7 +235,7 @@ def _budget(scenario: Scenario) -> dict[str, Any]:
 
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
-    """Radius and odds factor e^(ε·radius) for a metric policy: nearest neighbours, half way, everything."""
+    """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
     if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
         return ()
     matrix = scenario.policy.secrets.matrix
@@ -240,7 +243,10 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     if not positive.size:
         return ()
     radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    return tuple((radius, found.odds(radius)) for radius in radii)
+    region = scenario.region
+    if region is None:
+        return tuple((radius, found.odds(radius)) for radius in radii)
+    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
 
 
 def checks(

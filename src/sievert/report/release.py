@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sievert.release import Preview, Release
-from sievert.report.words import probability, times
+from sievert.report.words import belief_growth, probability
 from sievert.tables.budget import number
 
 __all__ = ["preview_lines", "release_lines", "table_lines"]
@@ -57,11 +57,7 @@ def _leakage(found: Preview) -> Iterator[str]:
             f"{probability(found.guess_before)} before and {most}{probability(found.guess_after)} after."
         )
     if found.factors:
-        reach = ", ".join(f"{times(factor)} for {radius:g} m" for radius, factor in found.factors)
-        yield (
-            "For someone who knows the place to within a distance, belief in the truth grows at most "
-            f"{reach}."
-        )
+        yield belief_growth("places", found.factors, " m")
 
 
 def _ledger(found: Preview) -> Iterator[str]:
