@@ -30,6 +30,7 @@ from sievert.files.schema import (
 from sievert.leakage import gains, losses
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.mechanisms.parameters import privacy
+from sievert.numerics.checks import brief, require_size
 from sievert.spaces import metrics, secrets
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Metric
@@ -38,6 +39,9 @@ from sievert.spaces.query import Answers, Query
 from sievert.tables.channel_files import read_channel
 from sievert.tables.label_texts import KnownLabels
 from sievert.tables.reading import Row, Table, existing, read_table
+
+# More values than this are a column to be coarsened, not a list to be kept.
+LARGEST_VALUES = 10_000_000
 
 __all__ = [
     "build_gain",
@@ -93,24 +97,30 @@ def _sized(chosen: secrets.SecretGraph | Metric, model: PolicyModel, preset: str
     return Policy(chosen, model.records, person_records=model.person_records, preset=preset)
 
 
-def _refuse_other_values(values: list[Hashable], built: secrets.SecretGraph | Metric) -> None:
+def _refuse_other_values(values: Sequence[Hashable], built: secrets.SecretGraph | Metric) -> None:
     """A partition or a tree names the values itself, in an order that list priors follow."""
     named = list(built.nodes) if isinstance(built, secrets.SecretGraph) else list(built.points)
-    if values != named:
+    if list(values) != named:
         raise FileError(
             f"values is {shown(values)} but the secrets name {shown(named)}; leave values out, or list the "
             "same values in the same order"
         )
 
 
-def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
+def _values(model: list[Any] | ValuesModel, folder: Path) -> Sequence[Hashable]:
     if isinstance(model, list):
         return [label(value) for value in model]
     if model.range is not None:
         first, last = model.range
-        return list(range(first, last + 1))
+        span = range(first, last + 1, model.step or 1)
+        count = (last - first) // (model.step or 1) + 1
+        require_size(count, LARGEST_VALUES, "values.range", "use a larger step, such as step = 500")
+        return span
     if model.product is not None:
-        return list(cartesian(*(_values(part, folder) for part in model.product)))
+        parts = [_values(part, folder) for part in model.product]
+        count = math.prod(map(len, parts))
+        require_size(count, LARGEST_VALUES, "values.product", "use fewer or coarser columns")
+        return list(cartesian(*parts))
     assert model.file is not None
     table = _table(folder, model.file)
     column = 0
@@ -126,7 +136,7 @@ def _table(folder: Path, file: str) -> Table:
     return read_table(folder / file)
 
 
-def _secrets(model: SecretsModel, values: list[Hashable]) -> secrets.SecretGraph | Metric:
+def _secrets(model: SecretsModel, values: Sequence[Hashable]) -> secrets.SecretGraph | Metric:
     if model.threshold is not None:
         return secrets.threshold(values, model.threshold)
     if model.partition is not None:
@@ -167,6 +177,7 @@ def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
 
 def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
     """The query of [query]; `columns` names the parts of a record whose values are lists."""
+    _require_parts(policy, columns)
     if model.kind == "count":
         return build_count(model.where, columns)
     if model.kind == "histogram" and model.by is not None:
@@ -178,6 +189,21 @@ def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequen
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
+
+
+def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
+    """Where [data] names several columns, each value is a list with an entry for each of them."""
+    if len(columns) < 2:
+        return
+    for value in policy.values:
+        if not isinstance(value, tuple) or len(value) != len(columns):
+            if value == policy.absent:
+                continue
+            raise FileError(
+                f"data.column names {len(columns)} columns ({', '.join(columns)}) but policy.values has "
+                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or lists "
+                "with an entry for each column"
+            )
 
 
 def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
@@ -255,7 +281,7 @@ def _family(
 
 
 def _numbers(labels: Labels, kind: str | None) -> list[Any]:
-    for answer in labels:
+    for answer in () if isinstance(labels, range) else labels:
         if not isinstance(answer, int | float):
             raise FileError(
                 f"{kind} noise needs numbers but an answer is {answer!r}; "

@@ -32,6 +32,8 @@ FLATTENING = 1 / 298.257223563
 LARGEST_METRIC = 4000
 # Beyond this the projection stretches distances by more than 1 %.
 WIDEST_METRES = 900_000.0
+# A millimetre: the projection is no better than that, and cells are counted in whole numbers.
+LEAST_CELL = 1e-3
 # The scale is known at the points of a grid, to a few parts in 10^9; between them it differs by less.
 STRETCH_MARGIN = 1e-6
 
@@ -156,11 +158,17 @@ class Region:
     def of(cls, model: RegionModel) -> Region:
         """The region of [policy]."""
         region = cls(model.south, model.west, model.north, model.east, model.cell)
-        if max(size * region.cell for size in region.shape) > WIDEST_METRES:
+        west, south, east, north = region._corner
+        wide, high = east - west, north - south
+        if max(wide, high) > WIDEST_METRES:
             raise FileError(
-                f"region is {region.shape[1] * region.cell / 1000:.0f} km by "
-                f"{region.shape[0] * region.cell / 1000:.0f} km; a plane is a good map of at most "
+                f"region is {wide / 1000:.0f} km by {high / 1000:.0f} km; a plane is a good map of at most "
                 f"{WIDEST_METRES / 1000:.0f} km: split it"
+            )
+        if not LEAST_CELL <= region.cell <= WIDEST_METRES:
+            raise FileError(
+                f"region.cell is {region.cell:g}; the width of a cell is from {LEAST_CELL:g} to "
+                f"{WIDEST_METRES:g} metres"
             )
         return region
 

@@ -64,9 +64,6 @@ class _Rows:
         self.plan = plan
         self.names = [*plan.rules.keep, *plan.columns]
         self.read = [*plan.columns, *plan.rules.keep]
-        for name in plan.rules.keep:
-            if name in plan.columns:
-                raise FileError(f"release.keep: {name!r} is private; only public columns can be kept")
         self.places: Places | None = None
         if isinstance(plan.mechanism, PlaceNoise):
             self.places = Places(plan.columns, plan.mechanism.region, plan.rules, plan.data.missing_values)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import FileError, MechanismError
 from sievert.files import Scenario
+from sievert.numerics.checks import brief
 from sievert.numerics.logs import log_fraction
 from sievert.numerics.rationals import as_fraction
 from sievert.release.statistics import Statistic, consecutive
@@ -32,6 +33,8 @@ IntArray = NDArray[np.int64]
 # ε that is a logarithm is charged as the next multiple of this, plus a margin for the rounding of a float.
 CHARGED_DIGITS = 10**9
 ROUNDING_MARGIN = 1e-3
+# A smaller alpha releases the data itself, for all that anybody could notice.
+LEAST_ALPHA = Fraction(1, 10**300)
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,13 @@ def finite_eps(value: float) -> Fraction:
 
 def exact_alpha(given: object) -> Fraction:
     """The file's alpha, as written; 0 would release the data itself."""
-    alpha = as_fraction(str(given) if isinstance(given, float) else given)
-    if not 0 < alpha <= 1:
-        raise FileError(f"mechanism.alpha is {given!r}; a release needs a number above 0 and at most 1")
+    rule = f"a release needs a number from {float(LEAST_ALPHA):g} to 1"
+    try:
+        alpha = as_fraction(str(given) if isinstance(given, float) else given)
+    except ValueError:
+        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}") from None
+    if not LEAST_ALPHA <= alpha <= 1:
+        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}")
     return alpha
 
 

@@ -19,6 +19,7 @@ from sievert.release.randomisers import Randomiser
 from sievert.release.running import charge
 from sievert.release.sidecar import policy_words, promise, query_words
 from sievert.results import Result
+from sievert.spaces.policy import Policy
 from sievert.tables.budget import number
 from sievert.tables.ledger import UNIT, Ledger
 
@@ -26,6 +27,8 @@ __all__ = ["Preview", "preview"]
 
 # Beyond this many pairs of a total and a value, the guess about one record is bounded by ε alone.
 LARGEST_LISTED = 200_000
+# Beyond this many values their distances are not listed.
+LARGEST_PAIRS = 5_000
 
 
 @dataclass(frozen=True)
@@ -159,8 +162,26 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
             return found.before, found.after, found.method.startswith("bound")
         except TooLargeError:
             pass  # the bound below needs no list
+    if prior in (None, "uniform") and len(policy.values) > LARGEST_PAIRS:
+        return _uniform_bound(policy, float(plan.unit_eps))
     found = record_leakage(float(plan.unit_eps), policy, scenario.record_prior)
     return found.before, found.after, True
+
+
+def _uniform_bound(policy: Policy, eps: float) -> tuple[float, float, bool]:
+    """1/Σ_u e^(-ε·d(v, u)) at the worst of very many values, without listing their distances.
+
+    Where all are equally far apart the sum is 1 + (n - 1)·e^(-ε·d); on a line it is least at an end.
+    """
+    size = len(policy.values)
+    apart = policy.record_metric.uniform_distance
+    if apart is not None:
+        spread = 1 + (size - 1) * math.exp(-eps * apart)
+    elif getattr(policy.secrets, "kind", None) == "line":
+        spread = float(size) if eps == 0 else math.expm1(-eps * size) / math.expm1(-eps)
+    else:
+        spread = 1.0
+    return 1 / size, min(1.0, 1 / spread), True
 
 
 def _has_channel(plan: Plan) -> bool:
@@ -218,6 +239,8 @@ def _warnings(plan: Plan) -> list[str]:
         )
     if rules.keep:
         found.append(f"The columns {', '.join(rules.keep)} are written as they are: they must be public.")
+    if plan.data.person in rules.keep:
+        found.append(f"The column {plan.data.person} is kept: every row says whose it is.")
     if rules.sampler == "float":
         found.append(
             "Drawn in floating point where no exact sampler is used: the promise holds up to rounding."

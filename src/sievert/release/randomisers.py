@@ -41,6 +41,8 @@ __all__ = ["FloatRows", "Randomiser", "randomiser"]
 IntArray = NDArray[np.int64]
 LARGEST_ROWS = 1_000_000
 LARGEST_ERRORS = 4_000_000
+# Digits of a probability in an exact row.
+MOST_BITS = 20_000
 # A mechanism whose ε exceeds the file's claim by more than this is refused.
 CLAIM_TOLERANCE = 1e-9
 # How much of the average row is mixed into a channel whose rounding exceeds its claim.
@@ -174,7 +176,7 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
         raise FileError(
             "mechanism: truncated-geometric noise needs numbers; use exponential or randomised-response"
         )
-    points = [Fraction(str(value)) for value in labels]
+    steady = _gap(labels)
     per_unit = steps * table.step  # sensitivity in the answer's units
     level, eps = _level(model.eps, model.alpha)
     if "eps" in level:
@@ -182,21 +184,19 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
     else:
         eps = rounded_up(-log_fraction(level["alpha"]) * float(per_unit)) if level["alpha"] != 1 else eps
     words = f"truncated geometric, {parameter}"
-    gaps = {b - a for a, b in pairwise(points)}
-    if len(gaps) <= 1:
-        gap = next(iter(gaps), Fraction(1))
-        if "eps" in level or gap.denominator == 1:
-            unit: dict[str, Any] = (
-                {"eps": level["eps"] * gap} if "eps" in level else {"alpha": level["alpha"] ** int(gap)}
-            )
-            return Randomiser(
-                labels,
-                labels,
-                eps,
-                words,
-                lambda **options: truncated_geometric(len(labels), **unit, **options),
-                scenario.channel,
-            )
+    if steady is not None and ("eps" in level or steady.denominator == 1):
+        unit: dict[str, Any] = (
+            {"eps": level["eps"] * steady} if "eps" in level else {"alpha": level["alpha"] ** int(steady)}
+        )
+        return Randomiser(
+            labels,
+            labels,
+            eps,
+            words,
+            lambda **options: truncated_geometric(len(labels), **unit, **options),
+            scenario.channel,
+        )
+    points = [as_fraction(str(value)) for value in labels]
     return Randomiser(
         labels,
         labels,
@@ -205,6 +205,15 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
         lambda **options: irregular_geometric(points, **level, **options),
         scenario.channel,
     )
+
+
+def _gap(labels: Sequence[Any]) -> Fraction | None:
+    """The distance of neighbouring numbers, where it is the same everywhere."""
+    if isinstance(labels, range):
+        return Fraction(labels.step)
+    points = [as_fraction(str(value)) for value in labels]
+    gaps = {b - a for a, b in pairwise(points)}
+    return next(iter(gaps), Fraction(1)) if len(gaps) <= 1 else None
 
 
 def _rows(scenario: Scenario, words: str) -> Randomiser:
@@ -309,6 +318,11 @@ def _rational(channel: Channel) -> Channel:
     logs = channel.log_matrix / math.log(2)
     positive = np.isfinite(logs)
     bits = 64 + math.ceil(-float(logs[positive].min()))
+    if bits > MOST_BITS:
+        raise FileError(
+            f"mechanism: a probability is below 2^-{MOST_BITS - 64}, too small to be drawn from exactly; lower eps, or use "
+            "randomised-response or truncated-geometric"
+        )
     rows = []
     for line, allowed in zip(logs.tolist(), positive.tolist(), strict=True):
         weights = [

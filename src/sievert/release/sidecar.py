@@ -94,8 +94,8 @@ def promise(plan: Plan) -> str:
         stretch, slack = (upwards(value, 6) for value in (region.stretch, region.diagonal))
         return (
             f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
-            "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at most "
-            f"e^({eps}·({stretch}·d + {slack}))."
+            "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at "
+            f"most e^({eps}·({stretch}·d + {slack}))."
         )
     distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
     apart = " at distance d" if distance else ""

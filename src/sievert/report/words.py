@@ -55,8 +55,8 @@ def belief_growth(what: str, factors: Sequence[tuple[float, float]], unit: str =
     (nearest, least), *others = factors
     more = "".join(f", {times(float(upwards(factor)))} for {apart:.4g}{unit}" for apart, factor in others)
     return (
-        f"Belief in the truth grows at most {times(float(upwards(least)))} for someone to whom only {what} up "
-        f"to {nearest:.4g}{unit} apart are possible{more}."
+        f"Belief in the truth grows at most {times(float(upwards(least)))} for someone to whom only {what} "
+        f"up to {nearest:.4g}{unit} apart are possible{more}."
     )
 
 

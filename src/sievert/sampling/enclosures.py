@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from sievert.errors import MechanismError
 from sievert.numerics.balls import read_eps
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import as_fraction
 
 __all__ = ["Enclosure", "Ratio", "ceiling", "exp_neg", "quotient", "ratio", "rational"]
@@ -124,7 +125,8 @@ class Ratio:
         return {"eps": str(self.eps)} if self.eps is not None else {"alpha": str(self.alpha)}
 
     def __str__(self) -> str:
-        return f"ε = {self.eps}" if self.eps is not None else f"ratio {self.alpha}"
+        what, value = ("ε =", self.eps) if self.eps is not None else ("ratio", self.alpha)
+        return f"{what} {brief(str(value))[1:-1]}"
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class CompleteGraph(SecretGraph):
 def _secret(
     nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], kind: str, words: str
 ) -> SecretGraph:
-    items = list(nodes)
+    items = nodes if isinstance(nodes, range) else list(nodes)
     if not items:
         raise GraphError("values is empty; a record needs at least one value")
     labels = labels_or_range(items, len(items), "values", GraphError)
