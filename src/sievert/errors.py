@@ -18,6 +18,7 @@ __all__ = [
     "LedgerError",
     "MechanismError",
     "MetricError",
+    "NotAcceptedError",
     "PolicyError",
     "PriorError",
     "QueryError",
@@ -108,6 +109,12 @@ class BudgetError(LedgerError):
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
+
+
+class NotAcceptedError(SievertError):
+    """A release that exceeds a limit of the file's [accept]."""
+
+    exit_code = 1
 
 
 class TooLargeError(SievertError):

@@ -13,9 +13,9 @@ import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
 from sievert.files import load_scenario
 from sievert.release.central import adjusted, computed, noisy_table
+from sievert.release.guessing import histogram_guess
 from sievert.release.noise import AddedNoise
 from sievert.release.plan import make_plan
-from sievert.release.preview import histogram_guess
 from sievert.release.randomisers import _kept_claim, _rational
 from sievert.tables.batches import open_rows
 

@@ -38,13 +38,17 @@ def release(
     insecure_seed: Annotated[
         int | None, typer.Option(help="Draw from a seed: for demonstrations, NOT private.")
     ] = None,
+    despite_accept: Annotated[
+        bool, typer.Option("--despite-accept", help="Release what exceeds the limits of [accept].")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 
-    Exit code 0: released (or, with --preview, possible); 1: the ledger refuses; 2: bad input.
+    Exit code 0: released (or, with --preview, possible); 1: the ledger or the file's [accept] refuses; 2: bad
+    input.
     """
-    from sievert.errors import BudgetError
+    from sievert.errors import BudgetError, NotAcceptedError
     from sievert.files import load_scenario
     from sievert.release import preview as look
     from sievert.release import run
@@ -54,7 +58,7 @@ def release(
     if proof is not None:
         _save_proof(scenario, proof)
     if preview:
-        would = look(scenario, output=output)
+        would = look(scenario, output=output, despite_accept=despite_accept)
         if as_json:
             _print_json({**would.to_dict(), "possible": would.possible})
         else:
@@ -73,6 +77,7 @@ def release(
                 wait=wait,
                 anchor=anchor,
                 progress=progress,
+                despite_accept=despite_accept,
             )
     except BudgetError as problem:
         if as_json:
@@ -82,6 +87,12 @@ def release(
                 "difference": problem.difference,
             }
             _print_json({"refused": str(problem), **{key: str(value) for key, value in amounts.items()}})
+        else:
+            typer.echo(f"sievert: {problem}", err=True)
+        raise typer.Exit(1) from None
+    except NotAcceptedError as problem:
+        if as_json:
+            _print_json({"refused": str(problem)})
         else:
             typer.echo(f"sievert: {problem}", err=True)
         raise typer.Exit(1) from None

@@ -201,8 +201,8 @@ def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
                 continue
             raise FileError(
                 f"data.column names {len(columns)} columns ({', '.join(columns)}) but policy.values has "
-                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or lists "
-                "with an entry for each column"
+                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or "
+                "lists with an entry for each column"
             )
 
 
@@ -276,7 +276,9 @@ def _family(
     if model.kind == "randomised-response":
         return mechanisms.randomised_response(answers.labels, eps, alpha=alpha), claimed
     if model.kind == "exponential":
-        return mechanisms.exponential(answers.metric, eps, model.level or "nominal", alpha=alpha), claimed
+        level = model.level or "true"
+        channel = mechanisms.exponential(answers.metric, eps, level, alpha=alpha)
+        return channel, claimed if level == "true" else None  # the nominal parameter promises no ε of its own
     return mechanisms.tight_constraints(answers.metric, eps, alpha=alpha), claimed
 
 

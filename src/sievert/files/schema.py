@@ -69,7 +69,7 @@ class ValuesModel(Section):
             raise ValueError("step goes with range: every how many-th number is a value")
         if self.step is not None and self.range is not None and (self.range[1] - self.range[0]) % self.step:
             raise ValueError(
-                f"range is {brief(list(self.range))}, which step = {brief(self.step)} does not reach the end of; "
+                f"range is {brief(list(self.range))}, and step = {brief(self.step)} does not reach the end; "
                 "give a last value that is a whole number of steps above the first"
             )
         return self

@@ -123,7 +123,7 @@ class Domain:
 def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
     """Where a value stands; KeyError where it is none of them."""
     if isinstance(values, range):
-        return values.index
+        return values.index  # type: ignore[return-value]
     return {value: i for i, value in enumerate(values)}.__getitem__
 
 

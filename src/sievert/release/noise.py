@@ -30,9 +30,10 @@ from sievert.tables.budget import amount, number
 __all__ = ["AddedNoise", "Errors", "added_noise", "exact_alpha", "finite_eps", "rounded_up"]
 
 IntArray = NDArray[np.int64]
-# ε that is a logarithm is charged as the next multiple of this, plus a margin for the rounding of a float.
-CHARGED_DIGITS = 10**9
-ROUNDING_MARGIN = 1e-3
+# ε that is a logarithm is charged to so many decimals, or digits where it is small, rounded up; the margin is
+# for the rounding of the float.
+CHARGED_DIGITS = 9
+ROUNDING_MARGIN = 1e-14
 # A smaller alpha releases the data itself, for all that anybody could notice.
 LEAST_ALPHA = Fraction(1, 10**300)
 
@@ -125,7 +126,8 @@ def added_noise(
     if model.eps is not None:
         eps = finite_eps(model.eps)
         per_step = eps / steps if steps else eps
-        return AddedNoise(eps, per_step, None, table.step, limits, model.kind)
+        charged = eps if steps else Fraction(0)  # one record moves nothing
+        return AddedNoise(charged, per_step, None, table.step, limits, model.kind)
     alpha = exact_alpha(model.alpha)
     if table.step.denominator != 1:
         raise FileError(
@@ -159,12 +161,15 @@ def exact_alpha(given: object) -> Fraction:
 def rounded_up(eps: float) -> Fraction:
     """A fraction that is certainly not below an ε computed in floating point.
 
-    >>> rounded_up(math.log(3))
-    Fraction(1098612289, 1000000000)
+    >>> rounded_up(math.log(3)), float(rounded_up(math.log1p(1e-5)))
+    (Fraction(1098612289, 1000000000), 9.99995001e-06)
     """
     if not math.isfinite(eps):
         raise MechanismError("no ε is large enough for this mechanism: it rules values out with certainty")
-    return Fraction(math.ceil(eps * CHARGED_DIGITS + ROUNDING_MARGIN), CHARGED_DIGITS)
+    if eps <= 0:
+        return Fraction(0)
+    scale = 10 ** (CHARGED_DIGITS + max(0, -math.floor(math.log10(eps)) - 1))
+    return Fraction(math.ceil(Fraction(eps * (1 + ROUNDING_MARGIN)) * scale), scale)
 
 
 def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:

@@ -176,9 +176,9 @@ def _require_drawable(noise: PlaceNoise) -> None:
     """Planar noise is drawn exactly where a cell's width is neither too much nor too little of ε."""
     if not LEAST_STEP <= noise.step_eps <= LARGEST_STEP:
         raise FileError(
-            f"mechanism.eps is {float(noise.eps):g} for each metre, {float(noise.step_eps):.3g} for a cell of "
-            f"{noise.region.cell:g} m; planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a cell: "
-            "choose another eps, or wider or narrower cells"
+            f"mechanism.eps is {float(noise.eps):g} for each metre, {float(noise.step_eps):.3g} for a cell "
+            f"of {noise.region.cell:g} m; planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a "
+            "cell: choose another eps, or wider or narrower cells"
         )
 
 

@@ -202,8 +202,8 @@ def _check_columns(scenario: Scenario, rules: ReleaseModel) -> None:
             raise FileError(f"{key}: {brief(twice[0])} is there twice; name each column once")
     if data.person in columns:
         raise FileError(
-            f"data.person: {brief(data.person)} is also data.column; the column that says whose row it is must "
-            "not be released"
+            f"data.person: {brief(data.person)} is also data.column; the column that says whose row it is "
+            "must not be released"
         )
     for name in rules.keep:
         if name in columns:

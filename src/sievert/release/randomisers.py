@@ -24,6 +24,7 @@ from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics.logs import log_fraction
 from sievert.numerics.rationals import as_fraction
+from sievert.release.exact_level import keeps
 from sievert.release.noise import Errors, exact_alpha, finite_eps, rounded_up
 from sievert.release.statistics import Statistic
 from sievert.sampling import (
@@ -46,7 +47,9 @@ MOST_BITS = 20_000
 # A mechanism whose ε exceeds the file's claim by more than this is refused.
 CLAIM_TOLERANCE = 1e-9
 # How much of the average row is mixed into a channel whose rounding exceeds its claim.
-SMALLEST_SHARES = (Fraction(1, 2**36), Fraction(1, 2**32), Fraction(1, 2**28))
+SMALLEST_SHARES = tuple(Fraction(1, 2**bits) for bits in (36, 32, 28, 24, 20))
+# A claim that the channel uses up to this share is what is charged; far below it, the channel's own ε is.
+SAME_CLAIM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -228,24 +231,45 @@ def _rows(scenario: Scenario, words: str) -> Randomiser:
             "drawn from exactly; use randomised-response, truncated-geometric or coarser values, or say "
             'sampler = "float" under [release]'
         )
-    exact = channel if channel.form == "exact" else _rational(channel)
+    exact = _exactly(channel)
     found = epsilon(exact, scenario.answers)
     if claimed is not None and found.nats > claimed + CLAIM_TOLERANCE * max(1.0, claimed):
         raise FileError(
             f"mechanism: claims ε = {claimed:g} but only satisfies ε = {found.nats:.6g}; nothing is "
             "released on a promise that does not hold (see sievert audit)"
         )
-    if channel.form != "exact" and claimed is not None and rounded_up(found.nats) > finite_eps(claimed):
+    if channel.form != "exact" and claimed is not None and not keeps(exact, scenario.answers, claimed):
         exact = _kept_claim(exact, scenario.answers, claimed)
         found = epsilon(exact, scenario.answers)
     return Randomiser(
         exact.inputs,
         exact.outputs,
-        rounded_up(found.nats),
+        _charged(exact, scenario.answers, found.nats, claimed),
         words,
         lambda **options: rational_rows(exact.exact, **options),
         channel,
     )
+
+
+def _exactly(channel: Channel) -> Channel:
+    """The channel in fractions: as its floats are, where their rows sum to exactly 1, else rounded."""
+    if channel.form == "exact":
+        return channel
+    if channel.form == "float":
+        rows = [[Fraction(entry) for entry in row] for row in channel.matrix.tolist()]
+        if all(sum(row) == 1 for row in rows):
+            return Channel(rows, channel.inputs, channel.outputs)
+    return _rational(channel)
+
+
+def _charged(exact: Channel, answers: Answers, nats: float, claimed: float | None) -> Fraction:
+    """What the channel costs: its claim where it keeps and uses it, else its own ε, rounded up."""
+    if claimed is not None and nats >= claimed * (1 - SAME_CLAIM) and keeps(exact, answers, claimed):
+        return finite_eps(claimed)
+    eps = rounded_up(nats)
+    if not keeps(exact, answers, eps):  # the last digits of logarithms that lie far apart
+        eps = rounded_up(nats * (1 + 1e-9) + 1e-12)
+    return eps
 
 
 def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
@@ -265,7 +289,7 @@ def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
             for row in rows
         ]
         moved = Channel(mixed, channel.inputs, channel.outputs)
-        if rounded_up(epsilon(moved, answers).nats) <= finite_eps(claimed):
+        if keeps(moved, answers, claimed):
             return moved
     return channel
 
@@ -320,8 +344,8 @@ def _rational(channel: Channel) -> Channel:
     bits = 64 + math.ceil(-float(logs[positive].min()))
     if bits > MOST_BITS:
         raise FileError(
-            f"mechanism: a probability is below 2^-{MOST_BITS - 64}, too small to be drawn from exactly; lower eps, or use "
-            "randomised-response or truncated-geometric"
+            f"mechanism: a probability is below 2^-{MOST_BITS - 64}, too small to be drawn from exactly; "
+            "lower eps, or use randomised-response or truncated-geometric"
         )
     rows = []
     for line, allowed in zip(logs.tolist(), positive.tolist(), strict=True):

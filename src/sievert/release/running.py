@@ -18,6 +18,7 @@ from typing import Any
 
 from sievert.errors import DataError, LedgerError, MechanismError
 from sievert.files import Scenario, load_scenario
+from sievert.release.acceptance import require_accepted
 from sievert.release.central import NoisyTable, computed, noisy_table
 from sievert.release.local import OUTPUT, State, check_rows, stream
 from sievert.release.plan import Plan, make_plan, refuse_private_domain
@@ -99,6 +100,7 @@ def run(
     wait: float = WAIT_SECONDS,
     anchor: str | None = None,
     progress: Progress | None = None,
+    despite_accept: bool = False,
 ) -> Release:
     """Release what a file describes, and charge its ledger.
 
@@ -112,11 +114,14 @@ def run(
     fresh : give up an interrupted run of the same release (what it cost stays spent) instead of finishing it
     wait : seconds to wait for another release on the same ledger
     anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
+    despite_accept : release what exceeds a limit of the file's [accept]; the sidecar says so
     progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     _check_seed(insecure_rng)
     plan = dataclasses.replace(make_plan(described, output), seeded=insecure_rng is not None)
+    if not despite_accept:
+        require_accepted(plan)
     source = described.folder / plan.data.input if data is None else data
     refuse_private_domain(described, source)
     rows = open_rows(source)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from sievert.proofs.noise import NoiseProof
+from sievert.release.acceptance import acceptance
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
@@ -47,6 +48,7 @@ def sidecar(
             "confidence": rules.confidence,
         },
         "promise": promise(plan),
+        "accept": [{"limit": str(check), "holds": check.passed} for check in acceptance(plan)],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
         "proof": proof(plan),
         "ledger": {"head_when_charged": head},

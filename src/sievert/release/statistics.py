@@ -186,7 +186,7 @@ def _one_cell(numbers: Sequence[int], scale: int, records: int, words: str) -> S
     """A table of one cell to which each value adds a whole number of 1/scale, in the greatest steps."""
     common = math.gcd(*numbers)
     step = Fraction(common or 1, scale if common else 1)
-    greatest = max(max(numbers), -min(numbers)) // (common or 1)
+    greatest = max(abs(max(numbers)), abs(min(numbers))) // (common or 1)
     if records * greatest >= LARGEST_TOTAL:
         raise QueryError(
             f"the total may exceed 2^53 steps of {upwards(float(step))}; use coarser values or fewer records"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sievert.channels.divergences import smallest_epsilon
 from sievert.channels.privacy import Epsilon, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, load_scenario
@@ -16,46 +14,25 @@ from sievert.leakage.capacity import Capacity, capacity
 from sievert.leakage.records import RecordLeakage, record_leakage
 from sievert.leakage.repeats import (
     ReleasesWithin,
-    RepeatedGuess,
     guess_limit,
     releases_within,
-    repeated_guess,
 )
-from sievert.limits.composition import composed_epsilon
-from sievert.limits.explain import odds_growth
 from sievert.limits.worst import WorstLeakage, worst_leakage
+from sievert.release.acceptance import (
+    CLAIM_TOLERANCE,
+    Check,
+    checks,
+    has_noise_in_cells,
+    is_exact,
+    repeated_record,
+)
 from sievert.report.findings import Finding, findings
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
-__all__ = ["Audit", "Check", "audit", "checks", "has_noise_in_cells"]
-
-# A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
-CLAIM_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Check(Result):
-    """One limit of [accept]: what it limits, the limit, the value found and whether it holds.
-
-    Where `exact` is False the value is an upper bound: within the limit it proves that the limit holds,
-    above it nothing is known, and the check does not pass.
-    """
-
-    name: str
-    limit: float
-    value: float
-    passed: bool
-    exact: bool = True
-
-    def __str__(self) -> str:
-        if self.exact:
-            relation = "within" if self.passed else "EXCEEDS"
-            return f"{self.name}: {self.value:.4g} {relation} the limit {self.limit:g}"
-        relation = "within" if self.passed else "NOT SHOWN to be within"
-        return f"{self.name}: at most {self.value:.4g}, {relation} the limit {self.limit:g}"
+__all__ = ["CLAIM_TOLERANCE", "Audit", "Check", "audit", "checks", "has_noise_in_cells"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +90,7 @@ class Audit(Result):
     @property
     def record_is_bound(self) -> bool:
         """Whether the guess about one record is only an upper bound."""
-        return not _is_exact(self.record)
+        return not is_exact(self.record)
 
     def __str__(self) -> str:
         found, claimed = self.epsilon.nats, self.claimed_eps
@@ -162,7 +139,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     claimed = scenario.claimed_eps
     within = claimed is None or found.nats <= claimed * (1 + CLAIM_TOLERANCE)
     record = record_leakage(channel, answers, scenario.record_prior)
-    repeated = _repeated(scenario, record, found)
+    repeated = repeated_record(scenario, record, found.nats)
     total = found.nats * scenario.observations * policy.person_records
     return Audit(
         title=scenario.title,
@@ -190,34 +167,11 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     )
 
 
-def has_noise_in_cells(scenario: Scenario) -> bool:
-    """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
-    mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and scenario.document.query.kind == "histogram"
-
-
 def _database_bits(policy: Policy) -> float:
     """log2 of the number of possible databases."""
     if policy.constrained:
         return math.log2(policy.size)
     return policy.records * math.log2(len(policy.values))
-
-
-def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> RepeatedGuess:
-    """Best guess about one record after all releases."""
-    count = scenario.observations
-    if count == 1:
-        return RepeatedGuess(record.before, record.after, _is_exact(record), count)
-    try:
-        repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
-    except TooLargeError:
-        bound = record_leakage(found.nats * count, scenario.policy, scenario.record_prior)
-        return RepeatedGuess(bound.before, bound.after, False, count)
-    if _is_exact(record) and repeated.before == record.before and repeated.guess < record.after:
-        # More releases never help less; rounding may say so by 1e-16.
-        return dataclasses.replace(repeated, guess=record.after)
-    return repeated
 
 
 def _budget(scenario: Scenario) -> dict[str, Any]:
@@ -249,77 +203,6 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
 
 
-def checks(
-    scenario: Scenario, record: RecordLeakage, repeated: RepeatedGuess, total: float
-) -> tuple[Check, ...]:
-    """Compare what was found with the limits of [accept]."""
-    accept = scenario.accept
-    if accept is None:
-        return ()
-    after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
-    people = scenario.policy.person_records
-    whose = "" if people == 1 else f" for a person with {people} records"
-    compared = []
-    limits: tuple[tuple[str, float | None, float, float], ...] = (
-        ("best guess", accept.guess, record.after, repeated.guess),
-        ("bits", accept.bits, record.bits, repeated.bits),
-    )
-    limits += (
-        (
-            "advantage",
-            accept.advantage,
-            record.after - record.before,
-            repeated.guess - repeated.before,
-        ),
-        (
-            "growth of the odds",
-            accept.odds,
-            odds_growth(record.before, record.after),
-            odds_growth(repeated.before, repeated.guess),
-        ),
-    )
-    for what, limit, single, value in limits:
-        if limit is None:
-            continue
-        one_release_is_too_many = _is_exact(record) and not _is_within(single, limit)
-        if not repeated.exact and one_release_is_too_many:
-            compared.append(Check(f"{what} about one record after one release", limit, single, False))
-        else:
-            passed = _is_within(value, limit)
-            compared.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
-    if accept.eps is not None:
-        at, value = "", total
-        if accept.delta is not None:
-            at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
-        compared.append(
-            Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
-        )
-    return tuple(compared)
-
-
-def _total_at(scenario: Scenario, total: float, delta: float) -> float:
-    """The smallest total ε that is known at a δ: exact for one release, by optimal composition for more."""
-    people, count = scenario.policy.person_records, scenario.observations
-    if people > 1 or math.isinf(total) or isinstance(scenario.policy.secrets, Metric):
-        return total
-    if count == 1 and has_noise_in_cells(scenario):
-        return total
-    if count > 1:
-        return min(total, composed_epsilon(total / count, 0.0, count, delta))
-    try:
-        return smallest_epsilon(scenario.channel, scenario.answers, delta)
-    except TooLargeError:
-        return total
-
-
-def _is_exact(record: RecordLeakage) -> bool:
-    return not record.method.startswith("bound")
-
-
-def _is_within(value: float, limit: float) -> bool:
-    return value <= limit * (1 + CLAIM_TOLERANCE)
-
-
 def describe_mechanism(scenario: Scenario) -> str:
     """The mechanism in words."""
     model = scenario.document.mechanism
@@ -330,5 +213,7 @@ def describe_mechanism(scenario: Scenario) -> str:
     if model.kind == "metric-channel":
         return "the channel whose distinguishability is the policy's distance"
     assert model.kind is not None
-    level = " (true ε)" if model.level == "true" else " (nominal)" if model.kind == "exponential" else ""
+    level = ""
+    if model.kind == "exponential":
+        level = " (the nominal parameter, not ε)" if model.level == "nominal" else " (true ε)"
     return f"{model.kind.replace('-', ' ')}, {parameter}{level}"

@@ -21,6 +21,8 @@ def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
     yield "How good it would be", list(_errors(found))
     yield "What it gives away", list(_leakage(found))
     yield "The ledger", list(_ledger(found))
+    if found.accept:
+        yield "Accepted?", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.accept]
     if found.warnings:
         yield "Note", list(found.warnings)
 

@@ -16,8 +16,8 @@ from sievert.files import Scenario
 from sievert.leakage.records import BOUND, RecordLeakage, record_leakage
 from sievert.leakage.repeats import RepeatedGuess
 from sievert.proofs import verify
+from sievert.release.guessing import CLOSED_FORM, guesses
 from sievert.release.plan import make_plan
-from sievert.release.preview import guesses
 from sievert.release.sidecar import noise_proof, policy_words, promise, query_words
 from sievert.report.audit import Check, checks
 from sievert.report.words import probability
@@ -25,8 +25,6 @@ from sievert.results import Result
 from sievert.tables.budget import number
 
 __all__ = ["NoiseAudit", "noise_audit", "noise_audit_lines"]
-
-CLOSED_FORM = "exact: by the likelihood ratios of the noise"
 
 
 @dataclass(frozen=True)

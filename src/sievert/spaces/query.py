@@ -203,11 +203,10 @@ class Query:
         unless a `metric` on the answers is given.
         """
         apart = policy.record_metric.uniform_distance
-        numeric = self.kind in ("record", "count", "sum")
+        numeric = self.kind in ("count", "sum") or (self.kind == "record" and policy.records == 1)
         if metric is None and apart is not None and numeric and not policy.constrained:
-            if self.kind != "record" or policy.records == 1:
-                # Any two values are equally far apart, so the least and the greatest decide.
-                return self._spread(policy) / apart if len(policy.values) > 1 else 0.0
+            # Any two values are equally far apart, so the least and the greatest decide.
+            return self._spread(policy) / apart if len(policy.values) > 1 else 0.0
         if metric is not None or self.kind in ("record", "table") or policy.constrained:
             return self._explicit_sensitivity(policy, metric)
         edges = policy.record_edges

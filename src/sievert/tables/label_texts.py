@@ -163,14 +163,8 @@ class KnownLabels:
 
 def _whole_in(expected: range, value: Any) -> int | None:
     """The whole number of a range that a cell means."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
-        value = label(value)
-    try:
-        number = (
-            int(value) if isinstance(value, str) and str(int(value)) == value.strip() else as_float(value)
-        )
-    except ValueError:
-        number = as_float(value)
-    if number is None or isinstance(value, bool) or not math.isfinite(number) or number != int(number):
+    item = cell(value) if isinstance(value, str) else label(value)
+    number = item if type(item) is int else as_float(item)
+    if number is None or isinstance(item, bool) or not math.isfinite(number) or number != int(number):
         return None
     return int(number) if int(number) in expected else None
