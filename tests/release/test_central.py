@@ -61,7 +61,7 @@ def test_a_count_is_released_with_scale_and_interval(tmp_path: Path) -> None:
     assert {key: str(value) for key, value in row.items()} == written
     assert 0 <= row["low"] <= row["value"] <= row["high"] <= 6
     # Standard deviation 1/(√2·sinh(ε/2)) at ε = 1/2.
-    assert row["noise_scale"] == pytest.approx(2.79918)
+    assert row["noise_sd"] == pytest.approx(2.79918)
     assert done.eps == Fraction(1, 2) and done.remaining == Fraction(5, 2)
     assert not done.secure and "NOT PRIVATE" in str(done)
 
@@ -151,7 +151,7 @@ ledger = "budget.toml"
     assert computed(one, open_rows(tmp_path / "data.csv")).tolist() == [2, 0, 3]
     done = sv.release.run(one.scenario, insecure_rng=1)
     assert done.table is not None
-    assert done.table.names == ("size", "value", "low", "high", "noise_scale", "adjusted")
+    assert done.table.names == ("size", "value", "low", "high", "noise_sd", "eps_of_step", "adjusted", "note")
     assert sum(row["adjusted"] for row in done.table.rows) == 5
     with pytest.raises(FileError, match="'town' is not one of the columns"):
         make_plan(scenario(tmp_path, text % '"town"', rows, "sex,size"))

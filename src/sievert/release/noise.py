@@ -44,13 +44,13 @@ class Errors:
 
     Attributes
     ----------
-    scale : standard deviation of the noise
+    sd : standard deviation of the noise
     mean : expected distance
     radius : the truth is within this distance with at least the asked-for probability
     kept : smallest probability that the released value is the true one (None: not a useful number here)
     """
 
-    scale: float | None
+    sd: float | None
     mean: float | None
     radius: Fraction | None
     kept: float | None = None
@@ -74,6 +74,13 @@ class AddedNoise:
             return float(self.step_eps)
         assert self.step_alpha is not None
         return -log_fraction(self.step_alpha)
+
+    @property
+    def parameter(self) -> tuple[str, str]:
+        """The parameter of the noise for one step, by its own name, as an exact text."""
+        if self.step_eps is not None:
+            return "eps_of_step", str(self.step_eps)
+        return "alpha_of_step", str(self.step_alpha)
 
     def sampler(self, timing: Any = "fixed", insecure_rng: object = None) -> Sampler:
         """The exact sampler, on whole steps."""

@@ -11,6 +11,7 @@ from sievert.errors import LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.numerics.logs import exp_or_infinity
 from sievert.release.acceptance import Check, acceptance
+from sievert.release.clamping import clamping
 from sievert.release.guessing import guesses
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
@@ -33,7 +34,7 @@ class Preview(Result):
     central : whether one table is released, or rows one by one
     unit : what ε is counted for
     eps : what the release would cost each person
-    noise_scale, expected_error : standard deviation, and mean distance from the truth, of each number (None
+    noise_sd, expected_error : standard deviation, and mean distance from the truth, of each number (None
         where the outputs are not numbers)
     radius : each number is within this distance of the truth with probability `confidence`
     kept : smallest probability that a released value is the true one (None where that says little)
@@ -58,7 +59,7 @@ class Preview(Result):
     mechanism: str
     promise: str
     eps: Fraction
-    noise_scale: float | None
+    noise_sd: float | None
     expected_error: float | None
     radius: Fraction | None
     confidence: float
@@ -112,7 +113,7 @@ def preview(
         plan.mechanism.describe(),
         promise(plan),
         eps,
-        errors.scale,
+        errors.sd,
         errors.mean,
         errors.radius,
         rules.confidence,
@@ -164,6 +165,7 @@ def _warnings(plan: Plan) -> list[str]:
         found.append(
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."
         )
+    found.extend(clamping(plan))
     if plan.data.person is None and plan.owned == 1:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
     if isinstance(plan.mechanism, AddedNoise) and plan.mechanism.limits is not None and plan.table:

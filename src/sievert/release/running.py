@@ -20,6 +20,7 @@ from sievert.errors import DataError, LedgerError, MechanismError
 from sievert.files import Scenario, load_scenario
 from sievert.release.acceptance import require_accepted
 from sievert.release.central import NoisyTable, computed, noisy_table
+from sievert.release.clamping import clamping
 from sievert.release.local import OUTPUT, State, check_rows, stream
 from sievert.release.plan import Plan, make_plan, refuse_private_domain
 from sievert.release.sealed import new_key
@@ -53,6 +54,7 @@ class Release(Result):
     secure : False when the noise came from a seed, or was drawn in floating point
     arithmetic : "exact", or "float" where the file asked for it
     head : the ledger's last hash, to be noted elsewhere
+    notes : what was clamped, rounded or left out
     """
 
     id: str
@@ -66,6 +68,7 @@ class Release(Result):
     arithmetic: str
     head: str
     remaining_through: tuple[tuple[str, Fraction], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -190,6 +193,7 @@ def _result(
         str(sampler["arithmetic"]),
         ledger.head,
         tuple((name, rest) for name, rest in left.items() if name is not None),
+        tuple(clamping(plan)),
     )
 
 

@@ -14,6 +14,7 @@ import scipy
 
 from sievert.proofs.noise import NoiseProof
 from sievert.release.acceptance import acceptance
+from sievert.release.clamping import clamping
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
@@ -42,12 +43,14 @@ def sidecar(
         "mechanism": {"words": plan.mechanism.describe(), **sampler},
         "eps": {"exact": str(plan.eps), "nats": float(plan.eps), "for_one_record": str(plan.unit_eps)},
         "noise": {
-            "scale": errors.scale,
+            "sd": errors.sd,
+            **_parameter(plan),
             "expected_error": errors.mean,
             "interval_radius": plain(errors.radius),
             "confidence": rules.confidence,
         },
         "promise": promise(plan),
+        "clamping": clamping(plan),
         "accept": [{"limit": str(check), "holds": check.passed} for check in acceptance(plan)],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
         "proof": proof(plan),
@@ -60,6 +63,15 @@ def sidecar(
         },
         "file": scenario.to_toml(),
     }
+
+
+def _parameter(plan: Plan) -> dict[str, str]:
+    """The noise's own parameter and what it is for."""
+    noise = plan.mechanism
+    if not isinstance(noise, AddedNoise):
+        return {}
+    name, level = noise.parameter
+    return {name: level, "step": str(noise.step)}
 
 
 def policy_words(plan: Plan) -> str:

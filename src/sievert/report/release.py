@@ -8,8 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from sievert.release import Preview, Release
+from sievert.release.central import NoisyTable
 from sievert.report.words import belief_growth, probability
 from sievert.tables.budget import number
+
+SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
 
 __all__ = ["preview_lines", "release_lines", "table_lines"]
 
@@ -28,12 +31,12 @@ def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
 
 
 def _errors(found: Preview) -> Iterator[str]:
-    if found.noise_scale is not None and found.expected_error is not None and found.radius is not None:
+    if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         what, metres = ("cell is moved", " m") if found.unit == "metre" else ("number is off", "")
         then = ", and a place" if metres else ", and"
         yield (
-            f"Each {what} by {found.expected_error:.4g}{metres} on average (noise scale "
-            f"{found.noise_scale:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
+            f"Each {what} by {found.expected_error:.4g}{metres} on average (standard deviation "
+            f"{found.noise_sd:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
             f"probability {probability(found.confidence)}."
         )
     if found.kept is not None:
@@ -42,7 +45,7 @@ def _errors(found: Preview) -> Iterator[str]:
             if found.kept
             else "Some values never stay as they are."
         )
-    if found.noise_scale is None and found.kept is None:
+    if found.noise_sd is None and found.kept is None:
         yield "The outputs are not numbers, so there is no error to state."
 
 
@@ -78,7 +81,9 @@ def _ledger(found: Preview) -> Iterator[str]:
 def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     if found.table is not None:
-        yield "Released", list(table_lines(found.table.names, found.table.columns))
+        yield "Released", list(_table(found.table))
+    if found.notes:
+        yield "Note", list(found.notes)
     yield (
         "Files",
         [
@@ -88,6 +93,12 @@ def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
             "an older ledger put back in place.",
         ],
     )
+
+
+def _table(found: NoisyTable) -> Iterator[str]:
+    """The numbers; what is the same in every row is in the file and in the sentences below."""
+    shown = [i for i, name in enumerate(found.names) if name not in SAME_EVERYWHERE]
+    return table_lines([found.names[i] for i in shown], [found.columns[i] for i in shown])
 
 
 def near(path: str) -> str:
