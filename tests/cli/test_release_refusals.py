@@ -1,6 +1,7 @@
 """Files and data that cannot be released: a sentence and exit code 1, 2 or 4, nothing charged."""
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -178,3 +179,16 @@ def test_a_step_leaves_out_what_lies_between(tmp_path: Path) -> None:
     other = data.replace("\n40,", "\n41,")
     done = sievert(tmp_path, "--output", str(tmp_path / "b.csv"), text=text, data=other)
     assert done.returncode in (2, 4) and "lies between two values" in done.stderr
+
+
+def test_a_table_with_too_many_answers_is_audited_by_its_sensitivity(tmp_path: Path) -> None:
+    """A sum over 150,001 salaries: audit, [accept] and the charge agree, and nothing is listed."""
+    text = table(values="{ range = [0, 150000] }", mechanism='kind = "truncated-geometric"\neps = 0.5')
+    for limit, code in (("eps = 0.5", 0), ("eps = 0.4", 1)):
+        accepting = text + f"[accept]\n{limit}\n"
+        (tmp_path / "file.toml").write_text(accepting, encoding="utf-8")
+        command = [sys.executable, "-m", "sievert", "audit", str(tmp_path / "file.toml"), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == code, done.stderr
+        assert json.loads(done.stdout)["eps_exact"] == "1/2"
+        assert sievert(tmp_path, "--preview", text=accepting).returncode == code

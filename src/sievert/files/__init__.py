@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
-from sievert.errors import FileError, SievertError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files.building import (
     build_gain,
     build_loss,
@@ -70,6 +70,8 @@ class Scenario:
         """Say which file and table an error came from."""
         try:
             yield
+        except TooLargeError as problem:
+            raise TooLargeError(f"{self.source}, {table}: {problem.in_file()}", size=problem.size) from None
         except SievertError as problem:
             raise FileError(f"{self.source}, {table}: {problem.in_file()}") from None
 

@@ -25,6 +25,7 @@ __all__ = [
     "Check",
     "acceptance",
     "checks",
+    "has_added_noise",
     "has_noise_in_cells",
     "is_exact",
     "repeated_record",
@@ -133,6 +134,13 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
         # More releases never help less; rounding may say so by 1e-16.
         return dataclasses.replace(repeated, guess=record.after)
     return repeated
+
+
+def has_added_noise(scenario: Scenario) -> bool:
+    """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
+    mechanism = scenario.document.mechanism
+    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
+    return noisy and bool(scenario.columns) and scenario.document.query.kind in ("count", "sum", "histogram")
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:

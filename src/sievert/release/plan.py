@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from sievert.errors import FileError, QueryError, SievertError
+from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files import Scenario
 from sievert.files.schema import DataModel, Document, ReleaseModel, SecretsModel, ValuesModel
 from sievert.numerics.checks import brief
@@ -176,6 +176,8 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         _check_columns(scenario, rules)
         require_writable(_output(scenario, rules, name))
         return _drawable(_plan(scenario, rules, name))
+    except TooLargeError:
+        raise
     except FileError as problem:
         text = str(problem)
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None

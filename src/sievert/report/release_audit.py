@@ -1,4 +1,4 @@
-"""The audit of a histogram with noise in every cell: its answers are too many to list, its ε needs no list.
+"""The audit of a table with noise in every cell: where answers are too many to list, ε needs no list.
 
 ε comes from the sensitivity, with a certificate that is verified here; the guess about one record is exact
 where a closed form is known, and otherwise bounded by ε alone (Alvim et al., Prop 21).
