@@ -50,7 +50,7 @@ run: setup  ## audit every example and leave an HTML report of each
 	@for file in $(EXAMPLES); do \
 	  report=$(OUT)/$$(basename $$file .toml).html; \
 	  echo; echo "── sievert audit $$file --report $$report"; \
-	  $(BIN)/sievert audit $$file --report $$report; code=$$?; \
+	  $(BIN)/sievert audit $$file --report $$report --force; code=$$?; \
 	  test $$code -le 1 || { echo "sievert audit $$file ended with exit code $$code" >&2; exit $$code; }; \
 	done
 	@echo; echo "Open a report in a browser:"; \

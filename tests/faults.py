@@ -54,10 +54,11 @@ def _arm(step: int, moment: str) -> None:
             if reached and moment == "torn" and name == "write":
                 real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
                 os.kill(os.getpid(), signal.SIGKILL)
-            result = real(*arguments, **options)
-            if reached:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
+            try:
+                return real(*arguments, **options)
+            finally:
+                if reached:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
         return call
 

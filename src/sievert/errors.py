@@ -16,9 +16,11 @@ __all__ = [
     "GainError",
     "GraphError",
     "LedgerError",
+    "LedgerOutputError",
     "MechanismError",
     "MetricError",
     "NotAcceptedError",
+    "OutputError",
     "PolicyError",
     "PriorError",
     "QueryError",
@@ -31,14 +33,22 @@ class SievertError(ValueError):
     """Base of all errors caused by input that Sievert cannot accept.
 
     `fix` says what to do in Python; `file_fix` says it to someone who wrote the input in a file.
+    `exit_code` is what the command line ends with.
     """
+
+    exit_code = 2
 
     def __init__(self, message: str, *, fix: str = "", file_fix: str = "") -> None:
         super().__init__(f"{message}; {fix}" if fix else message)
         self._file_message = f"{message}; {file_fix}" if file_fix else message
+        self._file_fix = file_fix
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, self.__dict__)
+
+    def on_command_line(self) -> str:
+        """The message for someone who does not write Python, with the fix that fits best."""
+        return self._file_message if self._file_fix else str(self)
 
     def in_file(self) -> str:
         """The message for someone who wrote the input in a file."""
@@ -93,16 +103,32 @@ class FileError(SievertError):
     """A file that cannot be read, or a key in it that is wrong."""
 
 
+class OutputError(FileError):
+    """A result that could not be written or finished: the disk, permissions, data that changed meanwhile."""
+
+    exit_code = 3
+
+
 class DataError(SievertError):
-    """A row of data that the file does not say how to treat."""
+    """A row of data that the file does not say how to treat; nothing was charged."""
+
+    exit_code = 4
 
 
 class LedgerError(SievertError):
     """A budget ledger that is damaged, in use, or asked for something it does not know."""
 
 
+class LedgerOutputError(LedgerError, OutputError):
+    """A ledger that could not be read, written or locked at this moment."""
+
+    exit_code = 3
+
+
 class BudgetError(LedgerError):
     """A release that would spend more than is left; `requested`, `remaining` and `difference` are exact."""
+
+    exit_code = 1
 
     def __init__(self, message: str, *, requested: Fraction, remaining: Fraction) -> None:
         super().__init__(message)
@@ -120,6 +146,6 @@ class NotAcceptedError(SievertError):
 class TooLargeError(SievertError):
     """Something that would have to be enumerated or stored and is too large for that."""
 
-    def __init__(self, message: str, *, size: int | float) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, size: int | float, fix: str = "", file_fix: str = "") -> None:
+        super().__init__(message, fix=fix, file_fix=file_fix)
         self.size = size

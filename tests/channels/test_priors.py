@@ -1,6 +1,7 @@
 """Priors: exact, float, and refused."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +26,7 @@ def test_uniform_is_exact() -> None:
 def test_point_and_counts() -> None:
     assert sv.priors.point(3, 2).tolist() == [0, 0, 1]
     assert sv.priors.from_counts([1, 3, "1/2"]).tolist() == [Fraction(2, 9), Fraction(6, 9), Fraction(1, 9)]
-    assert sv.priors.from_counts({"b": 3}, labels=("a", "b")).tolist() == [0, 1]
+    assert sv.priors.from_counts(Counter({"b": 3}), labels=("a", "b")).tolist() == [0, 1]
     assert sv.priors.from_counts(np.array([2, 2])).tolist() == [Fraction(1, 2)] * 2
 
 
@@ -45,19 +46,19 @@ def test_one_float_makes_a_float_prior() -> None:
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ([0.5, 0.5, 0], "prior has 3 entries but there are 2 secrets; give one probability for each"),
+        ([0.5, 0.5, 0], "prior has 3 entries but 2 are needed"),
         ([], "prior has 0 entries"),
-        ([1.5, -0.5], "prior: entry 1 is -0.5; probabilities must be numbers ≥ 0"),
+        ([1.5, -0.5], "prior: entry 1 is -0.5; it must be a finite number ≥ 0"),
         ([math.nan, 1], "prior: entry 0 is nan"),
         ([math.inf, 0], "prior: entry 0 is inf"),
         ([0.5, 0.48], "prior sums to 0.98; probabilities must sum to 1; use sv.priors.from_counts"),
         (["1/3", "1/3"], "prior sums to 2/3"),
-        (["a", "1/3"], "prior: entry 0 is 'a', not a number"),
-        ([None, 0.5], "prior: entry 0 is None, not a number"),
-        (["1/0", "1"], "prior: entry 0 is '1/0', not a number"),
-        (0.5, "prior is 0.5; give a list of 2 probabilities, or None for uniform"),
-        ("uniform", "prior is 'uniform'; give a list"),
-        ({"a": 0.5, "b": 0.5}, "give a list of 2 probabilities"),
+        (["a", "1/3"], "prior: entry 0 is 'a'; it must be"),
+        ([None, 0.5], "prior: entry 0 is None; it must be"),
+        (["1/0", "1"], "prior: entry 0 is '1/0'; it must be"),
+        (0.5, "prior is 0.5; give numbers: a list"),
+        ("uniform", "prior is 'uniform'; give numbers"),
+        ({"a": 0.5, "b": 0.5}, "prior: 'a' is not one of the labels 0, 1"),
     ],
 )
 def test_bad_priors_are_refused(prior: Any, message: str) -> None:
@@ -68,9 +69,9 @@ def test_bad_priors_are_refused(prior: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: sv.uniform(0), "n is 0; a prior needs at least one secret"),
+        (lambda: sv.uniform(0), "n is 0; it must be a whole number ≥ 1"),
         (lambda: sv.uniform(2.0), "n is 2.0"),  # type: ignore[arg-type]
-        (lambda: sv.priors.point(2, 2), "secret is 2; it must be a position from 0 to 1"),
+        (lambda: sv.priors.point(2, 2), "secret is 2; it must be from 0 to 1"),
         (lambda: sv.priors.point(2, "a"), "secret is 'a'"),  # type: ignore[arg-type]
         (lambda: sv.priors.from_counts([1, -1]), "counts: entry 1 is -1; counts must be finite numbers ≥ 0"),
         (lambda: sv.priors.from_counts([1, "x"]), "counts: entry 1 is 'x'"),

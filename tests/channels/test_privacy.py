@@ -415,7 +415,7 @@ def test_levels_against_policies_and_queries() -> None:
         (
             lambda: sv.epsilon(C, [[0, 1], [1, 0]]),
             PolicyError,
-            "give a Metric, a Policy or a query's answers",
+            "give a sv.Metric, a sv.Policy or a query's answers",
         ),
         (lambda: is_private(C, sv.metrics.line(3), -1), MetricError, "eps is -1; it must be a number ≥ 0"),
         (lambda: is_private(C, sv.metrics.line(3), math.nan), MetricError, "eps is nan"),

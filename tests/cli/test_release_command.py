@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sievert.cli.app import app
+from sievert.errors import FileError
 from sievert.proofs import verify
 
 NAMES = ["census-count", "survey-response", "town-places"]
@@ -38,7 +39,7 @@ def test_every_example_previews_and_releases(examples: Path, name: str) -> None:
     assert not list(examples.rglob("*.ledger")), "a preview leaves nothing behind"
     code, text = sievert("release", examples / f"{name}.toml")
     assert code == 0 and "NOT PRIVATE" not in text
-    (output,) = (examples.parent / "out").glob("*.csv")
+    (output,) = (examples / name).parent.glob("out/*.csv")
     with output.open(newline="", encoding="utf-8") as stream:
         assert len(list(csv.DictReader(stream))) in (1, 20, 500, 600, 800, 2000)
     sidecar = json.loads(Path(f"{output}.json").read_text(encoding="utf-8"))
@@ -58,9 +59,13 @@ def test_the_data_of_the_examples_is_what_the_script_makes(examples: Path) -> No
 
 def test_json_and_refusals(examples: Path) -> None:
     file = examples / "census-count.toml"
+    with pytest.raises(FileError, match="does not say that it is a test"):
+        sievert("release", file, "--insecure-seed", 3)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("[release]", "[release]\ntest_seed = 1"), encoding="utf-8")
     code, text = sievert("release", file, "--json", "--id", "first", "--insecure-seed", 3)
     done = json.loads(text)
-    assert code == 0
+    assert code == 0 and done["table"][0]["not_private"] == "drawn from a test seed"
     assert (done["id"], done["eps_exact"], done["secure"]) == ("first", "1/2", False)
     assert done["table"][0]["low"] <= done["table"][0]["value"] <= done["table"][0]["high"]
     for number in range(3):

@@ -100,7 +100,7 @@ BAD_FILES = {
     "alpha in other digits": (table(mechanism='kind = "geometric"\nalpha = "१/३"'), "mechanism.alpha is"),
     "an exponential at 1e308": (rows(mechanism='kind = "exponential"\neps = 1e308'), "too small to be drawn"),
     "values beyond 2^53": (table(values="[1e308, 1]"), "2^53 steps"),
-    "a range without end": (table(values=f"{{ range = [0, {10**30}] }}"), "use a larger step"),
+    "a range without end": (table(values=f"{{ range = [0, {10**30}] }}"), "use coarser values"),
     "a step that misses the end": (table(values="{ range = [0, 10], step = 3 }"), "does not reach the end"),
     "the person is released": (rows().replace('"age"', '"age"\nperson = "age"'), "also data.column"),
     "a private column is kept": (rows('keep = ["age"]\n'), "is private"),

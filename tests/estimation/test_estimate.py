@@ -121,7 +121,7 @@ def test_groups_are_checked() -> None:
         sv.estimate([[1, 2, 3]], [channel, channel])
     with pytest.raises(EstimationError, match="same values"):
         sv.estimate([[1, 2, 3], [1, 1]], [channel, sv.mechanisms.randomised_response(2, 1.0)])
-    with pytest.raises(EstimationError, match="list of them"):
+    with pytest.raises(EstimationError, match="or a list, one a group"):
         sv.estimate([1, 2], "channel")
 
 
@@ -267,13 +267,14 @@ def test_integers_beyond_the_inputs_count_for_the_ends() -> None:
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([1, 2], "one count for each of the 3 outputs"),
-        ([1, -2, 3], "output 1 has the count -2.0"),
+        ([1, 2], "counts has 2 entries but 3 are needed"),
+        ([1, -2, 3], "output 1 is -2; it must be a finite number ≥ 0"),
         ([1, math.nan, 3], "finite"),
         ([0, 0, 0], "no reports"),
-        ({"x": 3}, "not one of the channel's outputs"),
-        ({0: "many"}, "'many'"),
-        ("many", "one count for each"),
+        ({"x": 3}, "'x' is not one of the labels 0, 1, 2"),
+        ({0: "many", 1: 2, 2: 3}, "output 0 is 'many'"),
+        ({0: 1, 1: 2}, "counts: the label 2 is missing"),
+        ("many", "counts is 'many'; give numbers"),
     ],
 )
 def test_bad_counts_are_named(counts: object, message: str) -> None:
@@ -287,7 +288,10 @@ def test_other_bad_arguments_are_named() -> None:
         ({"method": "magic"}, "method is 'magic'"),
         ({"interval": "magic"}, "interval is 'magic'"),
         ({"level": 1.5}, "level is 1.5"),
-        ({"method": "ibu", "start": [1, 2]}, "start must be 3 numbers"),
+        ({"tolerance": math.nan}, "tolerance is nan"),
+        ({"most_rounds": -3}, "most_rounds is -3"),
+        ({"resamples": -3}, "resamples is -3"),
+        ({"method": "ibu", "start": [1, 2]}, "start has 2 entries but 3 are needed"),
     ):
         with pytest.raises(EstimationError, match=message):
             sv.estimate([1, 2, 3], channel, **arguments)

@@ -61,9 +61,9 @@ def test_intervals_of_means_cover() -> None:
 def test_bad_weights_are_named() -> None:
     channel = sv.mechanisms.randomised_response(["a", "b"], 1.0)
     for weights in (None, [1], [1, np.inf], "ab"):
-        with pytest.raises(EstimationError, match="weights must be 2 finite numbers"):
+        with pytest.raises(EstimationError, match=r"weights (is|has)"):
             sv.estimate_mean([1, 2], channel, weights)
-    with pytest.raises(EstimationError, match="'c' is not one of the values"):
+    with pytest.raises(EstimationError, match="'c' is not one of the labels"):
         sv.estimate_mean([1, 2], channel, {"c": 1})
     with pytest.raises(EstimationError, match="level"):
         sv.estimate_mean([1, 2], channel, [0, 1], level=2)

@@ -201,7 +201,6 @@ def test_ties_that_rounding_hides() -> None:
     ("gains", "prior", "message"),
     [
         ("spanning", None, 'gains="spanning" is known for a fixed prior'),
-        ("signed", [1.0, 0.0], "prior has a zero; the signed class"),
         ("all", None, "known are"),
         (None, None, "known are"),
     ],
@@ -209,3 +208,11 @@ def test_ties_that_rounding_hides() -> None:
 def test_questions_without_an_answer_are_refused(gains: Any, prior: Any, message: str) -> None:
     with pytest.raises(GainError, match=message):
         sv.capacity(sv.Channel.identity(2), "additive", gains, prior)
+
+
+def test_impossible_secrets_do_not_count_among_signed_gains() -> None:
+    """Gains on a secret of probability 0 change no value, so the capacity is that of the possible rows."""
+    channel = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"], ["1/4", "1/2", "1/4"]])
+    found = sv.capacity(channel, "additive", "signed", [0.5, 0, 0.5]).difference
+    assert found == sv.capacity(sv.Channel(channel.exact[[0, 2]]), "additive", "signed").difference  # type: ignore[index]
+    assert sv.capacity(channel, "additive", "signed", [0, 1, 0]).difference == 0

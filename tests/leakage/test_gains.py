@@ -216,7 +216,7 @@ def test_large_exact_gains_are_quick() -> None:
             lambda: sv.gains.closeness(sv.metrics.line(3), [[1, 2]]),
             r"guesses has shape \(1, 2\); it needs one row",
         ),
-        (lambda: sv.gains.matrix(5), "gain is a int; give one row of numbers for each action"),
+        (lambda: sv.gains.matrix(5), "gain is 5; give"),
         (lambda: sv.gains.matrix([]), "gain is empty"),
         (lambda: sv.gains.matrix([[1, 2], [3]]), "row 1 of the gain has 1 entries but row 0 has 2"),
         (lambda: sv.gains.matrix([["a", 1]]), "gain has an entry that is not a number: 'a'"),
@@ -230,7 +230,7 @@ def test_large_exact_gains_are_quick() -> None:
         (lambda: sv.losses.absolute(["a", "b"]), "the value 'a' is not a number"),
         (lambda: sv.losses.shannon(2).matrix, "infinitely many actions, so it has no matrix"),
         (lambda: sv.gains.from_loss(sv.losses.shannon(2)), "infinitely many actions"),
-        (lambda: sv.gains.from_loss(sv.gains.identity(2)), "loss 'identity' is a gain already"),
+        (lambda: sv.gains.from_loss(sv.gains.identity(2)), "loss is the gain 'identity'"),
         (lambda: sv.gains.from_loss(sv.losses.absolute(5), 2), "bound is 2 but the largest loss is 4"),
         (lambda: sv.gains.of_belief(max, 2).matrix, "is a function of the belief, so it has no matrix"),
         (
@@ -256,7 +256,7 @@ def test_bad_gains_are_refused(build: Callable[[], object], message: str) -> Non
 def test_missing_priors_are_refused() -> None:
     with pytest.raises(PriorError, match="prior is missing"):
         sv.vulnerability(None)
-    with pytest.raises(PriorError, match="prior is 3; give a list"):
+    with pytest.raises(PriorError, match="prior is 3; give numbers"):
         sv.vulnerability(3)
     assert sv.vulnerability(None, sv.gains.identity(4)).value == F(1, 4)
     assert sv.vulnerability(None, [[1, 0], [0, 1]]).value == F(1, 2)

@@ -124,7 +124,7 @@ def test_the_library() -> None:
         (lambda: sv.losses.pinball(3, "much"), "quantile is 'much'"),
         (lambda: sv.losses.tolerance(3, -1), "radius is -1"),
         (lambda: sv.losses.absolute(["a"]), "not a number"),
-        (lambda: sv.classify_loss(np.eye(2)), "give a loss"),
+        (lambda: sv.classify_loss(5), "loss is 5; give sv.losses"),
         (lambda: algebra.scaled(sv.losses.absolute(2), -1), "factor is -1"),
         (lambda: algebra.shifted(sv.losses.absolute(2), [1]), "amounts has 1 entries"),
         (lambda: algebra.lifted(sv.losses.absolute(2), [0]), "only adds secrets"),

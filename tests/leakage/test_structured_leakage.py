@@ -219,9 +219,9 @@ def test_one_prior_for_all_records_of_a_product() -> None:
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ([0.5, 0.5], "prior has 2 entries but there are 3 secrets"),
+        ([0.5, 0.5], "prior has 2 entries but 3 are needed"),
         ([[0.5, 0.3, 0.2]] * 3, "prior has 3 records' priors but the product has 4 records in 2 factors"),
-        (7, "prior is 7; give the probabilities of one record's values"),
+        (7, "prior is 7; give numbers"),
         ("uniform", "prior is 'uniform'"),
         ([[0.5, 0.3, 0.3], [0.5, 0.5]], "prior sums to 1.1"),
     ],

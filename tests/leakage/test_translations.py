@@ -63,7 +63,7 @@ def test_exact_and_like_qif(oracle: Callable[[str], ModuleType]) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(GainError, match=r"is a loss; pass sv\.gains\.from_loss"):
+    with pytest.raises(GainError, match=r"gain is the loss 'absolute'; give sv\.gains\.from_loss"):
         sv.as_guess(sv.losses.absolute(3))
     with pytest.raises(GainError, match="worth nothing under this prior"):
         sv.as_guess(sv.gains.matrix([[0, 1]]), [1, 0])

@@ -3,6 +3,8 @@
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.special import log_ndtr
+from typer.testing import CliRunner
 
 import sievert as sv
+from sievert.cli.app import app
 from sievert.errors import SievertError
 from sievert.limits.approximate import approximate_interval, approximate_program, worst_guess
-from sievert.limits.claims import ApproximateClaim
+from sievert.limits.claims import ApproximateClaim, GaussianClaim, RenyiClaim, ZeroConcentratedClaim
 from sievert.limits.guesses import best_guess
 from sievert.limits.responses import coded_response_guess, repeated_response_guess
 from sievert.limits.space import space_of
@@ -588,3 +592,29 @@ def test_the_answer_is_plain_data_and_a_sentence() -> None:
     assert float(found) == found.after
     assert "before" in str(found) and "2 releases" in str(found)
     assert "<table>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("claim", "eps"),
+    [
+        (ApproximateClaim(0.5, 0.0, 3), 1.5), (ApproximateClaim(0.5, 1e-9), math.inf),
+        (GaussianClaim(1.0), math.inf), (ZeroConcentratedClaim(1 / 32), math.inf),
+        (ZeroConcentratedClaim(0.0), 0.0), (RenyiClaim((2.0, 8.0), (0.1, 0.4)), math.inf),
+        (RenyiClaim((2.0, math.inf), (0.1, 0.7), 2), 1.4), (RenyiClaim((2.0,), (0.0,)), 0.0),
+    ],
+)  # fmt: skip
+def test_without_a_delta_only_a_pure_claim_has_an_epsilon(claim: Any, eps: float) -> None:
+    """A δ that underflows is not 0: ρ = 1/32 has δ > 0 at every ε."""
+    assert claim.epsilon(0.0) == pytest.approx(eps)
+
+
+def test_a_limit_on_epsilon_without_delta_refuses_a_concentrated_claim(tmp_path: Path) -> None:
+    file = tmp_path / "claim.toml"
+    file.write_text(
+        'version = 1\n[policy]\nvalues = ["a", "b"]\nsecrets = "complete"\nrecords = 10\n'
+        '[query]\nkind = "count"\nwhere = ["a"]\n'
+        "[claim]\nrho = 0.03125\n[accept]\neps = 50.0\n",
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(app, ["explain", str(file)])
+    assert done.exit_code == 1, done.output

@@ -1,9 +1,11 @@
 """Tables over data: counts, sums and histograms with policy-specific noise."""
 
 import csv
+import dataclasses
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from scipy.stats import chisquare
 
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
-from sievert.files import load_scenario
+from sievert.files import Scenario, load_scenario
+from sievert.files.schema import ReleaseModel
 from sievert.release.central import adjusted, computed, noisy_table
 from sievert.release.guessing import histogram_guess
 from sievert.release.noise import AddedNoise
@@ -46,6 +49,13 @@ def scenario(folder: Path, text: str, rows: list[str], column: str = "income", b
     return load_scenario(folder / "file.toml")
 
 
+def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.release.Release:
+    """Release as a test: the file with a seed of its own."""
+    rules = (described.document.release or ReleaseModel()).model_copy(update={"test_seed": seed})
+    document = described.document.model_copy(update={"release": rules})
+    return sv.release.run(dataclasses.replace(described, document=document), **options)
+
+
 SIX = ["low", "low", "very low", "high", "middle", "very high"]
 
 
@@ -53,7 +63,7 @@ def test_a_count_is_released_with_scale_and_interval(tmp_path: Path) -> None:
     described = scenario(tmp_path, COUNT, SIX)
     plan = make_plan(described)
     assert computed(plan, open_rows(tmp_path / "data.csv")).tolist() == [3]
-    done = sv.release.run(described, insecure_rng=5)
+    done = seeded_run(described, seed=5)
     assert done.table is not None
     (row,) = done.table.rows
     with (tmp_path / "out.csv").open() as stream:
@@ -149,9 +159,11 @@ ledger = "budget.toml"
     assert both.sensitivity is not None and both.sensitivity.steps == 2
     one = make_plan(scenario(tmp_path, text % '"size"', rows, "sex,size"))
     assert computed(one, open_rows(tmp_path / "data.csv")).tolist() == [2, 0, 3]
-    done = sv.release.run(one.scenario, insecure_rng=1)
+    done = seeded_run(one.scenario, seed=1)
     assert done.table is not None
-    assert done.table.names == ("size", "value", "low", "high", "noise_sd", "eps_of_step", "adjusted", "note")
+    assert done.table.names == (
+        "size", "value", "low", "high", "noise_sd", "eps_of_step", "adjusted", "note", "not_private",
+    )  # fmt: skip
     assert sum(row["adjusted"] for row in done.table.rows) == 5
     with pytest.raises(FileError, match="'town' is not one of the columns"):
         make_plan(scenario(tmp_path, text % '"town"', rows, "sex,size"))
@@ -247,7 +259,7 @@ off_grid = "nearest"
     assert plan.table is not None and plan.table.step == Fraction(1, 10)
     assert computed(plan, open_rows(tmp_path / "data.csv")).tolist() == [1 + 3 + 2]
     assert isinstance(plan.mechanism, AddedNoise) and plan.mechanism.step_eps == 1
-    done = sv.release.run(plan.scenario, insecure_rng=2)
+    done = seeded_run(plan.scenario, seed=2)
     assert done.table is not None and 0 <= done.table.rows[0]["value"] <= 0.9
 
 
@@ -261,7 +273,7 @@ def test_irregular_answers_use_the_irregular_kernel(tmp_path: Path) -> None:
     drawn = plan.mechanism.sampler(insecure_rng=3).draw(np.full(100_000, 4))
     counts = np.bincount(drawn, minlength=6)
     assert chisquare(counts, described.channel.row(6) * 100_000).pvalue > 1e-6
-    done = sv.release.run(described, insecure_rng=1)
+    done = seeded_run(described, seed=1)
     assert done.table is not None and done.table.rows[0]["value"] in described.answers.labels
 
 
@@ -281,7 +293,7 @@ def test_the_files_own_channel(tmp_path: Path) -> None:
         other = COUNT.replace("truncated-geometric", kind)
         found = make_plan(scenario(tmp_path, other, SIX))
         assert found.eps <= Fraction("0.500000002")
-        done = sv.release.run(found.scenario, output=tmp_path / f"{kind}.csv", insecure_rng=1)
+        done = seeded_run(found.scenario, output=tmp_path / f"{kind}.csv", seed=1)
         assert done.table is not None and done.table.rows[0]["value"] in range(7)
 
 
@@ -352,7 +364,7 @@ def test_nothing_true_is_in_the_sidecar(tmp_path: Path) -> None:
     for name, rows in (("a", SIX), ("b", ["high"] * 6)):
         folder = tmp_path / name
         folder.mkdir()
-        done = sv.release.run(scenario(folder, COUNT, rows), insecure_rng=1)
+        done = seeded_run(scenario(folder, COUNT, rows), seed=1)
         content = json.loads(Path(done.sidecar).read_text())
         assert content.pop("id") == done.id
         content["output"].pop("sha256")
@@ -433,8 +445,8 @@ def test_data_frames(tmp_path: Path) -> None:
 
     frame = polars.DataFrame({"income": SIX})
     described = scenario(tmp_path, COUNT, [])
-    done = sv.release.run(described, data=frame, insecure_rng=1)
-    again = sv.release.run(scenario(tmp_path, COUNT, SIX), output=tmp_path / "again.csv", insecure_rng=1)
+    done = seeded_run(described, data=frame, seed=1)
+    again = seeded_run(scenario(tmp_path, COUNT, SIX), output=tmp_path / "again.csv", seed=1)
     assert done.table == again.table
     with pytest.raises(DataError, match="give a path, or a pandas, polars or pyarrow table"):
         sv.release.run(described, data=3, output=tmp_path / "third.csv")
@@ -549,13 +561,13 @@ def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
 
 def test_intervals_of_numbers_cut_off_by_the_outputs_hold_the_truth(tmp_path: Path) -> None:
     """Outputs may be fewer than the possible answers; a number at their end says only "here or beyond"."""
-    text = COUNT.replace("eps = 0.5", "eps = 2.0\noutputs = [2, 3, 4]")
+    text = COUNT.replace("eps = 0.5", "eps = 2.0\noutputs = [2, 3, 4]") + "confidence = 0.99\n"
     for rows in (["low"] * 6, ["high"] * 6):
         described = scenario(tmp_path, text, rows, budget="person = 100")
         truth = rows.count("low")
         intervals = []
         for seed in range(20):
-            done = sv.release.run(described, output=tmp_path / f"{truth}-{seed}.csv", insecure_rng=seed)
+            done = seeded_run(described, output=tmp_path / f"{truth}-{seed}.csv", seed=seed)
             assert done.table is not None
             (row,) = done.table.rows
             intervals.append((row["low"], row["high"]))

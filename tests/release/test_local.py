@@ -1,6 +1,7 @@
 """Row by row: numbers, categories and places; streamed, resumable, never drawn twice."""
 
 import csv
+import dataclasses
 import importlib.util
 import json
 import os
@@ -86,6 +87,14 @@ def scenario(
     return load_scenario(folder / "file.toml")
 
 
+def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.release.Release:
+    """Release as a test: the file with a seed of its own."""
+    assert described.document.release is not None
+    rules = described.document.release.model_copy(update={"test_seed": seed})
+    document = described.document.model_copy(update={"release": rules})
+    return sv.release.run(dataclasses.replace(described, document=document), **options)
+
+
 def released(folder: Path, name: str = "out.csv") -> list[dict[str, str]]:
     with (folder / name).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
@@ -96,7 +105,7 @@ def test_categories_with_unicode_labels(tmp_path: Path) -> None:
     labels = ["nie", "manchmal", "häufig, sehr", "日常"]
     rows = labels * 10_000
     described = scenario(tmp_path, SURVEY, "answer", rows)
-    done = sv.release.run(described, insecure_rng=3)
+    done = seeded_run(described, seed=3)
     assert done.eps == Fraction("1.098612289")
     out = [row["answer"] for row in released(tmp_path)]
     table = np.array([[sum(o == b for o in out[i::4]) for b in labels] for i, _ in enumerate(labels)])
@@ -106,7 +115,7 @@ def test_categories_with_unicode_labels(tmp_path: Path) -> None:
 
 def test_numbers_are_the_truncated_geometric(tmp_path: Path) -> None:
     described = scenario(tmp_path, AGES, "age", [4] * 50_000)
-    sv.release.run(described, insecure_rng=4)
+    seeded_run(described, seed=4)
     counts = np.bincount([int(row["age"]) for row in released(tmp_path)], minlength=10)
     assert chisquare(counts, described.channel.row(4) * 50_000).pvalue > 1e-6
 
@@ -134,7 +143,7 @@ def test_declared_treatments(tmp_path: Path) -> None:
 def test_the_domain_is_never_taken_from_the_data(tmp_path: Path) -> None:
     """Values that occur in the data only are refused, and values that never occur are still put out."""
     described = scenario(tmp_path, SURVEY, "answer", ["nie"] * 400)
-    sv.release.run(described, insecure_rng=1)
+    seeded_run(described, seed=1)
     assert {row["answer"] for row in released(tmp_path)} == {"nie", "manchmal", "häufig, sehr", "日常"}
 
 
@@ -160,13 +169,13 @@ def test_parquet_arrow_and_csv_agree(tmp_path: Path) -> None:
     results = []
     for name in ("data.csv", "data.parquet", "data.arrow", "stream.arrow"):
         out = tmp_path / f"{name}.out.csv"
-        sv.release.run(described, data=tmp_path / name, output=out, insecure_rng=8)
+        seeded_run(described, data=tmp_path / name, output=out, seed=8)
         results.append([row["age"] for row in released(tmp_path, out.name)])
     # Arrow files bring their own batches; one batch holds these rows in the other three.
     assert results[0] == results[1] == results[3]
     assert len(results[2]) == 1000
     for suffix in (".parquet", ".arrow"):
-        sv.release.run(described, output=tmp_path / f"out{suffix}", insecure_rng=8)
+        seeded_run(described, output=tmp_path / f"out{suffix}", seed=8)
     assert parquet.read_table(tmp_path / "out.parquet")["age"].to_pylist() == [int(v) for v in results[0]]
     with ipc.open_file(tmp_path / "out.arrow") as reader:
         assert reader.read_all()["age"].to_pylist() == [int(v) for v in results[0]]
@@ -201,8 +210,8 @@ def test_two_columns_are_one_value(tmp_path: Path) -> None:
         'alpha = "1/3"', 'alpha = "1/1000000000"'
     )
     rows = [("f", 1), ("m", "3.0"), ("m", 2)]
-    sv.release.run(scenario(tmp_path, text, "sex,size", rows), insecure_rng=1)
-    assert [tuple(row.values()) for row in released(tmp_path)] == [("f", "1"), ("m", "3"), ("m", "2")]
+    seeded_run(scenario(tmp_path, text, "sex,size", rows), seed=1)
+    assert [(row["sex"], row["size"]) for row in released(tmp_path)] == [("f", "1"), ("m", "3"), ("m", "2")]
     substitute = text + 'missing = { use = ["f", 2] }\n'
     sv.release.run(
         scenario(tmp_path, substitute, "sex,size", [("", 1), ("m", "")]), output=tmp_path / "b.csv"
@@ -252,7 +261,7 @@ def test_places_are_moved_by_planar_noise(tmp_path: Path) -> None:
     """The released cells of one place against the clamped planar geometric (fixed seed)."""
     text = MAP.replace("rows_per_person = 2", "rows_per_person = 20000")
     described = scenario(tmp_path, text, "lat,lon,who", [(48.855, 2.31, "x")] * 20_000, "person = 1000")
-    sv.release.run(described, insecure_rng=6)
+    seeded_run(described, seed=6)
     plan = make_plan(described, tmp_path / "unused.csv")
     assert isinstance(plan.mechanism, PlaceNoise)
     region = plan.mechanism.region
@@ -290,10 +299,8 @@ def test_a_remap_brings_places_closer_to_where_people_are(tmp_path: Path) -> Non
     rows = [(48.8521, 2.3021, f"p{i}") for i in range(300)]
     text = MAP + 'remap = "people.csv"\n'
     described = scenario(tmp_path, text, "lat,lon,who", rows)
-    sv.release.run(described, insecure_rng=2)
-    sv.release.run(
-        scenario(tmp_path, MAP, "lat,lon,who", rows), output=tmp_path / "plain.csv", insecure_rng=2
-    )
+    seeded_run(described, seed=2)
+    seeded_run(scenario(tmp_path, MAP, "lat,lon,who", rows), output=tmp_path / "plain.csv", seed=2)
 
     def error(name: str) -> float:
         out = released(tmp_path, name)
@@ -414,11 +421,17 @@ def test_a_central_release_killed_at_every_step(tmp_path: Path, monkeypatch: pyt
         if not faults.interrupted(lambda described=described: sv.release.run(described), step, moment):
             break
         with Ledger.hold(folder / "budget.ledger", described_budget(folder)) as ledger:
-            assert ledger.spent in (0, Fraction(1, 2))
+            charged = ledger.spent
             finished = any(entry.finished for entry in ledger.entries)
+        assert charged in (0, Fraction(1, 2))
         assert (folder / "out.csv").exists() == (folder / "out.csv.json").exists() == finished
+        done = sv.release.run(described, output=folder / "second.csv")
+        # What was charged and not published is finished elsewhere at no further cost.
+        assert done.resumed == (charged > 0 and not finished)
+        assert Ledger.look(folder / "budget.ledger").spent == (1 if finished else Fraction(1, 2))
         assert not list(folder.glob(".*"))
-        sv.release.run(described, output=folder / "second.csv")
+        left = {path.name for path in (folder / "budget.ledger").iterdir()}
+        assert left == {"ledger.jsonl", "ledger.lock"}, "the sealed key is gone"
 
 
 def described_budget(folder: Path) -> Any:
@@ -514,7 +527,7 @@ def test_ten_million_rows_in_constant_memory(tmp_path: Path) -> None:
 def test_a_seeded_place_is_never_repeated_in_a_private_release(tmp_path: Path) -> None:
     text = MAP.replace("rows_per_person = 2\n", "") + "stable = true\n"
     described = scenario(tmp_path, text, "lat,lon,who", places(200))
-    sv.release.run(described, output=tmp_path / "seeded.csv", insecure_rng=1)
+    seeded_run(described, output=tmp_path / "seeded.csv", seed=1)
     private = sv.release.run(described)
     assert private.secure and private.eps == Fraction(1, 100)
     assert released(tmp_path) != released(tmp_path, "seeded.csv")
@@ -544,7 +557,7 @@ def test_how_far_places_are_moved(tmp_path: Path) -> None:
         described = scenario(tmp_path, text, "lat,lon,who", rows, "person = 1000")
         found = sv.release.preview(described, output=tmp_path / f"{name}.csv")
         assert found.expected_error is not None and found.radius is not None
-        sv.release.run(described, output=tmp_path / f"{name}.csv", insecure_rng=4)
+        seeded_run(described, output=tmp_path / f"{name}.csv", seed=4)
         plan = make_plan(described, tmp_path / "unused.csv")
         assert isinstance(plan.mechanism, PlaceNoise)
         region = plan.mechanism.region

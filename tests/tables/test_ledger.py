@@ -4,6 +4,7 @@ import errno
 import importlib.util
 import multiprocessing
 import os
+import shutil
 import sys
 import threading
 from fractions import Fraction
@@ -12,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from sievert.errors import BudgetError, FileError, LedgerError
+from sievert.errors import BudgetError, FileError, LedgerError, OutputError
 from sievert.tables.budget import Budget, amount
 from sievert.tables.chain import Chain
 from sievert.tables.ledger import Ledger, file_hash
 from sievert.tables.locking import _try_lock
+from sievert.tables.relation import ADD_REMOVE, REPLACE
 
 _spec = importlib.util.spec_from_file_location("faults", Path(__file__).parents[1] / "faults.py")
 assert _spec is not None and _spec.loader is not None
@@ -196,10 +198,12 @@ def test_a_full_disk_at_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 release(folder, "x")
                 assert failing > 3
                 break
-            except LedgerError as problem:
-                assert "No space left" in str(problem)
+            except (LedgerError, OutputError) as problem:
+                assert "No space left" in str(problem) and problem.exit_code == 3
         release(folder, "after", Fraction(1, 4))
-        assert not (folder / "x.csv").exists()
+        entries = Ledger.look(folder / "budget").entries
+        # Where only the note after the commit failed, the next release finished this one.
+        assert (folder / "x.csv").exists() == any(entry.id == "x" and entry.finished for entry in entries)
         assert spent(folder) in (Fraction(1, 4), Fraction(3, 4))
 
 
@@ -259,14 +263,14 @@ def test_a_key_notices_a_rewritten_ledger(tmp_path: Path) -> None:
 
 def test_an_older_copy_is_noticed_by_its_anchor(tmp_path: Path) -> None:
     release(tmp_path, "first", Fraction(1, 4))
-    path = tmp_path / "budget" / "ledger.jsonl"
-    older = path.read_bytes()
+    shutil.copytree(tmp_path / "budget", tmp_path / "older")
     noted = Ledger.look(tmp_path / "budget").head[:16]
     release(tmp_path, "second", Fraction(1, 4))
     newer = Ledger.look(tmp_path / "budget").head[:16]
     with Ledger.hold(tmp_path / "budget", BUDGET, anchor=noted):
         pass
-    path.write_bytes(older)
+    shutil.rmtree(tmp_path / "budget")
+    (tmp_path / "older").rename(tmp_path / "budget")
     with Ledger.hold(tmp_path / "budget", BUDGET, anchor=noted):
         pass
     for anchor, message in ((newer, "it is an older copy"), ("abc", "at least 12 digits")):
@@ -275,6 +279,149 @@ def test_an_older_copy_is_noticed_by_its_anchor(tmp_path: Path) -> None:
             Ledger.hold(tmp_path / "budget", BUDGET, anchor=anchor),
         ):
             pass
+
+
+@pytest.mark.parametrize("lost", ["deleted", "emptied", "rolled back"])
+def test_a_ledger_that_lost_records_is_refused(tmp_path: Path, lost: str) -> None:
+    release(tmp_path, "first", Fraction(1, 4))
+    path = tmp_path / "budget" / "ledger.jsonl"
+    older = path.read_bytes()
+    release(tmp_path, "second", Fraction(1, 4))
+    if lost == "emptied":
+        path.write_bytes(b"")
+    elif lost == "rolled back":
+        path.write_bytes(older)
+    else:
+        path.unlink()
+    for use in (lambda: release(tmp_path, "third"), lambda: spent(tmp_path)):
+        with pytest.raises(LedgerError, match="but releases have been charged here"):
+            use()
+    assert not (tmp_path / "third.csv").exists()
+
+
+def test_what_a_lost_ledger_left_is_no_new_ledger(tmp_path: Path) -> None:
+    (tmp_path / "budget").mkdir()
+    (tmp_path / "budget" / "places.sqlite").write_bytes(b"")
+    with pytest.raises(LedgerError, match=r"places\.sqlite of an earlier ledger is there"):
+        release(tmp_path, "first")
+
+
+def test_a_ledger_without_notes_is_adopted(tmp_path: Path) -> None:
+    release(tmp_path, "first", Fraction(1, 4))
+    lock = tmp_path / "budget" / "ledger.lock"
+    lock.write_bytes(lock.read_bytes()[:40])  # nothing but a torn note
+    release(tmp_path, "second", Fraction(1, 4))
+    (tmp_path / "budget" / "ledger.jsonl").unlink()
+    with pytest.raises(LedgerError, match="is missing or empty"):
+        release(tmp_path, "third")
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    (tmp_path / ".x.csv.x.tmp").symlink_to(outside)
+    with pytest.raises(LedgerError, match="is there already, and not of this ledger"):
+        release(tmp_path, "x")
+    (tmp_path / ".x.csv.x.tmp").unlink()
+    with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+        held = ledger.reserve(HALF, [], [tmp_path / "x.csv"], id="x")
+        held.temporary(0).symlink_to(outside)  # after the charge
+        held.write(0, b"noisy\n")
+        held.commit()
+    assert outside.read_text() == "mine"
+    assert (tmp_path / "x.csv").read_bytes() == b"noisy\n" and not (tmp_path / "x.csv").is_symlink()
+    (tmp_path / "elsewhere.jsonl").write_text("")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "ledger.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    with pytest.raises(FileError, match="is a link"), Ledger.hold(tmp_path / "other", BUDGET):
+        pass
+
+
+def test_what_cannot_be_written_is_not_charged(tmp_path: Path) -> None:
+    with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+        for id, target, message in [
+            ("n" * 300, "x.csv", "use at most 100"),
+            ("x", "y" * 250 + ".csv", "the name is too long"),
+            ("x", "no\0name.csv", "cannot be the name"),
+            ("x", "nowhere/x.csv", "no such folder"),
+        ]:
+            with pytest.raises(LedgerError, match=message):
+                ledger.reserve(HALF, [], [tmp_path / target], id=id)
+        (tmp_path / "dangling.csv").symlink_to(tmp_path / "not there")
+        with pytest.raises(LedgerError, match="is there already"):
+            ledger.reserve(HALF, [], [tmp_path / "dangling.csv"], id="x")
+    assert spent(tmp_path) == 0
+
+
+def test_a_release_is_retargeted_and_recovered_there(tmp_path: Path) -> None:
+    """What was charged for an output that cannot be written any more is finished elsewhere."""
+    (tmp_path / "gone").mkdir()
+    with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+        held = ledger.reserve(HALF, [], [tmp_path / "gone" / "x.csv"], id="x", state=b"key", file="f")
+        held.write(0, b"half")
+    shutil.rmtree(tmp_path / "gone")
+    with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+        held = ledger.unfinished(file="f")
+        assert held is not None and held.state.read_bytes() == b"key"
+        moved = ledger.retarget(held, [tmp_path / "x.csv"])
+        moved.write(0, b"whole")
+        # As far as the commit, and no further.
+        ledger.append({"kind": "commit", "id": "x", "sha256": [file_hash(moved.temporary(0))]})
+    with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+        assert [done.id for done in ledger.recovered] == ["x"]
+    assert (tmp_path / "x.csv").read_bytes() == b"whole"
+    assert spent(tmp_path) == HALF
+
+
+def test_a_release_that_cannot_be_named_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+        held = ledger.reserve(HALF, [], [tmp_path / "gone" / "x.csv"], id="x", state=b"key")
+        held.write(0, b"noisy")
+        ledger.append({"kind": "commit", "id": "x", "sha256": [file_hash(held.temporary(0))]})
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+            assert [held.id for held in ledger.pending] == ["x"]
+    release(tmp_path, "second", Fraction(1, 4))
+    assert (tmp_path / "gone" / "x.csv").read_bytes() == b"noisy"
+
+
+def test_a_ledger_of_version_1_is_still_charged(tmp_path: Path) -> None:
+    folder = tmp_path / "budget"
+    folder.mkdir()
+    budget = Budget(Fraction(3))
+    Chain.read(folder / "ledger.jsonl").append(
+        {"kind": "open", "version": 1, "salt": "00", "person": "3", "columns": {}}
+    )
+    with Ledger.hold(folder, budget) as ledger:
+        assert ledger.relation is None
+        ledger.reserve(HALF, [], [tmp_path / "x.csv"])
+        assert "cost" not in ledger.entries[0].record
+    assert Ledger.look(folder, budget).spent == HALF
+    stated = Budget(Fraction(3), relation=REPLACE)
+    with pytest.raises(LedgerError, match="was opened for no stated relation"):
+        Ledger.look(folder, stated)
+
+
+def test_a_ledger_states_its_relation(tmp_path: Path) -> None:
+    with Ledger.hold(tmp_path / "a", BUDGET, relation=ADD_REMOVE) as ledger:
+        assert ledger.relation == ADD_REMOVE
+        held = ledger.reserve(HALF, [], [tmp_path / "x.csv"], eps=Fraction(1, 4))
+        assert held.id == ledger.entries[0].id and ledger.entries[0].eps == HALF
+    opening, reserved = Ledger.look(tmp_path / "a").chain.records
+    assert (opening["version"], opening["currency"], opening["limit"]) == (2, "eps", "3")
+    assert (reserved["cost"], reserved["eps"]) == ("1/2", "1/4")
+    assert Ledger.look(tmp_path / "a", relation=REPLACE).relation == ADD_REMOVE
+    stated = Budget(Fraction(3), relation=REPLACE)
+    with Ledger.hold(tmp_path / "b", stated, relation=ADD_REMOVE) as ledger:
+        assert ledger.relation == REPLACE
+    with pytest.raises(LedgerError, match='for the relation "replace" but the file now says "add-remove"'):
+        Ledger.look(tmp_path / "b", Budget(Fraction(3), relation=ADD_REMOVE))
 
 
 def _spend(folder: Path, requests: int, results: "multiprocessing.Queue[int]") -> None:
@@ -398,9 +545,12 @@ def test_budget_files_name_what_is_wrong(tmp_path: Path) -> None:
         ("person = 1\npeople = 2", "key people is unknown"),
         ("person = 1\ncolumns = 3", "key columns must be a table"),
         ("person = ", "cannot be read as TOML"),
+        ("person = 1\nrelation = 'line'", 'must be "replace" or "add-remove"'),
     ]:
         path.write_text(text)
         with pytest.raises((FileError, LedgerError), match=message):
             Budget.read(path)
     path.write_text("person = 3.0\n[columns]\nincome = 0.1\n")
     assert Budget.read(path) == Budget(Fraction(3), {"income": Fraction(1, 10)})
+    path.write_text("person = 3.0\nrelation = 'add-remove'\n")
+    assert Budget.read(path) == Budget(Fraction(3), {}, ADD_REMOVE)

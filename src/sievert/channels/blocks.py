@@ -14,6 +14,7 @@ from sievert.channels.channel import Channel, label_array
 from sievert.channels.composition import common_form
 from sievert.channels.structured import Level, StructuredChannel, edge_level
 from sievert.errors import ChannelError
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["BlockChannel"]
@@ -86,7 +87,7 @@ class BlockChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs, a block at a time."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         positions = self._indices(xs)
         owners = self._owner(positions)
         drawn = np.empty(len(positions), dtype=np.intp)
@@ -123,7 +124,7 @@ class BlockChannel(StructuredChannel):
         known = None
         if isinstance(block, StructuredChannel):
             known = block.smallest_epsilon(Metric.from_edges(own, block.inputs, block.shape[0]))
-        value, i, j, distance = edge_level(block.log_matrix, own) if known is None else known
+        value, i, j, distance = edge_level(block.relative_logs, own) if known is None else known
         return value, start + i, start + j, distance
 
     def __repr__(self) -> str:

@@ -17,19 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import composition
+from sievert.channels.composition import RELATIVE
 from sievert.channels.constructors import Constructors
 from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
+from sievert.numerics.checks import instance, readable
 from sievert.numerics.logs import log_fraction, log_of
+from sievert.numerics.randomness import generator_of
 from sievert.numerics.rationals import fractions_of
 from sievert.spaces.labels import Labels, label, labels_or_range, shown
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Query
+from sievert.spaces.tabular import frame, pandas_axis, table_of
 
 if TYPE_CHECKING:
     from sievert.channels.hyper import Hyper
 
-__all__ = ["Channel", "Form", "finite_channel"]
+__all__ = ["RELATIVE", "Channel", "Form", "as_channel", "finite_channel"]
 
 FloatArray = NDArray[np.float64]
 ObjectArray = NDArray[np.object_]
@@ -40,11 +44,13 @@ class Channel(Constructors):
 
     Parameters
     ----------
-    matrix : array_like, shape (n, m)
+    matrix : array_like, shape (n, m), or a table
         Row x is the distribution of the output for input x. Integers, fractions, decimals and texts
-        such as ``"1/3"`` give an exact channel; floats a float channel.
+        such as ``"1/3"`` give an exact channel; floats a float channel. A pandas, polars or Arrow table
+        has a row for each input and a column for each output, and keeps their names; polars and Arrow
+        name the inputs in a first column of texts. A mapping goes from input to its distribution.
     inputs, outputs : sequence, optional
-        Labels; 0, 1, 2, … by default.
+        Labels; by default the table's own, or 0, 1, 2, … A table that has labels is put into this order.
     normalise : bool
         Divide each row by its sum instead of refusing rows that do not sum to 1.
 
@@ -67,7 +73,9 @@ class Channel(Constructors):
         *,
         normalise: bool = False,
     ) -> None:
-        data, form = read_matrix(matrix)
+        table = table_of(matrix, "matrix", ChannelError)
+        entries, inputs, outputs = table.ordered(inputs, outputs, ("inputs", "outputs"), ChannelError)
+        data, form = read_matrix(entries)
         self._set(data, form, inputs, outputs)
         self._data = checked(data, form, self.inputs, self.outputs, normalise)
         self._data.setflags(write=False)
@@ -86,7 +94,9 @@ class Channel(Constructors):
         >>> Channel.from_log([[0, -2000], [-2000, 0]], normalise=True).log_matrix[0].tolist()
         [0.0, -2000.0]
         """
-        data = read_logarithms(log_matrix)
+        table = table_of(log_matrix, "log_matrix", ChannelError)
+        entries, inputs, outputs = table.ordered(inputs, outputs, ("inputs", "outputs"), ChannelError)
+        data = read_logarithms(entries)
         channel = Channel._trusted(data, "log", inputs, outputs)
         channel._data = checked(data, "log", channel.inputs, channel.outputs, normalise)
         channel._data.setflags(write=False)
@@ -167,6 +177,41 @@ class Channel(Constructors):
         return self._cache["log"]  # type: ignore[no-any-return]
 
     @property
+    def relative_logs(self) -> FloatArray:
+        """Logarithms less one number for each output: for differences of rows, whose digits survive.
+
+        Rows that are nearly equal have nearly equal logarithms; here they are told apart as precisely as
+        the channel's own numbers tell them. Structural zeros are -inf.
+        """
+        if RELATIVE not in self._cache:
+            found = self._relative_entries()
+            found.setflags(write=False)
+            self._cache[RELATIVE] = found
+        return self._cache[RELATIVE]  # type: ignore[no-any-return]
+
+    def _relative_entries(self) -> FloatArray:
+        """ln of each entry over the middle one of its column."""
+        logs = self.log_matrix
+        order = np.argsort(logs, axis=0, kind="stable")
+        # The middle one of those that are possible; impossible ones come first.
+        impossible = np.isneginf(logs).sum(axis=0)
+        middle = (np.minimum(impossible, len(logs) - 1) + len(logs) - 1) // 2
+        rows = np.take_along_axis(order, middle[None, :], axis=0)
+        base = np.take_along_axis(logs, rows, axis=0)
+        with np.errstate(invalid="ignore"):
+            found = np.where(np.isneginf(logs), -np.inf, logs - base)
+        near = np.abs(found) < 0.25
+        if self.form == "float":
+            matrix = self._data
+            reference = np.broadcast_to(np.take_along_axis(matrix, rows, axis=0), matrix.shape)[near]
+            found[near] = np.log1p((matrix[near] - reference) / reference)
+        elif self.form == "exact":
+            exact = np.take_along_axis(self._data, rows, axis=0)[0]
+            for i, j in np.argwhere(near & (np.arange(len(logs))[:, None] != rows)).tolist():
+                found[i, j] = log_fraction(self._data[i, j] / exact[j])
+        return np.asarray(found)
+
+    @property
     def exact(self) -> ObjectArray | None:
         """Probabilities as fractions, or None when the channel is not known exactly."""
         if self.form == "exact":
@@ -215,7 +260,7 @@ class Channel(Constructors):
         if values.shape != (size,):
             raise ChannelError(
                 f"vector has shape {values.shape}; it needs one number for each of the "
-                f"{composition.readable(size)} {side}"
+                f"{readable(size)} {side}"
             )
         return values
 
@@ -298,7 +343,7 @@ class Channel(Constructors):
         >>> Channel([[1, 0], [0, 1]], inputs=["a", "b"]).sample(["b", "a", "b"], rng=1)
         array([1, 0, 1])
         """
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         index = self._indices(xs)
         drawn = np.empty(len(index), dtype=np.intp)
         order = np.argsort(index, kind="stable")
@@ -339,6 +384,18 @@ class Channel(Constructors):
         from sievert.channels.reduction import same_columns
 
         return same_columns(self, other, tolerance)
+
+    def to_pandas(self) -> Any:
+        """The probabilities as a pandas table: a row for each input, a column for each output."""
+        table = frame({}, "pandas")
+        data = self._data if self.form == "exact" else self.matrix
+        return type(table)(data, index=pandas_axis(self.inputs), columns=pandas_axis(self.outputs))
+
+    def to_polars(self) -> Any:
+        """The probabilities as a polars table: the input's name, then a column for each output."""
+        dense = self.matrix
+        columns: dict[str, Any] = {str(name): dense[:, j] for j, name in enumerate(self.outputs)}
+        return frame({"input": [str(name) for name in self.inputs], **columns}, "polars")
 
     def to_dict(self) -> dict[str, Any]:
         """Labels and entries as plain data (fractions as texts)."""
@@ -384,8 +441,15 @@ def label_array(labels: Sequence[Hashable]) -> NDArray[Any]:
     return array
 
 
-def finite_channel(given: Any) -> Channel:
+def as_channel(given: object, argument: str = "channel") -> Channel:
+    """The channel a function was given; anything else is refused."""
+    several = isinstance(given, list | tuple) and any(isinstance(item, Channel) for item in given)
+    words = "one sv.Channel; join several by first.alongside(second)"
+    one = "a sv.Channel, such as sv.Channel(matrix)"
+    found: Channel = instance(argument, given, Channel, words if several else one, ChannelError)
+    return found
+
+
+def finite_channel(given: object, argument: str = "channel") -> Channel:
     """The channel a function was given, with finitely many outputs; anything else is refused."""
-    if not isinstance(given, Channel):
-        raise ChannelError(f"channel is {type(given).__name__}; give a sv.Channel, e.g. sv.Channel(matrix)")
-    return given.finite()
+    return as_channel(given, argument).finite()

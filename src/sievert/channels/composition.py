@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import readable
 from sievert.numerics.logs import log_matmul
 from sievert.numerics.rationals import exact_matmul
 from sievert.spaces.labels import align, label
@@ -24,17 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_DENSE",
+    "RELATIVE",
     "cascade",
     "common_form",
     "oblivious",
     "parallel",
-    "readable",
     "repeated",
     "require_dense",
     "whole_number",
 ]
 
 LARGEST_DENSE = 100_000_000
+# Where a channel that knows its `relative_logs` keeps them.
+RELATIVE = "relative logs"
 
 
 def require_dense(rows: int, columns: int, what: str) -> None:
@@ -46,14 +49,6 @@ def require_dense(rows: int, columns: int, what: str) -> None:
             f"({readable(8 * entries)} bytes); at most {LARGEST_DENSE} entries are stored densely",
             size=entries,
         )
-
-
-def readable(number: int) -> str:
-    """A whole number of any size; long ones to three digits."""
-    if number < 10**15:
-        return str(number)
-    exponent = math.log10(number)
-    return f"{10 ** (exponent % 1):.2f}e{int(exponent)}"
 
 
 def common_form(channels: Iterable[Channel]) -> Form:
@@ -100,7 +95,12 @@ def parallel(first: Channel, second: Channel) -> Channel:
     require_dense(n, left.shape[1] * right.shape[1], "the parallel composition")
     combined = left[:, :, None] + right[:, None, :] if form == "log" else left[:, :, None] * right[:, None, :]
     outputs = list(cartesian(first.outputs, second.outputs))
-    return first._trusted(combined.reshape(n, -1), form, first.inputs, outputs)
+    joined = first._trusted(combined.reshape(n, -1), form, first.inputs, outputs)
+    if form == "log":
+        here, there = first.relative_logs, second.relative_logs
+        there = there if order is None else there[order]
+        joined._cache[RELATIVE] = (here[:, :, None] + there[:, None, :]).reshape(n, -1)
+    return joined
 
 
 def repeated(channel: Channel, times: int) -> Channel:
@@ -168,7 +168,10 @@ def oblivious(
     channel = channel.finite()
     require_dense(len(rows), channel.shape[1], "the composed channel")
     data = _data(channel, channel.form)[rows]
-    return channel._trusted(data, channel.form, list(images), channel.outputs)
+    composed = channel._trusted(data, channel.form, list(images), channel.outputs)
+    if channel.form == "log":
+        composed._cache[RELATIVE] = channel.relative_logs[rows]
+    return composed
 
 
 def _images(

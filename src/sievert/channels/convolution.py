@@ -17,6 +17,7 @@ from sievert.channels.channel import Channel
 from sievert.channels.composition import whole_number
 from sievert.channels.structured import Level, StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["ConvolutionChannel", "CyclicChannel", "convolve"]
@@ -110,7 +111,7 @@ class ConvolutionChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         starts = self._indices(xs)
         return starts + self.first + generator.choice(len(self.kernel), len(starts), p=self.kernel)
 
@@ -183,7 +184,7 @@ class CyclicChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         starts = self._indices(xs)
         drawn = (starts + generator.choice(len(self.kernel), len(starts), p=self.kernel)) % self.shape[0]
         return np.asarray(drawn)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.composition import readable, require_dense
+from sievert.channels.composition import require_dense
 from sievert.channels.structured import Level, StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.checks import readable
 from sievert.numerics.rationals import fractions_of
 from sievert.spaces.labels import Labels, label, labels_or_range, whole_number
 from sievert.spaces.metric import Metric

@@ -14,17 +14,20 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import epsilon
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError, MetricError, PolicyError
-from sievert.numerics.logs import log_sum
+from sievert.numerics.checks import brief, probability
+from sievert.numerics.logs import exp_excess, log_sum
 from sievert.results import Result
+from sievert.spaces.arguments import query_over
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
+from sievert.spaces.tabular import floats
 
 __all__ = [
     "DeltaCurve",
@@ -41,8 +44,6 @@ IndexArray = NDArray[np.intp]
 Against = Policy | Metric | Graph | Answers
 # Entries looked at together: half a megabyte.
 BLOCK_ENTRIES = 65_536
-# e^ε beyond this may overflow.
-LARGEST_EXPONENT = 700.0
 HIGHEST = 1e6
 
 
@@ -85,8 +86,10 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     For a graph or a secret graph these are its edges. For a metric they are all pairs at finite distance:
     with δ > 0 promises do not add up along paths.
     """
-    if isinstance(against, Policy) and query is not None:
-        against = query.answers(against)
+    asked = query_over(against, query, "policy")
+    if asked is not None:
+        assert isinstance(against, Policy)
+        against = asked.answers(against)
     if isinstance(against, Answers):
         if against.induced is None:
             return neighbours_of(against.policy)
@@ -100,21 +103,34 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     if isinstance(against, Metric):
         rows, columns = np.nonzero(np.triu(np.isfinite(against.matrix), 1))
         return tuple(against.points), Edges(np.column_stack([rows, columns]), against.matrix[rows, columns])
-    raise PolicyError(f"policy is {against!r}; give a Policy, a Metric, a Graph or a query's answers")
+    raise PolicyError(f"policy is {brief(against)}; give a Policy, a Metric, a Graph or a query's answers")
 
 
 def _arcs(
     channel: Channel, against: Against, query: Query | None
-) -> tuple[FloatArray, tuple[Hashable, ...], IndexArray, FloatArray]:
-    """Log rows in the order of the labels, the labels, and both directions of each pair with its distance."""
+) -> tuple[_Rows, tuple[Hashable, ...], IndexArray, FloatArray]:
+    """Rows in the order of the labels, the labels, and both directions of each pair with its distance."""
+    finite = finite_channel(channel)
     labels, edges = neighbours_of(against, query)
-    finite = channel.finite()
     order = align(finite.inputs, labels, "the policy", MetricError)
-    logs = finite.log_matrix
-    if order is not None:
-        logs = logs[np.argsort(order)]
+    chosen = np.arange(finite.shape[0]) if order is None else np.argsort(order)
+    rows = _Rows(finite.log_matrix[chosen], finite.relative_logs[chosen])
     pairs = np.concatenate([edges.pairs, edges.pairs[:, ::-1]]).reshape(-1, 2)
-    return logs, labels, pairs, np.concatenate([edges.lengths, edges.lengths])
+    return rows, labels, pairs, np.concatenate([edges.lengths, edges.lengths])
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Logarithms of the rows, and the same for differences of rows."""
+
+    logs: FloatArray
+    relative: FloatArray
+
+    def loss(self, first: IndexArray, second: IndexArray) -> FloatArray:
+        """ln P/Q of each output for pairs of rows; -inf where P is 0, whatever Q is."""
+        above = self.relative[first]
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(above), -np.inf, above - self.relative[second])
 
 
 def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query | None = None) -> DeltaCurve:
@@ -138,18 +154,14 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
     array([0.5, 0. ])
     """
     levels = _levels(eps)
-    logs, labels, pairs, lengths = _arcs(channel, policy, query)
-    rows = np.exp(logs)
+    rows, labels, pairs, lengths = _arcs(channel, policy, query)
+    probabilities = np.exp(rows.logs)
     best = np.zeros(len(levels))
     where = np.full(len(levels), -1, dtype=np.intp)
-    for start, block in _blocks(len(pairs), logs.shape[1]):
-        first, second = rows[pairs[block, 0]], rows[pairs[block, 1]]
+    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+        first, loss = probabilities[pairs[block, 0]], rows.loss(*pairs[block].T)
         for k, level in enumerate(levels.tolist()):
-            exponents = level * lengths[block] if level else 0 * lengths[block]
-            if exponents.max() > LARGEST_EXPONENT:
-                found = _log_deltas(logs[pairs[block, 0]], logs[pairs[block, 1]], exponents)
-            else:
-                found = _deltas(first, second, exponents)
+            found = _deltas(first, loss, level * lengths[block] if level else 0 * lengths[block])
             top = int(found.argmax())
             if found[top] > best[k]:
                 best[k], where[k] = found[top], start + top
@@ -158,9 +170,9 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
 
 
 def _levels(eps: ArrayLike) -> FloatArray:
-    levels = np.atleast_1d(np.asarray(eps, dtype=np.float64))
+    levels = np.atleast_1d(floats(eps, "eps", ChannelError, "give numbers ≥ 0 (nats)"))
     if levels.ndim != 1 or not (levels >= 0).all():
-        raise ChannelError(f"eps is {eps!r}; give numbers ≥ 0 (nats)")
+        raise ChannelError(f"eps is {brief(eps)}; give numbers ≥ 0 (nats)")
     return levels
 
 
@@ -171,22 +183,12 @@ def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
         yield start, slice(start, start + step)
 
 
-def _deltas(first: FloatArray, second: FloatArray, exponents: FloatArray) -> FloatArray:
-    """Σ_y max(0, P - e^exponent·Q) of each pair of rows; P > 0 = Q counts whatever the exponent."""
-    excess = second * -np.exp(exponents)[:, None]
-    excess += first
-    np.maximum(excess, 0.0, out=excess)
-    return np.asarray(np.minimum(excess.sum(axis=1), 1.0))
-
-
-def _log_deltas(first: FloatArray, second: FloatArray, exponents: FloatArray) -> FloatArray:
-    """The same from logarithms: P·(1 - e^(exponent - loss)), where e^exponent would overflow."""
-    with np.errstate(invalid="ignore"):
-        loss = np.where(np.isneginf(first), -np.inf, first - second)
-    over = loss > exponents[:, None]
+def _deltas(first: FloatArray, loss: FloatArray, exponents: FloatArray) -> FloatArray:
+    """Σ_y max(0, P - e^exponent·Q) = Σ P·(1 - e^(exponent - loss)) where the loss exceeds the exponent."""
     with np.errstate(invalid="ignore", over="ignore"):
-        part = -np.expm1(np.where(over, exponents[:, None] - loss, 0.0))
-    return np.asarray(np.sum(np.where(over, np.exp(first) * part, 0.0), axis=1))
+        part = exponents[:, None] - loss
+        share = -np.expm1(np.where(part < 0, part, 0.0))
+    return np.asarray(np.minimum((first * share).sum(axis=1), 1.0))
 
 
 def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Query | None = None) -> float:
@@ -199,24 +201,20 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
     >>> round(smallest_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), 0.0), 6)
     1.098612
     """
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
-        raise ChannelError(f"delta is {delta!r}; it is a probability, so give a number from 0 to 1")
+    delta = probability("delta", delta, ChannelError)
     if delta == 0 and not isinstance(policy, Graph):
         return epsilon(channel, policy, query).nats
-    logs, _, pairs, lengths = _arcs(channel, policy, query)
-    rows = np.exp(logs)
+    rows, _, pairs, lengths = _arcs(channel, policy, query)
+    probabilities = np.exp(rows.logs)
     # Pairs that exceed δ at the largest ε known to be too small; the others cannot matter any more.
     active = np.arange(len(pairs))
 
     def over(level: float) -> IndexArray:
         found = [np.empty(0, dtype=bool)]
-        for _, block in _blocks(len(active), logs.shape[1]):
+        for _, block in _blocks(len(active), rows.logs.shape[1]):
             first, second = pairs[active[block]].T
             exponents = level * lengths[active[block]] if level else 0 * lengths[active[block]]
-            if exponents.max() > LARGEST_EXPONENT:
-                found.append(_log_deltas(logs[first], logs[second], exponents) > delta)
-            else:
-                found.append(_deltas(rows[first], rows[second], exponents) > delta)
+            found.append(_deltas(probabilities[first], rows.loss(first, second), exponents) > delta)
         return np.asarray(active[np.concatenate(found)], dtype=np.intp)
 
     active = over(0.0)
@@ -258,23 +256,26 @@ def tradeoff_function(
     if pair is not None:
         finite = channel.finite()
         a, b = (finite.input_index(item) for item in pair)
-        return Tradeoff(*_corners(finite.log_matrix[a], finite.log_matrix[b]), pair=(pair[0], pair[1]))
+        rows = _Rows(finite.log_matrix, finite.relative_logs)
+        return Tradeoff(*_corners(rows, a, b), pair=(pair[0], pair[1]))
     assert policy is not None
-    logs, _, pairs, _ = _arcs(channel, policy, query)
-    corners = [np.column_stack(_corners(logs[i], logs[h])) for i, h in pairs.tolist()]
+    rows, _, pairs, _ = _arcs(channel, policy, query)
+    corners = [np.column_stack(_corners(rows, i, h)) for i, h in pairs.tolist()]
     points = np.concatenate([np.array([[0.0, 1.0], [1.0, 0.0]]), *corners])
     return Tradeoff(*_lower_hull(points))
 
 
-def _corners(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _corners(rows: _Rows, i: int, h: int) -> tuple[FloatArray, FloatArray]:
     """Corners of the trade-off between two rows: outputs in order of falling likelihood ratio."""
+    first, second = rows.logs[i], rows.logs[h]
     used = ~(np.isneginf(first) & np.isneginf(second))
-    first, second = first[used], second[used]
-    with np.errstate(invalid="ignore"):
-        order = np.argsort(-(first - second), kind="stable")
-    alarms = np.concatenate([[0.0], np.cumsum(np.exp(second[order]))])
-    power = np.concatenate([[0.0], np.cumsum(np.exp(first[order]))])
-    hull = _lower_hull(np.column_stack([np.minimum(alarms, 1.0), np.maximum(1 - power, 0.0)]))
+    loss = rows.loss(np.array([i]), np.array([h]))[0][used]
+    order = np.argsort(-loss, kind="stable")
+    alarms = np.concatenate([[0.0], np.cumsum(np.exp(second[used][order]))])
+    # Misses are added up from the end, so that few of them keep their digits.
+    misses = np.concatenate([np.cumsum(np.exp(first[used][order])[::-1])[::-1], [0.0]])
+    misses[0] = 1.0
+    hull = _lower_hull(np.column_stack([np.minimum(alarms, 1.0), np.minimum(misses, 1.0)]))
     return hull[0], hull[1]
 
 
@@ -293,9 +294,10 @@ def _lower_hull(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _is_above(left: tuple[float, float], middle: tuple[float, float], right: tuple[float, float]) -> bool:
-    """Whether the middle point is on or above the line, up to what rounding does to sums of probabilities."""
-    cross = (middle[1] - left[1]) * (right[0] - left[0]) - (right[1] - left[1]) * (middle[0] - left[0])
-    return cross >= -1e-16
+    """Whether the middle point is on or above the line, up to what rounding does to the two products."""
+    rise = (middle[1] - left[1]) * (right[0] - left[0])
+    line = (right[1] - left[1]) * (middle[0] - left[0])
+    return rise - line >= -1e-15 * (abs(rise) + abs(line))
 
 
 def renyi_curve(
@@ -310,16 +312,18 @@ def renyi_curve(
     >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)
     array([0.549306, 0.847298, 1.098612])
     """
-    wanted = np.array([float(order) for order in orders])
-    if not len(wanted) or not (wanted >= 0).all():
-        raise ChannelError(f"orders is {wanted.tolist()!r}; give numbers ≥ 0")
-    logs, labels, pairs, _ = _arcs(channel, policy, query)
+    given = orders if isinstance(orders, np.ndarray) or not isinstance(orders, Iterable) else list(orders)
+    wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
+    if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
+        raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
+    rows, labels, pairs, _ = _arcs(channel, policy, query)
     best = np.zeros(len(wanted))
     where = np.full(len(wanted), -1, dtype=np.intp)
-    for start, block in _blocks(len(pairs), logs.shape[1]):
-        first, second = logs[pairs[block, 0]], logs[pairs[block, 1]]
+    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+        first, second = rows.logs[pairs[block, 0]], rows.logs[pairs[block, 1]]
+        loss = rows.loss(*pairs[block].T)
         for k, order in enumerate(wanted.tolist()):
-            found = _renyi(first, second, order)
+            found = _renyi(first, second, loss, order)
             top = int(found.argmax())
             if found[top] > best[k]:
                 best[k], where[k] = found[top], start + top
@@ -327,25 +331,25 @@ def renyi_curve(
     return RenyiCurve(wanted, best, named)
 
 
-def _renyi(first: FloatArray, second: FloatArray, order: float) -> FloatArray:
-    """D_α of each pair of log rows; 0·ln(0/q) = 0, and p > 0 = q is infinite for α ≥ 1."""
-    occurs = ~np.isneginf(first)
-    with np.errstate(invalid="ignore"):
-        loss = np.where(occurs, first - second, -np.inf)
+def _renyi(first: FloatArray, second: FloatArray, loss: FloatArray, order: float) -> FloatArray:
+    """D_α of each pair of log rows; 0·ln(0/q) = 0, and p > 0 = q is infinite for α ≥ 1.
+
+    Σ p^α q^(1-α) - 1 = Σ p·(e^(tL) - 1 + t·(e^-L - 1)) with t = α - 1 and L = ln p/q: terms of one sign.
+    """
     if math.isinf(order):
         return np.asarray(np.maximum(loss.max(axis=1), 0.0), dtype=np.float64)
-    if order == 1:
-        with np.errstate(invalid="ignore"):
-            terms = np.where(occurs, np.exp(first) * loss, 0.0)
-        return np.asarray(np.maximum(terms.sum(axis=1), 0.0), dtype=np.float64)
-    if order == 0:
-        return np.maximum(-log_sum(np.where(occurs, second, -np.inf), axis=1), 0.0)
-    with np.errstate(invalid="ignore"):
-        if order > 1:
-            exponents = np.where(occurs, first + (order - 1) * loss, -np.inf)
-        else:
-            exponents = np.where(occurs, order * first + (1 - order) * second, -np.inf)
-    infinite = np.asarray((exponents == np.inf).any(axis=1))
-    safe = np.where(infinite[:, None], 0.0, exponents)
-    found = np.asarray(log_sum(safe, axis=1) / (order - 1), dtype=np.float64)
-    return np.where(infinite, np.inf, np.maximum(found, 0.0))
+    t = order - 1
+    occurs, known = ~np.isneginf(first), ~np.isneginf(second)
+    small = np.where(occurs & known, loss, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        part = exp_excess(-small) if t == 0 else exp_excess(t * small) + t * exp_excess(-small)
+        lost = np.inf if t >= 0 else -order * np.exp(first)
+        terms = np.where(occurs, np.where(known, np.exp(first) * part, lost), (t or 1.0) * np.exp(second))
+        excess = terms.sum(axis=1)
+        if t == 0:
+            return np.asarray(excess)
+        direct = log_sum(np.where(occurs & known, first + t * small, -np.inf), axis=1)
+    near = np.abs(excess) < 0.5
+    found = np.where(near, np.log1p(np.where(near, excess, 0.0)), direct) / t
+    infinite = (occurs & ~known).any(axis=1) if t > 0 else (~(occurs & known)).all(axis=1)
+    return np.asarray(np.where(infinite, np.inf, np.maximum(found, 0.0)), dtype=np.float64)

@@ -16,6 +16,7 @@ from sievert.errors import ChannelError
 from sievert.numerics.logs import log_fraction, log_of, log_sum
 from sievert.results import cell_text, html_table
 from sievert.spaces.labels import Labels, label
+from sievert.spaces.tabular import frame, pandas_axis
 
 __all__ = ["Hyper", "push"]
 
@@ -116,6 +117,18 @@ class Hyper:
         )
         return f"<p>{self}</p><table><tr>{head}</tr>{body}</table>"
 
+    def to_pandas(self) -> Any:
+        """A pandas table: a row for each posterior, with its probability and that of each secret."""
+        table = frame({}, "pandas")
+        data = np.column_stack([self.outers, self.inners])
+        return type(table)(data, columns=pandas_axis(("probability", *self.inputs)))
+
+    def to_polars(self) -> Any:
+        """A polars table: a row for each posterior, with its probability and that of each secret."""
+        columns = {"probability": self.outers.astype(np.float64)}
+        columns |= {str(name): self.inners[:, i].astype(np.float64) for i, name in enumerate(self.inputs)}
+        return frame(columns, "polars")
+
     def to_dict(self) -> dict[str, Any]:
         """Outers and inners as plain data."""
         return {
@@ -132,7 +145,7 @@ def _plain(value: Any) -> Any:
 def push(prior: object, channel: Channel, tolerance: float = DEFAULT_TOLERANCE) -> Hyper:
     """The hyper [π ▷ C]: outputs of probability 0 are dropped and equal posteriors merged."""
     channel = channel.finite()
-    belief = as_prior(prior, channel.shape[0])
+    belief = as_prior(prior, channel)
     exact = channel.exact if channel.form == "exact" else None
     if exact is not None and belief.dtype == object:
         return _exact_push(belief, channel, exact)

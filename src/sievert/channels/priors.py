@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.composition import readable
+from sievert.channels.channel import Channel
 from sievert.errors import PriorError, TooLargeError
+from sievert.numerics.checks import brief, non_negative, readable, whole
 from sievert.numerics.rationals import as_fraction, is_exact
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, labels_or_range
+from sievert.spaces.tabular import by_label, column_of
 
 __all__ = ["SUM_TOLERANCE", "as_prior", "from_counts", "point", "uniform"]
 
 # A prior typed with six decimals is off by at most 1e-6 relative; accumulated rounding stays below 1e-9.
 SUM_TOLERANCE = 1e-9
-LARGEST_VECTOR = 1_000_000_000
+LARGEST_VECTOR = 100_000_000
 
 Prior = NDArray[Any]  # float64, or object (Fraction) for an exact prior
 
@@ -30,10 +32,9 @@ def uniform(n: int) -> Prior:
     >>> uniform(4).tolist()
     [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)]
     """
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise PriorError(f"n is {n!r}; a prior needs at least one secret")
-    prior = np.empty(int(n), dtype=object)
-    prior[:] = Fraction(1, int(n))
+    size = listed_size(whole("n", n, PriorError))
+    prior = np.empty(size, dtype=object)
+    prior[:] = Fraction(1, size)
     return prior
 
 
@@ -44,28 +45,30 @@ def point(n: int, secret: int) -> Prior:
     [Fraction(0, 1), Fraction(1, 1), Fraction(0, 1)]
     """
     prior = uniform(n)
-    if not isinstance(secret, int | np.integer) or isinstance(secret, bool) or not 0 <= secret < n:
-        raise PriorError(f"secret is {secret!r}; it must be a position from 0 to {n - 1}")
+    position = whole("secret", secret, PriorError, least=0, most=len(prior) - 1)
     prior[:] = Fraction(0)
-    prior[secret] = Fraction(1)
+    prior[position] = Fraction(1)
     return prior
 
 
-def from_counts(counts: Iterable[Any] | Mapping[Any, Any], labels: Labels | None = None) -> Prior:
-    """Shares of counts (a list in the order of the secrets, or a mapping from label to count).
+def from_counts(counts: Any, labels: Labels | None = None) -> Prior:
+    """Shares of counts: a list in the order of the secrets, or anything labelled together with `labels`.
+
+    A label without a count is an error; a `collections.Counter` counts it as 0.
 
     >>> from_counts([3, 1]).tolist()
     [Fraction(3, 4), Fraction(1, 4)]
+    >>> from_counts({"no": 3, "yes": 1}, labels=("yes", "no")).tolist()
+    [Fraction(1, 4), Fraction(3, 4)]
     """
-    if isinstance(counts, Mapping):
-        if labels is None:
-            raise PriorError("labels is missing; a mapping of counts needs the labels of the secrets")
-        unknown = [name for name in counts if label(name) not in labels]
-        if unknown:
-            raise PriorError(f"counts: {unknown[0]!r} is not one of the labels {shown(labels)}")
-        named = {label(name): count for name, count in counts.items()}
-        counts = [named.get(name, 0) for name in labels]
-    values = [_count(position, count) for position, count in enumerate(counts)]
+    if isinstance(counts, Mapping) and labels is None:
+        raise PriorError("labels is missing; a mapping of counts needs the labels of the secrets")
+    if labels is None:
+        given = column_of(counts, "counts", PriorError).values
+    else:
+        order = labels_or_range(labels, len(labels), "labels", PriorError)
+        given = by_label(counts, order, "counts", PriorError)
+    values = [_count(position, count) for position, count in enumerate(given)]
     total = sum(values, Fraction(0))
     if total == 0:
         raise PriorError("counts are all 0 or empty; at least one must be positive")
@@ -78,34 +81,35 @@ def _count(position: int, count: Any) -> Fraction:
     try:
         value = as_fraction(count)
     except ValueError:
-        raise PriorError(
-            f"counts: entry {position} is {count!r}; counts must be finite numbers ≥ 0"
-        ) from None
+        value = Fraction(-1)
     if value < 0:
-        raise PriorError(f"counts: entry {position} is {count!r}; counts must be finite numbers ≥ 0")
+        raise PriorError(
+            f"counts: entry {position} is {brief(count)}; counts must be finite numbers ≥ 0"
+        ) from None
     return value
 
 
-def as_prior(prior: object, n: int) -> Prior:
-    """A checked prior over n secrets: None is uniform; fractions stay exact, other numbers become floats."""
-    if n > LARGEST_VECTOR:
-        raise TooLargeError(f"a prior over {readable(n)} secrets is too long to be written out", size=n)
+def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
+    """A checked prior over the secrets: None is uniform; fractions stay exact, other numbers become floats.
+
+    `secrets` are the labels of the secrets, or the channel whose inputs they are: a labelled prior is read
+    against them. Their number alone takes a prior by position.
+    """
+    n = listed_size(secrets)
+    labels = secrets.inputs if isinstance(secrets, Channel) else secrets
     if prior is None:
         return uniform(n)
-    if isinstance(prior, np.ndarray) and prior.dtype == np.float64 and prior.shape == (n,):
+    items = prior
+    if not (isinstance(prior, np.ndarray) and prior.dtype == np.float64 and prior.shape == (n,)):
+        items = by_label(prior, labels, "prior", PriorError)
+    if isinstance(items, np.ndarray) and items.dtype == np.float64:
         # Nothing to complain about: taken as it is. Otherwise the loop below finds the entry to name.
-        good = float(prior.min()) >= 0 and abs(float(prior.sum()) - 1) <= SUM_TOLERANCE
+        good = float(items.min()) >= 0 and abs(float(items.sum()) - 1) <= SUM_TOLERANCE
         if good:
-            return prior
-    if isinstance(prior, str | Mapping) or not isinstance(prior, Iterable):
-        raise PriorError(f"prior is {prior!r}; give a list of {n} probabilities, or None for uniform")
-    items = list(prior)
-    if len(items) != n:
-        raise PriorError(
-            f"prior has {len(items)} entries but there are {n} secrets; give one probability for each"
-        )
-    exact = all(is_exact(item) for item in items)
-    values = [_probability(position, item, exact) for position, item in enumerate(items)]
+            return items
+    values = list(items)  # type: ignore[call-overload]
+    exact = all(is_exact(item) for item in values)
+    values = [_probability(position, item, exact) for position, item in enumerate(values)]
     total = sum(values) if exact else math.fsum(values)
     if not abs(total - 1) <= (0 if exact else SUM_TOLERANCE):
         raise PriorError(
@@ -118,13 +122,43 @@ def as_prior(prior: object, n: int) -> Prior:
     return result
 
 
+def own_distribution(given: object, argument: str) -> Prior:
+    """A distribution over whatever it names itself."""
+    column = column_of(given, argument, PriorError)
+    if not len(column.values):
+        raise PriorError(f"{argument} is empty; give at least one probability")
+    return as_prior(column.values, len(column.values))
+
+
+def paired_distributions(p: object, q: object) -> tuple[Prior, Prior]:
+    """Two distributions over the same things: by label where the first names them, else by position."""
+    first = column_of(p, "p", PriorError)
+    own = own_distribution(p, "p")
+    named = first.labels is not None and not first.made_up
+    return own, as_prior(q, first.labels if named and first.labels is not None else len(own))
+
+
+def listed_size(secrets: int | Labels | Channel) -> int:
+    """How many secrets there are, refused where a prior over them cannot be written out."""
+    size = secrets.shape[0] if isinstance(secrets, Channel) else secrets
+    size = size if isinstance(size, int) else len(size)
+    if size > LARGEST_VECTOR:
+        raise TooLargeError(
+            f"a prior over {readable(size)} secrets is too long to be written out; "
+            "leave it out: uniform beliefs on a structured channel need no list",
+            size=size,
+        )
+    return size
+
+
 def _probability(position: int, item: Any, exact: bool) -> Any:
+    where = f"prior: entry {position}"
+    if not is_exact(item):
+        return non_negative(where, item, PriorError)
     try:
-        value = as_fraction(item) if exact or is_exact(item) else float(item)
-    except (TypeError, ValueError):
-        raise PriorError(
-            f"prior: entry {position} is {item!r}, not a number; probabilities must be numbers ≥ 0"
-        ) from None
-    if not 0 <= value < math.inf:
-        raise PriorError(f"prior: entry {position} is {value}; probabilities must be numbers ≥ 0")
+        value = as_fraction(item)
+    except ValueError:
+        value = Fraction(-1)
+    if value < 0:
+        raise PriorError(f"{where} is {brief(item)}; it must be a finite number ≥ 0")
     return value if exact else float(value)

@@ -23,8 +23,10 @@ from sievert.channels.priors import as_prior
 from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, MetricError, PolicyError
+from sievert.numerics.checks import instance, non_negative
 from sievert.numerics.logs import exp_or_infinity, log_fraction, log_of
 from sievert.results import Result
+from sievert.spaces.arguments import metric_of, query_over
 from sievert.spaces.labels import Labels, align
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -98,13 +100,13 @@ def distinguishability(channel: Channel) -> Metric:
     >>> round(d.distance(0, 1), 6)
     0.693147
     """
-    distances = _all_pairs(finite_channel(channel).log_matrix)
+    distances = _all_pairs(finite_channel(channel).relative_logs)
     return Metric._known(channel.inputs, lambda: distances)
 
 
 def one_sided_divergence(channel: Channel) -> FloatArray:
     """D[x, x'] = max over outputs of ln C[x,y]/C[x',y] (0/0 ignored)."""
-    logs = channel.finite().log_matrix
+    logs = finite_channel(channel).relative_logs
     n, m = logs.shape
     result = np.empty((n, n))
     rows = max(1, BLOCK_ENTRIES // max(1, n * m))
@@ -127,6 +129,7 @@ def composed_distinguishability(first: Channel, second: Channel) -> Metric:
     >>> round(composed_distinguishability(c, swapped).distance(0, 1) / math.log(3), 6)
     2.0
     """
+    first, second = finite_channel(first, "first"), finite_channel(second, "second")
     order = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
     other = one_sided_divergence(second)
     total = one_sided_divergence(first) + (other if order is None else other[np.ix_(order, order)])
@@ -175,7 +178,7 @@ def epsilon(
         known = channel.smallest_epsilon(metric)
         if known is not None:
             return _structured_result(channel, *known)
-    logs = channel.log_matrix
+    logs = channel.relative_logs
     if order is not None:
         # Rows of the channel in the order of the metric's points.
         logs = logs[np.argsort(order)]
@@ -231,23 +234,21 @@ def is_private(
     >>> is_private(Channel([["2/3", "1/3"], ["1/3", "2/3"]]), metrics.discrete(2), eps=0.6)
     False
     """
-    if not eps >= 0:
-        raise MetricError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)")
-    return epsilon(channel, metric_or_policy, query).nats <= eps + 1e-12 * max(1.0, eps)
+    level = non_negative("eps", eps, MetricError, infinite=True)
+    return epsilon(channel, metric_or_policy, query).nats <= level + 1e-12 * max(1.0, level)
 
 
 def target_metric(metric_or_policy: Metric | Policy | Answers, query: Query | None = None) -> Metric:
     """The distance on a channel's inputs that a metric, a policy or a query over a policy gives."""
+    asked = query_over(metric_or_policy, query)
     if isinstance(metric_or_policy, Metric):
         return metric_or_policy
     if isinstance(metric_or_policy, Answers):
         return metric_or_policy.metric
-    if not isinstance(metric_or_policy, Policy):
-        raise PolicyError(
-            f"metric_or_policy is {metric_or_policy!r}; give a Metric, a Policy or a query's answers"
-        )
-    if query is not None:
-        return query.answers(metric_or_policy).metric
+    words = "a sv.Metric, a sv.Policy or a query's answers"
+    instance("metric_or_policy", metric_or_policy, Policy, words, PolicyError)
+    if asked is not None:
+        return asked.answers(metric_or_policy).metric
     if metric_or_policy.records == 1 and not metric_or_policy.constrained:
         return metric_or_policy.record_metric
     return metric_or_policy.database_metric()
@@ -260,7 +261,8 @@ def privacy_vulnerability(prior: object, metric: Metric) -> float:
     >>> round(privacy_vulnerability([0.8, 0.1, 0.1], metrics.discrete(3)), 6)   # ln 8
     2.079442
     """
-    return _largest_rate(_log_belief(prior, metric.size)[:, None], metric.matrix)
+    metric = metric_of(metric)
+    return _largest_rate(_log_belief(prior, metric.points)[:, None], metric.matrix)
 
 
 def posterior_privacy_vulnerability(channel: Channel, prior: object, metric: Metric) -> float:
@@ -268,15 +270,15 @@ def posterior_privacy_vulnerability(channel: Channel, prior: object, metric: Met
 
     With the uniform prior it is the smallest ε of the channel for the metric (Fernandes, Thm 4.9).
     """
-    channel = finite_channel(channel)
+    channel, metric = finite_channel(channel), metric_of(metric)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     # Odds do not change when a posterior is scaled, so the joint distribution will do.
-    return _largest_rate(_log_belief(prior, channel.shape[0])[:, None] + channel.log_matrix, distances)
+    return _largest_rate(_log_belief(prior, channel)[:, None] + channel.relative_logs, distances)
 
 
-def _log_belief(prior: object, size: int) -> FloatArray:
-    belief = as_prior(prior, size)
+def _log_belief(prior: object, secrets: Labels | Channel) -> FloatArray:
+    belief = as_prior(prior, secrets)
     return np.array([log_fraction(p) for p in belief]) if belief.dtype == object else log_of(belief)
 
 
@@ -288,7 +290,7 @@ def _result(channel: Channel, labels: Labels, value: float, i: int, j: int, dist
     if value == 0:
         return Epsilon(0.0, None, None, None, distance)
     a, b = channel.input_index(labels[i]), channel.input_index(labels[j])
-    logs = channel.log_matrix
+    logs = channel.relative_logs
     difference = _difference(logs[a], logs[b])
     output = _first_largest(np.abs(difference))
     if difference[output] < 0:

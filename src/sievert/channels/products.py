@@ -18,6 +18,7 @@ from sievert.channels.channel import Channel, Form
 from sievert.channels.composition import common_form, require_dense, whole_number
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.labels import Labels
 
 __all__ = ["ProductChannel"]
@@ -125,7 +126,7 @@ class ProductChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs for an array [draws, records] of inputs; the result has the same shape."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         table = xs if isinstance(xs, np.ndarray) else np.array(list(xs), dtype=object)
         if table.ndim != 2 or table.shape[1] != self.records:
             raise ChannelError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import RELATIVE, Channel
 from sievert.errors import ChannelError
 from sievert.numerics.logs import log_sum
 from sievert.spaces.labels import align
@@ -57,7 +57,11 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
         data = np.column_stack([channel.rounded()[:, list(group)].sum(axis=1) for group in members])
     else:
         data = np.column_stack([log_sum(logs[:, list(group)], axis=1) for group in members])
-    return Reduction(Channel._trusted(data, channel.form, channel.inputs), members, radius)
+    reduced = Channel._trusted(data, channel.form, channel.inputs)
+    if channel.form == "log":
+        # Rows differ by the same on every one of the merged outputs.
+        reduced._cache[RELATIVE] = channel.relative_logs[:, [group[0] for group in members]]
+    return Reduction(reduced, members, radius)
 
 
 def _exact_reduction(channel: Channel, exact: NDArray[np.object_]) -> Reduction:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.structured import Level, StructuredChannel, closest_pair, rate
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["ResponseChannel"]
@@ -62,6 +63,12 @@ class ResponseChannel(StructuredChannel):
         data[np.diag_indices(size)] = self.truth
         return data
 
+    def _relative_entries(self) -> FloatArray:
+        """ε for the truth, 0 for every lie."""
+        if math.isinf(self.eps):
+            return super()._relative_entries()
+        return np.where(np.eye(self.shape[0], dtype=bool), self.eps, 0.0)
+
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input."""
         row = np.full(self.shape[1], float(self.lie))
@@ -79,7 +86,7 @@ class ResponseChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: lie uniformly among the others with the total probability of lying."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         truths = self._indices(xs)
         size = self.shape[0]
         others = generator.integers(0, max(size - 1, 1), len(truths))

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from sievert.channels.structured import BLOCK_ENTRIES, Level, StructuredChannel, largest_rate, rate
 from sievert.channels.validation import ROW_SUM_TOLERANCE
 from sievert.errors import ChannelError
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["SparseChannel"]
@@ -63,7 +64,7 @@ class SparseChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs from the cumulative sums of the stored rows, all draws at once."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         positions = self._indices(xs)
         total = np.cumsum(self.table.data)
         before = np.concatenate([[0.0], total])
@@ -122,7 +123,7 @@ class SparseChannel(StructuredChannel):
         rows = columns.indices.reshape(-1, size)
         widest = int(np.argmax(dense.max(axis=1) / dense.min(axis=1)))
         high, low = int(dense[widest].argmax()), int(dense[widest].argmin())
-        gap = math.log(dense[widest, high]) - math.log(dense[widest, low])
+        gap = math.log1p((dense[widest, high] - dense[widest, low]) / dense[widest, low])
         return rate(gap, distance), int(rows[widest, high]), int(rows[widest, low]), distance
 
     def __repr__(self) -> str:
@@ -133,7 +134,10 @@ class SparseChannel(StructuredChannel):
 def _compressed(matrix: Any) -> csr_array:
     """A copy by rows, entries of the same place added up, zeros dropped."""
     try:
-        table = csr_array(matrix, dtype=np.float64, copy=True)
+        given = csr_array(matrix)
+        if given.dtype.kind not in "biuf":
+            raise TypeError("entries are not real numbers")
+        table = csr_array(given, dtype=np.float64, copy=True)
     except (TypeError, ValueError):
         raise ChannelError(
             "matrix is ragged or not numeric; give a SciPy sparse matrix, or one row of probabilities for "

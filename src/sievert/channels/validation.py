@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import ChannelError
+from sievert.numerics.checks import brief
 from sievert.numerics.logs import log_sum
 from sievert.numerics.rationals import as_fraction, fractions_of, is_exact
 from sievert.spaces.labels import Labels
+from sievert.spaces.tabular import floats
 
 __all__ = ["ROW_SUM_TOLERANCE", "Form", "checked", "read_logarithms", "read_matrix"]
 
@@ -32,7 +34,7 @@ def read_matrix(matrix: Any) -> tuple[NDArray[Any], Form]:
         rows = [list(row) for row in matrix]
     except TypeError:
         raise ChannelError(
-            f"matrix is {_short(matrix)}; give one row of probabilities for each input"
+            f"matrix is {brief(matrix)}; give one row of probabilities for each input"
         ) from None
     if not rows or not rows[0]:
         raise ChannelError("matrix is empty; a channel needs at least one row and one column")
@@ -62,24 +64,14 @@ def _fraction(value: Any, row: int, column: int) -> Fraction:
 
 def _not_a_number(value: object, row: int, column: int) -> ChannelError:
     return ChannelError(
-        f"row {row} of the channel has {value!r} in column {column}, which is not a finite number; "
+        f"row {row} of the channel has {brief(value)} in column {column}, which is not a finite number; "
         "entries are probabilities"
     )
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"a {type(value).__name__}"
-
-
 def read_logarithms(log_matrix: Any) -> NDArray[np.float64]:
     """A two-dimensional array of logarithms."""
-    try:
-        data = np.array(log_matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ChannelError(
-            "log_matrix is ragged or not numeric; give one row of logarithms for each input"
-        ) from None
+    data = floats(log_matrix, "log_matrix", ChannelError, "give one row of logarithms for each input")
     if data.ndim != 2 or 0 in data.shape:
         raise ChannelError(f"log_matrix has shape {data.shape}; it must have at least one row and one column")
     return data

@@ -40,7 +40,7 @@ app.command()(verify)
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"sievert {__version__}")
+        print(f"sievert {__version__}")
         raise typer.Exit
 
 

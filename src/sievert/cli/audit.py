@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.options import real_option, whole_option
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 from sievert.cli.samples import audit_runs
 
@@ -26,11 +27,21 @@ def audit(
         Path | None,
         typer.Option(help="Audit a black box: a table of runs with the columns input and output."),
     ] = None,
-    eps: Annotated[float | None, typer.Option(help="With --samples: the claimed ε (the file's).")] = None,
-    delta: Annotated[float | None, typer.Option(help="With --samples: the claimed δ (the file's).")] = None,
-    confidence: Annotated[float, typer.Option(help="With --samples: how sure to be.")] = 0.95,
-    seed: Annotated[int | None, typer.Option(help="With --samples: for the split into halves.")] = None,
+    eps: Annotated[
+        float | None,
+        real_option("With --samples: the claimed ε (the file's)."),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        real_option("With --samples: the claimed δ (the file's)."),
+    ] = None,
+    confidence: Annotated[float, real_option("With --samples: how sure to be.")] = 0.95,
+    seed: Annotated[
+        int | None,
+        whole_option("With --samples: for the split into halves."),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check a mechanism against its policy and say what it gives away.
@@ -45,7 +56,6 @@ def audit(
     from sievert.report.audit import audit as run_audit
     from sievert.report.audit import has_noise_in_cells
     from sievert.report.text import audit_lines
-    from sievert.tables.atomic import write_text
 
     if samples is not None:
         if report is not None:
@@ -57,6 +67,7 @@ def audit(
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, report=report)
     if has_noise_in_cells(scenario):
         _audit_noise(scenario, report, as_json)
         return
@@ -71,13 +82,13 @@ def audit(
     if report is not None:
         from sievert.report.html import audit_html
 
-        write_text(report, audit_html(scenario, result))
+        outputs.write_text(report, audit_html(scenario, result))
     if as_json:
-        typer.echo(json.dumps({**result.to_dict(), "passed": result.passed}, ensure_ascii=False, indent=2))
+        print_json({**result.to_dict(), "passed": result.passed})
     else:
         print_sections(result.title, str(result), audit_lines(result), result.passed)
         if report is not None:
-            typer.echo(f"\nReport written to {report}")
+            print(f"\nReport written to {report}")
     if not result.passed:
         raise typer.Exit(1)
 
@@ -89,11 +100,12 @@ def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None
 
     if report is not None:
         raise FileError(
-            "--report needs a channel, and a table with too many answers to list has none; use --json"
+            "--report draws what each input is released as, and a table with too many answers to list has "
+            "too many inputs for that; leave --report out, or keep the answer with --json"
         )
     result = noise_audit(scenario)
     if as_json:
-        typer.echo(json.dumps({**result.to_dict(), "passed": result.passed}, ensure_ascii=False, indent=2))
+        print_json({**result.to_dict(), "passed": result.passed})
     else:
         print_sections(result.title, str(result), noise_audit_lines(result), result.passed)
     if not result.passed:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections, print_table
+from sievert.cli.options import real_option
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections, print_table
+from sievert.cli.progress import progress_bar
 
 __all__ = ["breach"]
 
@@ -27,28 +29,30 @@ def breach(
     ] = None,
     level: Annotated[
         float | None,
-        typer.Option(help="Bits by which belief must grow for a breach; by default half way to certainty."),
+        real_option("Bits by which belief must grow for a breach; by default half way to certainty."),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
     from sievert.files import load_scenario
     from sievert.report.breach import breach_lines, breach_of, breach_table, read_range
-    from sievert.tables.atomic import write_text
 
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
-    result = breach_of(scenario, counts, about or (), level)
+    outputs = claimed(scenario.reads(), force, report=report)
+    with progress_bar():
+        result = breach_of(scenario, counts, about or (), level)
     if report is not None:
         from sievert.report.breach_page import breach_html
 
-        write_text(report, breach_html(scenario, result))
+        outputs.write_text(report, breach_html(scenario, result))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     print_sections(result.title, str(result), breach_lines(result))
-    typer.echo("")
+    print()
     print_table(*breach_table(result))
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.options import real_option
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
 __all__ = ["design"]
 
+# Text would round floats on the way through decimals; fractions are text.
+EXACT, FLOATS = CHANNELS = (".csv", ".npz")
+
 
 def design(
     file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy, query and [use].")],
-    eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
+    eps: Annotated[
+        float | None,
+        real_option("ε in nats; by default the file's own."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the designed file here (.toml; the channel beside it, as .npz or .csv)."),
     ] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """The mechanism of least loss for the file's [use], proved optimal, and what standard ones would cost.
@@ -30,33 +38,37 @@ def design(
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
     from sievert.errors import FileError
-    from sievert.files import load_scenario, save
+    from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.report.design import design_html, design_lines, design_of, designed_toml
-    from sievert.tables.atomic import write_text
+    from sievert.tables.channel_files import channel_bytes
 
     target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, output=target, proof=proof, report=report)
+    for suffix in CHANNELS:
+        outputs.claim(f"the channel ({suffix})", target.with_suffix(suffix))
     with progress_bar():
         result = design_of(scenario, eps)
     best = result.found.optimal
-    # Text would round floats on the way through decimals; fractions are text.
-    channel = target.with_suffix(".csv" if best.mechanism.form == "exact" else ".npz")
-    save(best.mechanism, channel)
-    write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
+    channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
+    outputs.write_bytes(channel, channel_bytes(best.mechanism, channel))
+    outputs.write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
     if proof is not None:
-        write_text(proof, save_proof(best.certificate))
+        named = best.certificate.with_identity(question_digest(scenario, eps=eps))
+        outputs.write_text(proof, save_proof(named))
     if report is not None:
-        write_text(report, design_html(scenario, result))
+        outputs.write_text(report, design_html(scenario, result))
     if as_json:
         content = {**result.to_dict(), "written": {"file": str(target), "channel": str(channel)}}
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        print_json(content)
         return
     print_sections(result.title, str(result), design_lines(result))
-    typer.echo(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
+    print(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
     if proof is not None:
-        typer.echo(f"Proof written to {proof}; check it with: sievert verify {proof}")
+        print(f"Proof written to {proof}; check it with: sievert verify {proof} {file}")
     if report is not None:
-        typer.echo(f"Report written to {report}")
+        print(f"Report written to {report}")

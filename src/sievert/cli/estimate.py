@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections, terminal
 from sievert.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def estimate(
     public: Annotated[
         bool, typer.Option("--public", help="Use the noisy reports alone: read no true values.")
     ] = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Count noisy reports and estimate the distribution of the true values behind them.
@@ -48,37 +50,40 @@ def estimate(
     from sievert.files import load_scenario
     from sievert.report.estimate import estimate_lines, estimate_of, estimate_proof
     from sievert.report.estimate_page import estimate_html
-    from sievert.tables.atomic import write_text
-    from sievert.tables.counting import Counted, write_counts
+    from sievert.tables.counting import Counted, counts_text
 
     scenario = load_scenario(file)
+    named = [path for pattern in reports or () for path in (Path(pattern), *map(Path, glob(pattern)))]
+    outputs = claimed([*scenario.reads(), *named], force, save_counts=save_counts, proof=proof, report=report)
     with progress_bar():
         result = estimate_of(
             scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
         )
     if save_counts is not None:
-        write_counts(Counted(result.reported, result.rows, result.dropped, result.files), save_counts)
+        counted = Counted(result.reported, result.rows, result.dropped, result.files)
+        outputs.write_text(save_counts, counts_text(counted))
     if proof is not None:
+        from sievert.files.identity import question_digest
         from sievert.proofs import save_proof
 
-        write_text(proof, save_proof(estimate_proof(scenario, result)))
+        certificate = estimate_proof(scenario, result).with_identity(question_digest(scenario))
+        outputs.write_text(proof, save_proof(certificate))
     if report is not None:
-        write_text(report, estimate_html(scenario, result))
+        outputs.write_text(report, estimate_html(scenario, result))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     good = result.estimate.total_gap is not None and result.estimate.unique is not False
     print_sections(result.title, str(result), estimate_lines(result), good)
-    typer.echo()
+    print()
     _print_table(result)
     if proof is not None:
-        typer.echo(f"\nProof written to {proof}")
+        print(f"\nProof written to {proof}")
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
 
 
 def _print_table(result: FileEstimate) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from sievert.report.estimate import table_header, table_rows
@@ -89,7 +94,6 @@ def _print_table(result: FileEstimate) -> None:
     rows = list(table_rows(result))
     for row in rows[:SHOWN_ROWS]:
         table.add_row(*row)
-    console = Console(highlight=False)
-    console.print(table)
+    terminal().print(table, soft_wrap=False)
     if len(rows) > SHOWN_ROWS:
-        typer.echo(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")
+        print(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")

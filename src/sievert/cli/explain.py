@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.options import real_option, whole_option
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections
+
+if TYPE_CHECKING:
+    from sievert.files import Scenario
+    from sievert.tables.outputs import Outputs
 
 __all__ = ["explain"]
 
@@ -19,30 +24,46 @@ def explain(
     file: Annotated[
         Path | None, typer.Argument(help="A TOML file with a policy, and perhaps a claim and limits.")
     ] = None,
-    eps: Annotated[float | None, typer.Option(help="ε of each release, in nats.")] = None,
-    delta: Annotated[float | None, typer.Option(help="δ of each release, with ε (0).")] = None,
-    rho: Annotated[float | None, typer.Option(help="ρ of zero-concentrated privacy, instead of ε.")] = None,
-    sigma: Annotated[float | None, typer.Option(help="Scale of Gaussian noise, instead of ε.")] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(help="With --sigma: how far one person moves the answer (1).")
+    eps: Annotated[float | None, real_option("ε of each release, in nats.")] = None,
+    delta: Annotated[float | None, real_option("δ of each release, with ε (0).")] = None,
+    rho: Annotated[
+        float | None,
+        real_option("ρ of zero-concentrated privacy, instead of ε."),
     ] = None,
-    values: Annotated[int | None, typer.Option(help="How many values a person may have (2).")] = None,
+    sigma: Annotated[
+        float | None,
+        real_option("Scale of Gaussian noise, instead of ε."),
+    ] = None,
+    sensitivity: Annotated[
+        float | None,
+        real_option("With --sigma: how far one person moves the answer (1)."),
+    ] = None,
+    values: Annotated[
+        int | None,
+        whole_option("How many values a person may have (2)."),
+    ] = None,
     prior: Annotated[
         str | None, typer.Option(help="What is believed before: probabilities, as 0.6,0.3,0.1.")
     ] = None,
-    releases: Annotated[int | None, typer.Option(help="How many releases with this claim (1).")] = None,
+    releases: Annotated[
+        int | None,
+        whole_option("How many releases with this claim (1)."),
+    ] = None,
     guess: Annotated[
-        float | None, typer.Option(help="Backwards: the highest acceptable probability of a right guess.")
+        float | None,
+        real_option("Backwards: the highest acceptable probability of a right guess."),
     ] = None,
     solve: Annotated[
-        Solve | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
+        str | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
     ] = None,
     within: Annotated[
-        float | None, typer.Option(help="Metric privacy: the value is known to within this distance.")
+        float | None,
+        real_option("Metric privacy: the value is known to within this distance."),
     ] = None,
     centre: Annotated[str | None, typer.Option(help="… of this place (the worst one).")] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Say what a privacy claim lets anybody do to one person, whatever the mechanism.
@@ -51,9 +72,13 @@ def explain(
     """
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.limits.explain import explain as explain_claim
     from sievert.report.explain import explain_file, report_of
 
+    scenario = None if file is None else load_scenario(file)
+    reads = [] if scenario is None else scenario.reads()
+    outputs = claimed(reads, force, proof=proof, report=report)
     stated = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
     claim = {name: value for name, value in stated.items() if value is not None}
     belief = _prior(prior)
@@ -64,19 +89,19 @@ def explain(
     if guess is not None:
         if within is not None or centre is not None:
             raise MechanismError("--within and --centre go without --guess")
-        _backwards(file, guess, solve, claim, values, belief, releases, proof, report, as_json)
+        _backwards(scenario, guess, solve, claim, values, belief, releases, outputs, proof, report, as_json)
         return
     if solve is not None:
         raise MechanismError(
             f"--solve {solve} looks for the weakest acceptable claim; say with --guess what is acceptable"
         )
-    text = None
+    text, about = None, None
     if file is None and eps is None and rho is None and sigma is None:
         raise MechanismError(
             "give a claim (--eps, --rho or --sigma), a limit (--guess), or a file; for instance: "
             "sievert explain --eps 3 --values 5"
         )
-    if file is None:
+    if scenario is None:
         found = report_of(
             explain_claim(
                 **claim,  # type: ignore[arg-type]
@@ -88,77 +113,95 @@ def explain(
             )
         )
     else:
-        scenario = load_scenario(file)
         found = explain_file(scenario, releases, within, centre, **claim)
         text = scenario.to_toml()
-    _output(found, text, proof, report, as_json)
+        about = question_digest(scenario, **claim, releases=releases, within=within, centre=centre)
+    _output(found, text, about, outputs, proof, report, as_json)
     if not found.passed:
         raise typer.Exit(1)
 
 
-def _output(found: Any, text: str | None, proof: Path | None, report: Path | None, as_json: bool) -> None:
+def _output(
+    found: Any,
+    text: str | None,
+    about: str | None,
+    outputs: Outputs,
+    proof: Path | None,
+    report: Path | None,
+    as_json: bool,
+) -> None:
     from sievert.report.explain import explanation_lines
 
     certificate = found.explanation.certificate
-    _save(found, text, proof, report)
+    _save(found, text, about, outputs, proof, report)
     if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "passed": found.passed}, ensure_ascii=False, indent=2))
+        print_json({**found.to_dict(), "passed": found.passed})
         return
     print_sections(found.title, str(found), explanation_lines(found), found.passed)
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+        print(f"\n{saved[0].upper()}{saved[1:]}")
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
 
 
-def _save(found: Any, text: str | None, proof: Path | None, report: Path | None) -> None:
+def _save(
+    found: Any, text: str | None, about: str | None, outputs: Outputs, proof: Path | None, report: Path | None
+) -> None:
     from sievert.proofs import save_proof
-    from sievert.tables.atomic import write_text
 
     if proof is not None and found.explanation.certificate is not None:
-        write_text(proof, save_proof(found.explanation.certificate))
+        outputs.write_text(proof, save_proof(found.explanation.certificate.with_identity(about)))
     if report is not None:
         from sievert.report.explain_html import explain_html
 
-        write_text(report, explain_html(found, text))
+        outputs.write_text(report, explain_html(found, text))
 
 
 def _backwards(
-    file: Path | None,
+    scenario: Scenario | None,
     guess: float,
-    solve: Solve | None,
+    solve: str | None,
     claim: dict[str, Any],
     values: int | None,
     prior: list[float] | None,
     releases: int | None,
+    outputs: Outputs,
     proof: Path | None,
     report: Path | None,
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
-    from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.limits.backwards import weakest_claim
+    from sievert.numerics.checks import choice
     from sievert.report.explain import weakest_for_file, weakest_report
 
+    unknown: Any = solve
+    if solve is not None:
+        choice("--solve", solve, get_args(Solve), MechanismError)
     given = any(name in claim for name in ("eps", "rho", "sigma"))
-    unknown = solve or ("releases" if given else "eps")
-    text = None
-    if file is None:
+    unknown = unknown or ("releases" if given else "eps")
+    text, about = None, None
+    if scenario is None:
         count = 1 if releases is None else releases
         found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
     else:
-        scenario = load_scenario(file)
         found = weakest_for_file(scenario, guess, unknown, releases, **claim)
         text = scenario.to_toml()
+        about = question_digest(scenario, **claim, releases=releases, guess=guess, solve=unknown)
     if found.explanation is None and (proof or report):
         raise MechanismError(f"--proof and --report have nothing to show: {found}")
     if as_json or found.explanation is None:
-        _save(None if found.explanation is None else weakest_report(found), text, proof, report)
-        said = json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if as_json else f"{found}."
-        typer.echo(said)
+        _save(
+            None if found.explanation is None else weakest_report(found), text, about, outputs, proof, report
+        )
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            print(f"{found}.")
         return
-    _output(weakest_report(found), text, proof, report, as_json)
+    _output(weakest_report(found), text, about, outputs, proof, report, as_json)
 
 
 def _prior(text: str | None) -> list[float] | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.options import real_option
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
 
 __all__ = ["limits"]
@@ -16,33 +17,38 @@ __all__ = ["limits"]
 
 def limits(
     file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy (and a mechanism).")],
-    eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
+    eps: Annotated[
+        float | None,
+        real_option("ε in nats; by default the file's own."),
+    ] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     from sievert.files import load_scenario
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.report.limits import limits_lines, limits_of
-    from sievert.tables.atomic import write_text
 
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         result = limits_of(scenario, eps)
     if report is not None:
         from sievert.report.limits_page import limits_html
 
-        write_text(report, limits_html(scenario, result))
+        outputs.write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
-        write_text(proof, save_proof(certificate))
+        outputs.write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+        print_json(result.to_dict())
         return
     print_sections(result.title, str(result), limits_lines(result))
     if report is not None:
-        typer.echo(f"\nReport written to {report}")
+        print(f"\nReport written to {report}")
     if proof is not None:
         saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        typer.echo(f"\n{saved[0].upper()}{saved[1:]}")
+        print(f"\n{saved[0].upper()}{saved[1:]}")

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["print_sections", "print_table"]
+__all__ = ["print_json", "print_sections", "print_table", "terminal"]
+
+NARROWEST, WIDEST = 40, 100
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """Standard output or error, at the width it has; some report 0, or no number."""
+    size = shutil.get_terminal_size()
+    width = max(NARROWEST, size.columns)
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width, height=size.lines)
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print a result as JSON; letters that the output's encoding lacks are escaped."""
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(content, indent=2)
+    print(text)
 
 
 def print_sections(
     title: str, verdict: str, sections: Iterable[tuple[str, list[str]]], good: bool = True
 ) -> None:
     """Print an answer: verdict first, then each heading with its sentences."""
-    console = Console(highlight=False, soft_wrap=True)
-    width = max(40, min(console.width, 100))
+    console = terminal()
+    width = min(console.width, WIDEST)
     console.print(Text(title, style="bold"))
     for line in textwrap.wrap(verdict, width):
         console.print(Text(line, style="green" if good else "red"))
@@ -31,7 +54,7 @@ def print_sections(
 def print_table(header: list[str], rows: list[list[str]]) -> None:
     """Print columns of texts, numbers to the right and the last column to the left."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    console = Console(highlight=False, soft_wrap=True)
+    console = terminal()
     for number, cells in enumerate([header, *rows]):
         line = "  ".join(cell.rjust(width) for cell, width in zip(cells[:-1], widths, strict=False))
         console.print(Text(f"  {line}  {cells[-1]}".rstrip(), style="bold" if number == 0 else ""))

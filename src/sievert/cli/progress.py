@@ -15,12 +15,12 @@ def progress_bar() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
     from rich.progress import Progress, TaskID
 
+    from sievert.cli.printing import terminal
     from sievert.numerics.progress import listening
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=terminal(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
         def show(what: str, done: int, total: int) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.options import real_option, whole_option
+from sievert.cli.outputs import Force, claimed
+from sievert.cli.printing import print_json, print_sections, terminal
+from sievert.cli.streams import complain
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
+    from sievert.tables.outputs import Outputs
 
 __all__ = ["release"]
 
@@ -31,22 +34,24 @@ def release(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give up an interrupted run of this release and begin anew.")
     ] = False,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for another release.")] = 60.0,
+    wait: Annotated[float, real_option("Seconds to wait for another release.")] = 60.0,
     anchor: Annotated[
         str | None, typer.Option(help="A hash of the ledger noted earlier; an older copy is refused.")
     ] = None,
     insecure_seed: Annotated[
-        int | None, typer.Option(help="Draw from a seed: for demonstrations, NOT private.")
+        int | None,
+        whole_option("NOT private: another seed than the test_seed of a file that is a test."),
     ] = None,
     despite_accept: Annotated[
         bool, typer.Option("--despite-accept", help="Release what exceeds the limits of [accept].")
     ] = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 
     Exit code 0: released (or, with --preview, possible); 1: the ledger or the file's [accept] refuses; 2: bad
-    input.
+    input; 3: it could not be done now; 4: the data did not fit and nothing was charged.
     """
     from sievert.errors import BudgetError, NotAcceptedError
     from sievert.files import load_scenario
@@ -55,12 +60,13 @@ def release(
     from sievert.report.release import preview_lines, release_lines
 
     scenario = load_scenario(file)
+    outputs = claimed(scenario.reads(), force, proof=proof)
     if proof is not None:
-        _save_proof(scenario, proof)
+        _save_proof(scenario, proof, outputs)
     if preview:
         would = look(scenario, output=output, despite_accept=despite_accept)
         if as_json:
-            _print_json({**would.to_dict(), "possible": would.possible})
+            print_json({**would.to_dict(), "possible": would.possible})
         else:
             print_sections(would.title, str(would), preview_lines(would), would.possible)
         if not would.possible:
@@ -86,53 +92,45 @@ def release(
                 "remaining": problem.remaining,
                 "difference": problem.difference,
             }
-            _print_json({"refused": str(problem), **{key: str(value) for key, value in amounts.items()}})
+            print_json({"refused": str(problem), **{key: str(value) for key, value in amounts.items()}})
         else:
-            typer.echo(f"sievert: {problem}", err=True)
+            complain(str(problem))
         raise typer.Exit(1) from None
     except NotAcceptedError as problem:
         if as_json:
-            _print_json({"refused": str(problem)})
+            print_json({"refused": str(problem)})
         else:
-            typer.echo(f"sievert: {problem}", err=True)
+            complain(str(problem))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo(
-            "sievert: interrupted; nothing half-written was published. Run the same command again to go on.",
-            err=True,
-        )
-        raise typer.Exit(130) from None
+        complain("interrupted; nothing half-written was published. Run the same command again to go on.")
+        raise typer.Exit(3) from None
     if as_json:
-        _print_json(done.to_dict())
+        print_json(done.to_dict())
     else:
         print_sections(scenario.title, str(done), release_lines(done), done.secure)
 
 
-def _save_proof(scenario: Scenario, path: Path) -> None:
+def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     from sievert.errors import FileError
+    from sievert.files.identity import question_digest
     from sievert.proofs import save_proof
     from sievert.release.plan import make_plan
     from sievert.release.sidecar import noise_proof
-    from sievert.tables.atomic import write_text
 
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    write_text(path, save_proof(certificate))
-
-
-def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+    outputs.write_text(path, save_proof(certificate.with_identity(question_digest(scenario))))
 
 
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """A progress bar on a terminal; elsewhere nothing is shown."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
 

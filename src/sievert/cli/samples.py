@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import typer
 
-from sievert.cli.printing import print_sections
+from sievert.cli.printing import print_json, print_sections
 
 __all__ = ["audit_runs"]
 
@@ -46,7 +45,7 @@ def audit_runs(
     guess = bayes_risk(inputs, outputs, confidence=confidence, rng=seed)
     if as_json:
         both = {"audit": found.to_dict(), "guess": guess.to_dict(), "passed": found.passed}
-        typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
+        print_json(both)
     else:
         lines = _sections(str(guess), policy is None, len(set(inputs)))
         print_sections(f"What do the runs in {samples.name} show?", str(found), lines, found.passed)

@@ -1,24 +1,38 @@
-"""`sievert verify PROOF`: re-check a saved proof, without any solver."""
+"""`sievert verify PROOF [FILE]`: re-check a saved proof, without any solver, and whether it is about FILE."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sievert.cli.printing import print_json
 
 __all__ = ["verify"]
 
 
 def verify(
     proof: Annotated[Path, typer.Argument(help="A proof saved as JSON.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="The file (of `compare`, both) that it must be about.")
+    ] = None,
+    eps: Annotated[float | None, typer.Option(help="The --eps that the proof was made with, if any.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Check a proof from its own numbers; exit code 1 when it does not hold."""
-    from sievert.proofs import verify as check
+    """Check a proof from its own numbers; exit code 1 when it does not hold, or is about another file."""
+    from sievert.proofs import load_proof
 
-    result = check(proof)
-    typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2) if as_json else str(result))
+    loaded = load_proof(proof)
+    if files:
+        from sievert.files.identity import check_identity
+
+        result = check_identity(loaded, *files, eps=eps)
+    else:
+        result = loaded.verify()
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print(result)
     if not result.holds:
         raise typer.Exit(1)

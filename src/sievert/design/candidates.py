@@ -165,7 +165,7 @@ def candidates(
     'truncated geometric tells exactly as much as optimal'
     """
     metric = target_metric(metric_or_policy, query)
-    belief = as_prior(prior, metric.size)
+    belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)

@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from sievert.channels.priors import as_prior
 from sievert.design.optimal import as_loss
 from sievert.errors import GainError
-from sievert.leakage.adversary import MatrixAdversary
+from sievert.leakage.adversary import table_adversary
 from sievert.leakage.gains import as_gain
 from sievert.numerics.linear_programs import LinearProgram, Unsolved, solve
 from sievert.proofs.design import SCALE, costs, loss_above
@@ -54,11 +54,9 @@ class Task:
         """Read and check prior, loss and gain."""
         if loss is None:
             raise GainError("loss is missing; say what the data is for, such as sv.losses.absolute(n)")
-        if not isinstance(loss, MatrixAdversary):
-            rows = np.asarray(loss)
-            loss = as_loss(loss, range(rows.shape[-1] if rows.ndim == 2 else 0))
-        wanted = as_loss(loss, loss.secrets)
-        belief = np.asarray(as_prior(prior, wanted.size), dtype=np.float64)
+        given = table_adversary(loss, "loss", is_loss=True)
+        wanted = as_loss(given, given.secrets)
+        belief = np.asarray(as_prior(prior, wanted.secrets), dtype=np.float64)
         adversary = as_gain(gain, wanted.secrets)
         table = np.asarray(adversary.matrix, dtype=np.float64)
         return cls(

@@ -84,8 +84,9 @@ def geometric_optimality(
     if not positions or any(not gap > 0 for gap in gaps):
         raise MechanismError("points: give at least one point, in increasing order")
     level = privacy(eps, alpha)
-    wanted = as_loss(loss, tuple(positions) if not isinstance(points, int) else range(points))
-    belief = as_prior(prior, len(positions))
+    labels = tuple(positions)
+    wanted = as_loss(loss, labels)
+    belief = as_prior(prior, labels)
     exact = (
         level.alpha is not None
         and 0 < level.alpha < 1

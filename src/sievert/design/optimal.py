@@ -18,8 +18,7 @@ from sievert.design.exact import solve_exactly
 from sievert.design.problem import Problem
 from sievert.design.solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
-from sievert.leakage.adversary import MatrixAdversary
-from sievert.leakage.gains import as_gain
+from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.mechanisms.parameters import Privacy, privacy
 from sievert.numerics.balls import read_eps
 from sievert.proofs.base import Proof
@@ -73,7 +72,7 @@ class OptimalMechanism(Designed):
     def __str__(self) -> str:
         optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
         value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
-        return (
+        return self._warned(
             f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )
@@ -132,7 +131,7 @@ def optimal_mechanism(
     True
     """
     metric = target_metric(metric_or_policy, query)
-    belief = as_prior(prior, metric.size)
+    belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
     if method not in ("auto", "closed", "program", "spanner", "exact"):
@@ -254,20 +253,7 @@ def as_loss(loss: object, inputs: Labels) -> MatrixAdversary:
         from sievert.leakage.losses import bayes_risk
 
         return bayes_risk(inputs)
-    if not isinstance(loss, MatrixAdversary):
-        if not isinstance(loss, np.ndarray | list | tuple):
-            raise GainError(
-                f"loss is {loss!r}; give a loss with a matrix (sv.losses.…) or rows [action, input]"
-            )
-        from sievert.leakage.losses import matrix
-
-        loss = matrix(loss)
-    if not loss.is_loss:
-        raise GainError(
-            f"loss is the gain {loss.name!r}; a design minimises a loss: give sv.losses.…, or its negative"
-        )
-    found = as_gain(loss, inputs)
-    assert isinstance(found, MatrixAdversary)
+    found = table_adversary(loss, "loss", is_loss=True).for_secrets(inputs)
     if not math.isfinite(float(np.abs(np.asarray(found.table, dtype=np.float64)).max())):
         raise GainError("loss has an entry that is too large for a float")
     return found

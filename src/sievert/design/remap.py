@@ -66,7 +66,7 @@ def remap(channel: Channel, prior: object = None, loss: object = None) -> Remap:
     """
     finite = channel.finite()
     wanted = as_loss(loss, finite.inputs)
-    belief = as_prior(prior, finite.shape[0])
+    belief = as_prior(prior, finite)
     exact = finite.form == "exact" and belief.dtype == object and wanted.is_exact
     joint = _joint(finite, belief, exact)
     if exact:

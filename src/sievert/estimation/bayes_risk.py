@@ -24,6 +24,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.estimation.events import outputs_kind, outputs_of, runs_of
 from sievert.estimation.intervals import checked_confidence, share_above
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 
 __all__ = ["BayesRisk", "bayes_risk"]
@@ -114,10 +115,10 @@ def bayes_risk(
     kind = outputs_kind(seen)
     chosen = _method(method, kind, seen)
     counts = np.bincount(truth, minlength=len(labels))
-    belief = counts / counts.sum() if prior is None else as_prior(prior, len(labels)).astype(np.float64)
+    belief = counts / counts.sum() if prior is None else as_prior(prior, labels).astype(np.float64)
     # Each sample's weight: 1/n as drawn, or π_x/n_x for a given prior.
     weights = belief[truth] / counts[truth]
-    order = np.random.default_rng(rng).permutation(len(truth))
+    order = generator_of(rng).permutation(len(truth))
     train, test = order[: len(order) // 2], order[len(order) // 2 :]
     learn = _count_guesser if chosen == "frequentist" else _nearest_guesser
     guesses = learn(seen, truth, weights, train, test, int(belief.argmax()))

@@ -21,6 +21,7 @@ from sievert.channels.divergences import Against, neighbours_of
 from sievert.errors import ChannelError
 from sievert.estimation.events import Event, candidate_events, outputs_kind, outputs_of, runs_of
 from sievert.estimation.intervals import checked_confidence, share_above, share_below
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 
 __all__ = ["BlackBoxAudit", "audit_mechanism", "audit_outputs", "audit_samples"]
@@ -214,7 +215,7 @@ def _audit(
     level, sure = _claim(eps, delta), checked_confidence(confidence)
     kinds = {outputs_kind(side) for side in groups.values()}
     kind = kinds.pop() if len(kinds) == 1 else "label"
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     parts = {x: _parts(side, kind, generator) for x, side in groups.items()}
     risk = 1 - sure
     best: tuple[float, Event, int, int, float] | None = None

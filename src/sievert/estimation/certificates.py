@@ -63,7 +63,7 @@ def prove_transport(found: Transport, p: Any, q: Any, metric: Metric) -> Transpo
     if not np.isfinite(distances).all():
         raise EstimationError("metric has infinite distances; prove each of its components on its own")
     moves = list(zip(found.sources.tolist(), found.targets.tolist(), found.masses.tolist(), strict=True))
-    first, second = (as_prior(side, metric.size).astype(np.float64).tolist() for side in (p, q))
+    first, second = (as_prior(side, metric.points).astype(np.float64).tolist() for side in (p, q))
     return TransportProof.of(distances, first, second, moves, found.potentials.tolist())
 
 

@@ -26,14 +26,18 @@ from sievert.estimation.expectation_maximisation import (
     log_likelihood,
     rounding_slack,
 )
+from sievert.estimation.intervals import checked_confidence
 from sievert.estimation.inversion import invert
 from sievert.estimation.maximum_likelihood import maximum_likelihood, range_of_maxima
 from sievert.estimation.operators import Operator, ResponseOperator, operator_of
 from sievert.estimation.projection import nearest_distribution
 from sievert.estimation.regularised import WHEN, stopped_early
 from sievert.estimation.reports import Reports, read_reports
+from sievert.numerics.checks import brief, choice, non_negative, whole
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
-from sievert.spaces.labels import Labels
+from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.tabular import by_label, floats, frame, pandas_axis
 
 __all__ = ["Estimate", "IntervalKind", "Method", "estimate"]
 
@@ -44,6 +48,7 @@ IntervalKind = Literal["normal", "bootstrap", "profile", "none"]
 # A gap of this many nats over all reports is less than the reports themselves can tell.
 GAP_OF_ALL_REPORTS = 0.5
 MOST_ROUNDS = 100_000
+MOST_RESAMPLES = 1_000_000
 # Profile intervals take some twenty maximisations for each input.
 LARGEST_PROFILE = 200
 # An inverse this little below 0 is rounding.
@@ -97,7 +102,28 @@ class Estimate(Result):
 
     def probability(self, item: Hashable) -> float:
         """The estimated probability of one input."""
-        return float(self.distribution[list(self.inputs).index(item)])
+        order = [label(name) for name in self.inputs]
+        if label(item) not in order:
+            raise EstimationError(f"item is {brief(item)}; it must be one of {shown(self.inputs)}")
+        return float(self.distribution[order.index(label(item))])
+
+    def to_pandas(self) -> Any:
+        """The estimate as a pandas table: a row for each value, with its interval where there is one."""
+        table = frame(self._columns(), "pandas")
+        table.index = pandas_axis(self.inputs)
+        return table
+
+    def to_polars(self) -> Any:
+        """The estimate as a polars table: value, probability, and the interval where there is one."""
+        return frame({"value": [str(name) for name in self.inputs], **self._columns()}, "polars")
+
+    def _columns(self) -> dict[str, FloatArray]:
+        columns = {"probability": self.distribution}
+        if self.interval is not None:
+            columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
+        if self.standard_errors is not None:
+            columns["standard_error"] = self.standard_errors
+        return columns
 
     def __str__(self) -> str:
         order = np.argsort(-self.distribution, kind="stable")[:SHOWN]
@@ -144,7 +170,8 @@ def estimate(
 
     Parameters
     ----------
-    counts : how often each output was reported, in the channel's order or as a mapping from output to count
+    counts : how often each output was reported: a list in the channel's order, or by label a mapping, a
+        pandas series or a table of output and count (a Counter may leave out what was not reported)
     channel : the channel every user applied; for groups of users with channels of their own, a list of
         channels beside a list of counts
     method : "auto" and "maximum-likelihood" are exact (closed form for randomised response, interior point
@@ -169,17 +196,18 @@ def estimate(
     >>> (found.distribution * 19).round(6).tolist()
     [17.0, 2.0, 0.0]
     """
-    if method not in get_args(Method):
-        raise EstimationError(f"method is {method!r}; choose one of {', '.join(get_args(Method))}")
-    if interval not in get_args(IntervalKind):
-        raise EstimationError(f"interval is {interval!r}; choose one of {', '.join(get_args(IntervalKind))}")
-    if not 0 < level < 1:
-        raise EstimationError(f"level is {level!r}; it must be a probability between 0 and 1, such as 0.95")
+    choice("method", method, get_args(Method), EstimationError)
+    choice("interval", interval, get_args(IntervalKind), EstimationError)
+    level = checked_confidence(level, "level")
+    if tolerance is not None:
+        tolerance = non_negative("tolerance", tolerance, EstimationError)
+    most_rounds = whole("most_rounds", most_rounds, EstimationError)
+    resamples = whole("resamples", resamples, EstimationError, least=2, most=MOST_RESAMPLES)
+    generator = generator_of(rng)
     reports = read_reports(counts, channel)
-    generator = np.random.default_rng(rng)
     operator, shares = operator_of(reports)
     remarks: list[str] = []
-    begin = _start(start, reports.size, remarks)
+    begin = _start(start, reports.inputs, remarks)
     slack = rounding_slack(reports.size, len(shares))
     limit = GAP_OF_ALL_REPORTS / reports.total - slack if tolerance is None else tolerance
 
@@ -259,13 +287,12 @@ def _fit(
     return Fit(p, likelihood, certified_gap(operator, shares, clean) if inside else float("inf"), 0)
 
 
-def _start(start: Any, size: int, remarks: list[str]) -> FloatArray:
+def _start(start: Any, inputs: Labels, remarks: list[str]) -> FloatArray:
+    size = len(inputs)
     if start is None:
         return np.full(size, 1 / size)
-    try:
-        begin = np.array(start, dtype=np.float64)
-    except (TypeError, ValueError):
-        begin = np.empty(0)
+    given = by_label(start, inputs, "start", EstimationError)
+    begin = floats(given, "start", EstimationError, f"it must be {size} numbers ≥ 0")
     if begin.shape != (size,) or not (begin >= 0).all() or not 0 < float(begin.sum()) < np.inf:
         raise EstimationError(f"start must be {size} numbers ≥ 0, one for each input, not all 0")
     if (begin == 0).any():

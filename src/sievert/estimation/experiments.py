@@ -120,7 +120,7 @@ def run_experiment(
         raise EstimationError(f'against is {against!r}; choose "population" or "truth"')
     cells: list[Cell] = []
     for i, (truth_name, truth) in enumerate(truths.items()):
-        p = as_prior(truth, metric.size).astype(np.float64)
+        p = as_prior(truth, metric.points).astype(np.float64)
         for j, (mechanism_name, channel) in enumerate(mechanisms.items()):
             for k, total in enumerate(reports):
                 rng = np.random.default_rng(np.random.SeedSequence([seed, i, j, k]))

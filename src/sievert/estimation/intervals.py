@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from scipy.special import betaincinv
 
-from sievert.errors import ChannelError
+from sievert.errors import EstimationError
+from sievert.numerics.checks import brief, probability
 
 __all__ = ["checked_confidence", "share_above", "share_below"]
 
@@ -29,9 +28,9 @@ def share_below(successes: int, trials: int, risk: float) -> float:
     return 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - risk))
 
 
-def checked_confidence(confidence: object) -> float:
+def checked_confidence(confidence: object, argument: str = "confidence") -> float:
     """A probability strictly between 0 and 1."""
-    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
-    if not is_number or not 0 < float(confidence) < 1 or math.isnan(float(confidence)):  # type: ignore[arg-type]
-        raise ChannelError(f"confidence is {confidence!r}; it must be between 0 and 1, for instance 0.95")
-    return float(confidence)  # type: ignore[arg-type]
+    level = probability(argument, confidence, EstimationError)
+    if not 0 < level < 1:
+        raise EstimationError(f"{argument} is {brief(confidence)}; it must be between 0 and 1, such as 0.95")
+    return level

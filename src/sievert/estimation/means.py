@@ -8,6 +8,7 @@ number.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,13 @@ from scipy.special import ndtri
 
 from sievert.channels.channel import Channel
 from sievert.errors import EstimationError
+from sievert.estimation.intervals import checked_confidence
 from sievert.estimation.inversion import inverses
 from sievert.estimation.reports import read_reports
+from sievert.numerics.checks import brief
 from sievert.results import Result
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, shown
+from sievert.spaces.tabular import by_label, floats
 
 __all__ = ["Mean", "estimate_mean"]
 
@@ -60,8 +64,7 @@ def estimate_mean(
     >>> print(estimate_mean([4800, 3100, 2100], channel, {"once": 1, "often": 1}))
     mean 0.3 (0.27552 to 0.32448 at 95% confidence)
     """
-    if not 0 < level < 1:
-        raise EstimationError(f"level is {level!r}; it must be a probability between 0 and 1, such as 0.95")
+    level = checked_confidence(level, "level")
     reports = read_reports(counts, channel)
     x = _weights(weights, reports.inputs)
     total = reports.total
@@ -81,18 +84,10 @@ def estimate_mean(
 
 
 def _weights(weights: Any, inputs: Labels) -> FloatArray:
-    if isinstance(weights, Mapping):
-        named = {label(item): weight for item, weight in weights.items()}
-        unknown = [item for item in named if item not in inputs]
-        if unknown:
-            raise EstimationError(f"weights: {unknown[0]!r} is not one of the values {shown(inputs)}")
-        weights = [named.get(item, 0.0) for item in inputs]
-    try:
-        x = np.array(list(inputs) if weights is None else weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        x = np.full(1, np.nan)
+    weights = Counter(weights) if isinstance(weights, Mapping) else weights
+    given = list(inputs) if weights is None else by_label(weights, inputs, "weights", EstimationError)
+    rule = f"it must be {len(inputs)} finite numbers, one for each of the values {shown(inputs)}"
+    x = floats(given, "weights", EstimationError, rule)
     if x.shape != (len(inputs),) or not np.isfinite(x).all():
-        raise EstimationError(
-            f"weights must be {len(inputs)} finite numbers, one for each of the values {shown(inputs)}"
-        )
+        raise EstimationError(f"weights is {brief(given)}; {rule}")
     return x

@@ -18,10 +18,10 @@ from scipy.sparse import coo_array, csc_array
 from scipy.special import logsumexp
 
 from sievert.channels.priors import as_prior
-from sievert.errors import MetricError
 from sievert.numerics.linear_programs import LinearProgram, Unsolved, solved
 from sievert.numerics.logs import log_of
 from sievert.results import Result
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["MultiplicativeTransport", "multiplicative_kantorovich"]
@@ -67,9 +67,8 @@ def multiplicative_kantorovich(p: Any, q: Any, metric: Metric) -> Multiplicative
     >>> float(multiplicative_kantorovich([1, 0], [0, 1], metrics.line(2)))
     1.0
     """
-    if not isinstance(metric, Metric):
-        raise MetricError(f"metric is {metric!r}; give a metric, such as sv.metrics.line(n)")
-    first, second = (as_prior(side, metric.size).astype(np.float64) for side in (p, q))
+    metric = metric_of(metric)
+    first, second = (as_prior(side, metric.points).astype(np.float64) for side in (p, q))
     there, back = _one_way(first, second, metric), _one_way(second, first, metric)
     return there if there.value >= back.value else back
 

@@ -6,6 +6,7 @@ side, each group weighted by its share of the users (ElSalamouny and Palamidessi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, as_channel
 from sievert.errors import EstimationError
 from sievert.mechanisms.geometric import GeometricChannel
+from sievert.numerics.checks import brief, non_negative
 from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.tabular import by_label, column_of
 
 __all__ = ["Group", "Reports", "counts_over", "read_reports"]
 
@@ -70,12 +73,11 @@ def read_reports(counts: Any, channel: Channel | Sequence[Channel]) -> Reports:
 
 
 def _groups(counts: Any, channels: Any) -> list[Group]:
-    if isinstance(channels, str) or not isinstance(channels, Sequence) or not channels:
-        raise EstimationError(f"channel is {channels!r}; give a channel, or a list of them, one a group")
-    for item in channels:
-        if not isinstance(item, Channel):
-            raise EstimationError(f"channel: {item!r} is not a channel")
-    if isinstance(counts, Mapping) or len(counts) != len(channels):
+    if not isinstance(channels, list | tuple) or not channels:
+        raise EstimationError(f"channel is {brief(channels)}; give a sv.Channel, or a list, one a group")
+    for k, item in enumerate(channels):
+        as_channel(item, f"channel of group {k}")
+    if not isinstance(counts, list | tuple) or len(counts) != len(channels):
         raise EstimationError(
             f"counts: {len(channels)} channels need a list of {len(channels)} counts, one for each group"
         )
@@ -94,18 +96,24 @@ def _groups(counts: Any, channels: Any) -> list[Group]:
 
 
 def _group(counts: Any, channel: Channel, where: str) -> Group:
-    if isinstance(channel, GeometricChannel) and isinstance(counts, Mapping):
-        counts = _clamped(counts, channel, where)
+    if isinstance(channel, GeometricChannel):
+        column = column_of(counts, where, EstimationError)
+        if column.labels is not None and not column.made_up:
+            named = dict(zip(column.labels, column.values, strict=True))
+            counts = _clamped(named, channel, where)
     finite = channel.finite()
     return Group(counts_over(counts, finite.outputs, where), finite)
 
 
-def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -> dict[Hashable, Any]:
-    """Reports on all integers, those beyond the inputs merged: their likelihoods are proportional."""
+def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -> Counter[Hashable]:
+    """Reports on all integers, those beyond the inputs merged: their likelihoods are proportional.
+
+    Nobody lists all integers: one that is missing was not reported.
+    """
     finite = channel.finite()
     low, high = int(channel.inputs[0]), int(channel.inputs[-1])  # type: ignore[call-overload]
     names = finite.outputs
-    merged: dict[Hashable, Any] = {}
+    merged: Counter[Hashable] = Counter()
     for name, count in counts.items():
         item = label(name)
         if item not in names:
@@ -114,31 +122,20 @@ def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -
                     f"{where}: {item!r} is not an integer, but the noise is on the integers"
                 )
             item = names[min(max(item, low), high) - low]
-        merged[item] = merged.get(item, 0) + count
+        merged[item] += _number(count, name, where)  # type: ignore[assignment]
     return merged
 
 
 def counts_over(counts: Any, outputs: Labels, where: str = "counts") -> FloatArray:
-    """Counts as an array over labelled outputs: given in their order, or as a mapping from label to count."""
-    if isinstance(counts, Mapping):
-        position = {item: j for j, item in enumerate(outputs)}
-        array = np.zeros(len(outputs))
-        for name, count in counts.items():
-            if label(name) not in position:
-                raise EstimationError(
-                    f"{where}: {name!r} is not one of the channel's outputs {shown(outputs)}"
-                )
-            array[position[label(name)]] += _number(count, name, where)
+    """Counts as an array over labelled outputs: in their order, or by label from anything labelled.
+
+    An output without a count is an error; a `collections.Counter` counts it as 0.
+    """
+    given = by_label(counts, outputs, where, EstimationError)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iuf":
+        array = given.astype(np.float64)
     else:
-        try:
-            array = np.array(counts, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty((0, 0))
-        if array.shape != (len(outputs),):
-            raise EstimationError(
-                f"{where} has shape {array.shape}; give one count for each of the {len(outputs)} outputs, or "
-                "a mapping from output to count"
-            )
+        array = np.array([_number(count, name, where) for count, name in zip(given, outputs, strict=True)])
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(bad):
         j = int(bad[0])
@@ -149,9 +146,4 @@ def counts_over(counts: Any, outputs: Labels, where: str = "counts") -> FloatArr
 
 
 def _number(count: Any, name: object, where: str) -> float:
-    try:
-        return float(count)
-    except (TypeError, ValueError):
-        raise EstimationError(
-            f"{where}: output {name!r} has the count {count!r}; counts must be finite numbers ≥ 0"
-        ) from None
+    return non_negative(f"{where}: the count of output {brief(name)}", count, EstimationError)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from sievert.channels.priors import as_prior
-from sievert.errors import MetricError
 from sievert.estimation.transport_general import between
 from sievert.estimation.transport_graph import along_edges
 from sievert.results import Result
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["Transport", "kantorovich"]
@@ -82,9 +82,8 @@ def kantorovich(p: Any, q: Any, metric: Metric) -> Transport:
     >>> found.value, found.plan.toarray()[0].tolist()
     (1.5, [0.0, 0.5, 0.5])
     """
-    if not isinstance(metric, Metric):
-        raise MetricError(f"metric is {metric!r}; give a metric, such as sv.metrics.line(n)")
-    first, second = (as_prior(side, metric.size).astype(np.float64) for side in (p, q))
+    metric = metric_of(metric)
+    first, second = (as_prior(side, metric.points).astype(np.float64) for side in (p, q))
     difference = first - second
     chain = _chain(metric)
     if chain is not None:

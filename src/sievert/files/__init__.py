@@ -28,9 +28,12 @@ from sievert.files.building import (
     build_query,
     inputs_metric,
 )
+from sievert.files.mistakes import validated
+from sievert.files.paths import files_read, refuse_private
 from sievert.files.regions import Region
-from sievert.files.schema import AcceptModel, Document, SecretsModel, validated
+from sievert.files.schema import AcceptModel, Document, SecretsModel
 from sievert.leakage.adversary import Adversary, MatrixAdversary
+from sievert.numerics.checks import require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
@@ -44,6 +47,7 @@ __all__ = ["Scenario", "load", "load_scenario", "save"]
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
+LARGEST_FILE = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,9 @@ class Scenario:
     @cached_property
     def distance(self) -> Metric:
         """Distance in which guesses about the answer are judged."""
-        return inputs_metric(self.answers)
+        answers = self.answers
+        with self._at("query"):
+            return inputs_metric(answers)
 
     @cached_property
     def prior(self) -> NDArray[Any]:
@@ -234,6 +240,10 @@ class Scenario:
         """The limits an audit checks."""
         return self.document.accept
 
+    def reads(self) -> list[Path]:
+        """The file itself and every file it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
@@ -246,15 +256,31 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
+    document = validated(_toml(target), str(target))
+    refuse_private(document, target.parent, str(target))
+    return Scenario(document, target.parent, str(target))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file; some editors begin one with a byte-order mark."""
+    size = path.stat().st_size
+    require_size(size, LARGEST_FILE, f"{path}: in bytes, it", "put long lists into tables of their own")
     try:
-        raw = tomllib.loads(target.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as problem:
-        raise FileError(f"{target}: cannot be read ({problem.strerror})") from None
+        raise FileError(f"{path}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:
-        raise FileError(f"{target}: is not UTF-8 text; save it as UTF-8") from None
+        raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except RecursionError:
+        raise FileError(
+            f"{path}: lists or tables are nested too deeply; no key needs more than five levels"
+        ) from None
     except tomllib.TOMLDecodeError as problem:
-        raise FileError(f"{target}: is not valid TOML: {problem}") from None
-    return Scenario(validated(raw, str(target)), target.parent, str(target))
+        raise FileError(f"{path}: is not valid TOML: {problem}") from None
+    except ValueError:
+        raise FileError(
+            f"{path}: holds a whole number of thousands of digits, or a day that is in no calendar"
+        ) from None
 
 
 def load_scenario(path: str | Path) -> Scenario:

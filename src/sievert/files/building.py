@@ -30,7 +30,7 @@ from sievert.files.schema import (
 from sievert.leakage import gains, losses
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.mechanisms.parameters import privacy
-from sievert.numerics.checks import brief, require_size
+from sievert.numerics.checks import brief, did_you_mean, require_size
 from sievert.spaces import metrics, secrets
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Metric
@@ -39,9 +39,6 @@ from sievert.spaces.query import Answers, Query
 from sievert.tables.channel_files import read_channel
 from sievert.tables.label_texts import KnownLabels
 from sievert.tables.reading import Row, Table, existing, read_table
-
-# More values than this are a column to be coarsened, not a list to be kept.
-LARGEST_VALUES = 10_000_000
 
 __all__ = [
     "build_gain",
@@ -52,6 +49,9 @@ __all__ = [
     "build_query",
     "inputs_metric",
 ]
+
+# A list of so many values is all that fits into a few GB with what is computed from it.
+LARGEST_VALUES = 2_000_000
 
 
 def build_policy(model: PolicyModel, folder: Path) -> Policy:
@@ -112,23 +112,28 @@ def _values(model: list[Any] | ValuesModel, folder: Path) -> Sequence[Hashable]:
         return [label(value) for value in model]
     if model.range is not None:
         first, last = model.range
-        span = range(first, last + 1, model.step or 1)
-        count = (last - first) // (model.step or 1) + 1
-        require_size(count, LARGEST_VALUES, "values.range", "use a larger step, such as step = 500")
-        return span
+        step = model.step or 1
+        _require_values((last - first) // step + 1, "range")
+        return range(first, last + 1, step)
     if model.product is not None:
         parts = [_values(part, folder) for part in model.product]
-        count = math.prod(map(len, parts))
-        require_size(count, LARGEST_VALUES, "values.product", "use fewer or coarser columns")
+        _require_values(math.prod(map(len, parts)), "product")
         return list(cartesian(*parts))
     assert model.file is not None
     table = _table(folder, model.file)
     column = 0
     if model.column is not None:
         if model.column not in table.header:
-            raise FileError(f"{model.file}: has no column {model.column!r}, but {', '.join(table.header)}")
+            raise FileError(
+                f"{model.file}: has no column {brief(model.column)}, but {shown(table.header)}"
+                f"{did_you_mean(model.column, table.header)}"
+            )
         column = table.header.index(model.column)
     return [table.value(row[column]) for row in table.rows]
+
+
+def _require_values(count: int, rule: str) -> None:
+    require_size(count, LARGEST_VALUES, f"values by {rule}", "so use coarser values (step = 1000 in a range)")
 
 
 def _table(folder: Path, file: str) -> Table:
@@ -170,7 +175,8 @@ def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise FileError(
-            f"{file}: {row[column]!r} for {row[0]!r} in column {table.header[column]!r} is not a number"
+            f"{file}: {brief(row[column])} for {brief(row[0])} in column {brief(table.header[column])} "
+            "is not a number"
         )
     return number
 
@@ -227,7 +233,7 @@ def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashab
 def _expected(known: KnownLabels, cell: Any, labels: Labels, file: str) -> Hashable:
     found = known.find(cell)
     if found is None:
-        raise FileError(f"{file}: {cell!r} is not one of {shown(labels)}")
+        raise FileError(f"{file}: {brief(cell)} is not one of {shown(labels)}{did_you_mean(cell, labels)}")
     return found
 
 
@@ -307,7 +313,7 @@ def build_prior(
                 f"the list has {len(given)} entries but {len(labels)} are needed, one for each of "
                 f"{shown(labels)}, in this order{_about_absence(labels, absent)}"
             )
-        return as_prior(given, len(labels))
+        return as_prior(given, labels)
     table = _table(folder, given)
     if len(table.header) < 2:
         raise FileError(f"{given}: needs a label and a weight in each row")
@@ -318,12 +324,16 @@ def build_prior(
         if name in weights:
             raise FileError(f"{given}: {name!r} is there twice; give one weight for each label")
         weights[name] = _coordinate(table, row, 1, given)
+        if weights[name] < 0:
+            raise FileError(f"{given}: the weight of {brief(name)} is {weights[name]:g}; weights must be ≥ 0")
     missing = [name for name in labels if name not in weights]
     if missing:
         raise FileError(
             f"{given}: has no weight for {missing[0]!r}; give each label one, 0 where it is "
             f"impossible{_about_absence(missing, absent)}"
         )
+    if not any(weights.values()):
+        raise FileError(f"{given}: every weight is 0; at least one must be positive")
     return from_counts(weights, labels)
 
 
@@ -406,6 +416,6 @@ def _matrix_rows(table: Table, file: str, labels: Labels) -> tuple[list[list[str
         column[item] = j
     missing = [item for item in labels if item not in column]
     if missing:
-        raise FileError(f"{file}: has no column {missing[0]!r}, but {', '.join(table.header)}")
+        raise FileError(f"{file}: has no column {brief(missing[0])}, but {shown(table.header)}")
     rows = [[str(row[column[item]]).strip() for item in labels] for row in table.rows]
     return rows, [table.value(row[0]) for row in table.rows]

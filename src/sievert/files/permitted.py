@@ -8,6 +8,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files.schema import PermittedModel
+from sievert.numerics.checks import brief, did_you_mean
 from sievert.spaces import constraints
 from sievert.spaces.constraints import Constraint
 from sievert.spaces.labels import Labels, shown
@@ -53,7 +54,7 @@ def _named(given: Mapping[str, Any], labels: Labels, key: str) -> dict[Hashable,
     for text, value in given.items():
         item = known.find(text)
         if item is None:
-            raise FileError(f"{key}: {text!r} is not one of {shown(labels)}")
+            raise FileError(f"{key}: {brief(text)} is not one of {shown(labels)}{did_you_mean(text, labels)}")
         if item in result:
             raise FileError(f"{key}: {item!r} is there twice")
         result[item] = value
@@ -84,6 +85,6 @@ def _databases(file: str, policy: Policy, folder: Path) -> list[tuple[Hashable, 
         values = tuple(known.find(cell) for cell in row)
         if None in values:
             unknown = row[values.index(None)]
-            raise FileError(f"{file}, line {number}: {unknown!r} is not one of {shown(policy.values)}")
+            raise FileError(f"{file}, line {number}: {brief(unknown)} is not one of {shown(policy.values)}")
         rows.append(values)
     return rows

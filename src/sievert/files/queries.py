@@ -9,6 +9,7 @@ from typing import Any
 
 from sievert.errors import FileError, QueryError
 from sievert.files.schema import WhereModel
+from sievert.numerics.checks import brief, did_you_mean
 from sievert.spaces.labels import label
 from sievert.spaces.query import Query
 
@@ -39,8 +40,8 @@ def column_place(name: str, columns: Sequence[str], key: str) -> int:
     """The position of a column among those of [data]."""
     if name not in columns:
         raise FileError(
-            f"{key}: {name!r} is not one of the columns of [data] ({', '.join(columns) or 'none'}); name it "
-            "there under column"
+            f"{key}: {brief(name)} is not one of the columns of [data] ({', '.join(columns) or 'none'}); "
+            f"name it there under column{did_you_mean(name, columns)}"
         )
     return list(columns).index(name)
 

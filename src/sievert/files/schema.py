@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sievert.errors import FileError
+from sievert.files.paths import NoisyPath, OutputPath, OwnPath, PriorText, PrivatePath, PublicPath
 from sievert.numerics.checks import brief
 
 __all__ = [
@@ -27,17 +26,17 @@ __all__ = [
     "RegionModel",
     "ReleaseModel",
     "SecretsModel",
+    "Section",
     "UseValue",
     "ValuesModel",
-    "validated",
 ]
 
-Value = int | float | str | list[int | float | str]
 Probability = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Value = int | Finite | str | list[int | Finite | str]
 
 
 class Section(BaseModel):
@@ -52,7 +51,7 @@ class ValuesModel(Section):
 
     range: tuple[int, int] | list[int] | None = None
     step: Positive | None = None
-    file: str | None = None
+    file: PublicPath | None = None
     column: str | None = None
     product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
 
@@ -101,7 +100,7 @@ class SecretsModel(Section):
     edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
     tree: dict[str, str] | None = None
     metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
-    points: str | None = None
+    points: PublicPath | None = None
     region: RegionModel | None = None
 
     @model_validator(mode="after")
@@ -134,7 +133,7 @@ class PermittedModel(Section):
     histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
     counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
     attribute: Count | None = None
-    databases: str | None = None
+    databases: PublicPath | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -184,7 +183,7 @@ class QueryModel(Section):
     ] = None
     by: str | list[str] | None = None
     of: str | None = None
-    table: str | None = None
+    table: PublicPath | None = None
 
     @model_validator(mode="after")
     def _parameters(self) -> Self:
@@ -220,7 +219,7 @@ class MechanismModel(Section):
         ]
         | None
     ) = None
-    matrix: str | None = None
+    matrix: PublicPath | None = None
     eps: NonNegative | None = None
     alpha: str | float | int | None = None
     level: Literal["nominal", "true"] | None = None
@@ -255,7 +254,7 @@ class GainModel(Section):
     within: NonNegative | None = None
     partition: list[list[Value]] | dict[str, list[Value]] | None = None
     property: list[Value] | None = None
-    matrix: str | None = None
+    matrix: PublicPath | None = None
     name: str | None = None
 
     @model_validator(mode="after")
@@ -276,8 +275,8 @@ GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: str | list[float] | None = None
-    record_prior: str | list[float] | None = None
+    prior: PriorText | list[float] | None = None
+    record_prior: PriorText | list[float] | None = None
     gains: list[GainName | GainModel] = ["identity"]
     observations: Positive = 1
 
@@ -289,7 +288,7 @@ class LossModel(Section):
     tolerance: NonNegative | None = None
     threshold: Finite | None = None
     property: list[Value] | None = None
-    matrix: str | None = None
+    matrix: PublicPath | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -310,7 +309,7 @@ class UseModel(Section):
     """[use]: what the released data is for."""
 
     loss: Literal["absolute", "squared", "bayes-risk", "distance"] | LossModel = "absolute"
-    prior: str | list[float] | None = None
+    prior: PriorText | list[float] | None = None
 
 
 class ClaimModel(Section):
@@ -352,7 +351,7 @@ class AcceptModel(Section):
 class DataModel(Section):
     """[data]: where the records are."""
 
-    input: str
+    input: PrivatePath
     column: str | list[str] | None = None
     person: str | None = None
     rows_per_person: Positive = 1
@@ -368,32 +367,33 @@ class UseValue(Section):
 class ReleaseModel(Section):
     """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
 
-    output: str | None = None
-    ledger: str | None = None
-    ledger_key: str | None = None
+    output: OutputPath | None = None
+    ledger: OwnPath | None = None
+    ledger_key: OwnPath | None = None
     missing: Literal["reject", "drop"] | UseValue = "reject"
     unknown: Literal["reject", "drop"] | UseValue = "reject"
     out_of_range: Literal["reject", "clamp", "drop"] = "reject"
     off_grid: Literal["reject", "nearest", "drop"] = "reject"
     keep: list[str] = []
-    remap: str | None = None
+    remap: PublicPath | None = None
     stable: bool = False
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     sampler: Literal["exact", "float"] = "exact"
     timing: Literal["fixed", "fast"] = "fixed"
+    test_seed: Count | None = None
 
 
 class ReportGroupModel(Section):
     """Reports of users who applied the same family at another ε."""
 
-    reports: str | list[str]
+    reports: NoisyPath | list[NoisyPath]
     eps: NonNegative | None = None
 
 
 class EstimateModel(Section):
     """[estimate]: where the noisy reports are, and how the distribution behind them is estimated."""
 
-    reports: str | list[str] | None = None
+    reports: NoisyPath | list[NoisyPath] | None = None
     column: str | None = None
     counts: str | None = None
     groups: list[ReportGroupModel] | None = None
@@ -402,7 +402,7 @@ class EstimateModel(Section):
     interval: Literal["normal", "bootstrap", "profile", "none"] = "normal"
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     seed: Count = 0
-    original: str | None = None
+    original: PrivatePath | None = None
     original_column: str | None = None
 
     @model_validator(mode="after")
@@ -429,82 +429,3 @@ class Document(Section):
     data: DataModel | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
-
-
-def validated(raw: dict[str, Any], source: str) -> Document:
-    """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
-    try:
-        return Document.model_validate(raw)
-    except ValidationError as problem:
-        raise FileError(f"{source}: {_explain(problem, raw)}") from None
-
-
-# What each kind of error says a key must be.
-NOUNS = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-}
-
-
-def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
-    errors = problem.errors(include_url=False)
-    paths = [_written_path(error, raw) for error in errors]
-    # A union reports one error a branch; the deepest is about the branch the writer meant.
-    meant = max(
-        range(len(errors)),
-        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden"), len(paths[i])),
-    )
-    error, key = errors[meant], _key_words(paths[meant])
-    if error["type"] == "extra_forbidden":
-        return f"key {key} is unknown; check its spelling against the documented keys"
-    if error["type"] == "missing":
-        return f"key {key} is missing"
-    given = error.get("input")
-    shown = "" if isinstance(given, dict | list) else f" (given: {given!r})"
-    branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
-    kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
-    if error["type"] != "value_error" and len(kinds) == len(branches):
-        return f"key {key} must be {_alternatives(kinds)}{shown}"
-    message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
-    if message.startswith("Input should be"):
-        return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
-    return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
-
-
-def _written_path(error: ErrorDetails, raw: Any) -> tuple[str | int, ...]:
-    """The keys and positions that stand in the file; pydantic also names the branches of a union."""
-    path: list[str | int] = []
-    for part in error["loc"]:
-        known_key = isinstance(raw, dict) and part in raw
-        if known_key or (isinstance(raw, list) and isinstance(part, int) and part < len(raw)):
-            path.append(part)
-            raw = raw[part]
-        elif error["type"] == "missing" and isinstance(raw, dict) and part == error["loc"][-1]:
-            path.append(part)
-    return tuple(path)
-
-
-def _key_words(path: tuple[str | int, ...]) -> str:
-    words, joint = "", ""
-    for part in path:
-        words += f", entry {part + 1}" if isinstance(part, int) else f"{joint}{part}"
-        joint = ", " if isinstance(part, int) else "."
-    return words or "file"
-
-
-def _noun(error: ErrorDetails) -> str | None:
-    if error["type"] == "literal_error":
-        return str(error["ctx"]["expected"])
-    return NOUNS.get(error["type"])
-
-
-def _alternatives(kinds: list[str]) -> str:
-    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or "a number" not in kinds]
-    return distinct[0] if len(distinct) == 1 else f"{', '.join(distinct[:-1])} or {distinct[-1]}"

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from sievert.channels.channel import Channel
-from sievert.channels.composition import readable
 from sievert.channels.deterministic import DeterministicChannel, PartitionChannel
 from sievert.channels.response import ResponseChannel
 from sievert.errors import GainError, TooLargeError
 from sievert.leakage.columns import joint_distribution
 from sievert.leakage.extremes import sum_of_minima
+from sievert.numerics.checks import readable
 from sievert.numerics.linear_programs import LinearProgram, Solution, solve
 from sievert.numerics.rationals import exact_solve, fractions_of
 
@@ -257,9 +257,11 @@ def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
     return np.abs(joint - weights[:, None] * joint.sum(axis=0)).sum() / 2
 
 
-def signed_capacity(channel: Channel) -> Number:
-    """Signed gains at most 1 with a prior value of at least 0, any full-support prior."""
-    return 1 - sum_of_minima(channel)
+def signed_capacity(channel: Channel, possible: NDArray[np.bool_] | None = None) -> Number:
+    """Signed gains at most 1 with a prior value of at least 0, any prior with this support."""
+    if possible is None or possible.all():
+        return 1 - sum_of_minima(channel)
+    return 1 - sum_of_minima(Channel(channel.exact_or_rounded()[possible]))
 
 
 def _is_large(channel: Channel) -> bool:

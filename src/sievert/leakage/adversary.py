@@ -18,12 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import exact_matmul, fractions_of, is_exact
-from sievert.spaces.labels import Labels, align, labels_or_range
+from sievert.spaces.labels import Labels, align, labels_of, labels_or_range
+from sievert.spaces.tabular import floats, table_of
 
-__all__ = ["Adversary", "MatrixAdversary", "matrix_adversary"]
+__all__ = ["Adversary", "MatrixAdversary", "matrix_adversary", "secret_labels", "table_adversary"]
 
 BLOCK_ENTRIES = 16_000_000
+# Gains and losses are stored as tables of up to this many numbers (800 MB).
+LARGEST_TABLE = 100_000_000
 
 Columns = NDArray[Any]  # [n, m] joint probabilities, float64 or object
 
@@ -170,8 +174,14 @@ def matrix_adversary(
     is_loss: bool = False,
     secrets: Iterable[object] | None = None,
 ) -> MatrixAdversary:
-    """A gain or loss from rows [action, secret]; fractions stay exact, signs are allowed."""
-    array = _read(table, "loss" if is_loss else "gain")
+    """A gain or loss from rows [action, secret]; fractions stay exact, signs are allowed.
+
+    A table's own names of rows and columns are the actions and the secrets.
+    """
+    word = "loss" if is_loss else "gain"
+    labelled = table_of(table, word, GainError)
+    entries, actions, secrets = labelled.ordered(actions, secrets, ("actions", "secrets"), GainError)
+    array = _read(entries, word)
     return MatrixAdversary(
         array,
         labels_or_range(actions, array.shape[0], "actions", GainError),
@@ -181,6 +191,31 @@ def matrix_adversary(
     )
 
 
+def table_adversary(given: object, argument: str = "gain", is_loss: bool | None = None) -> MatrixAdversary:
+    """A gain or loss with a matrix: as it is, from a closed form, or from rows [action, secret].
+
+    `is_loss` says which of the two is wanted; None takes either.
+    """
+    if isinstance(given, MatrixAdversary):
+        found = given
+    elif isinstance(given, Adversary):
+        found = matrix_adversary(given.matrix, None, given.name, given.is_loss, given.secrets)
+    elif given is None or isinstance(given, str | bytes | int | float | complex):
+        fix = "give sv.losses.…" if is_loss else "give sv.gains.…"
+        raise GainError(f"{argument} is {brief(given)}; {fix}, or rows of numbers [action, secret]")
+    else:
+        found = matrix_adversary(given, is_loss=bool(is_loss))
+    if is_loss is not None and found.is_loss != is_loss:
+        word, fix = ("gain", "its negative") if is_loss else ("loss", "sv.gains.from_loss of it")
+        raise GainError(f"{argument} is the {word} {found.name!r}; give {fix}")
+    return found
+
+
+def secret_labels(secrets: int | Iterable[object]) -> Labels:
+    """Labels of the secrets: 0…n-1, or the given ones."""
+    return labels_of(secrets, "n", "secrets", GainError)
+
+
 def _read(table: Any, word: str) -> NDArray[Any]:
     if isinstance(table, np.ndarray) and table.ndim == 2 and table.size and table.dtype.kind in "fiub":
         array: NDArray[Any] = table.astype(np.float64 if table.dtype.kind == "f" else np.int64)
@@ -188,9 +223,7 @@ def _read(table: Any, word: str) -> NDArray[Any]:
     try:
         rows = [list(row) for row in table]
     except TypeError:
-        raise GainError(
-            f"{word} is a {type(table).__name__}; give one row of numbers for each action"
-        ) from None
+        raise GainError(f"{word} is {brief(table)}; give one row of numbers for each action") from None
     if not rows or not rows[0]:
         raise GainError(f"{word} is empty; give at least one action and one secret")
     for i, row in enumerate(rows):
@@ -201,11 +234,11 @@ def _read(table: Any, word: str) -> NDArray[Any]:
             )
     exact = all(is_exact(value) for row in rows for value in row)
     try:
-        return fractions_of(rows) if exact else _finite(np.array(rows, dtype=np.float64), word)
-    except (TypeError, ValueError) as problem:
-        if isinstance(problem, GainError):
-            raise
+        if exact:
+            return fractions_of(rows)
+    except ValueError as problem:
         raise GainError(f"{word} has an entry that is not a number: {problem}") from None
+    return _finite(floats(rows, word, GainError, "entries must be numbers"), word)
 
 
 def _finite(array: NDArray[Any], word: str) -> NDArray[Any]:

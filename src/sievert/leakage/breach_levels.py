@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.privacy import _widest_column
 from sievert.errors import GainError, PriorError
-from sievert.leakage.row_classes import finite_channel
 from sievert.numerics.logs import log_fraction, log_of, log_sum
 from sievert.results import Result, in_bits
 
@@ -192,7 +191,7 @@ def worst_level(channel: Channel) -> WorstLevel:
     1.584963
     """
     finite = finite_channel(channel)
-    logs = finite.log_matrix
+    logs = finite.relative_logs
     likely, unlikely = _widest_column(logs)
     with np.errstate(invalid="ignore"):
         gaps = np.where(np.isneginf(logs[likely]), 0.0, logs[likely] - logs[unlikely])
@@ -242,7 +241,7 @@ def predicate_breach(
     single input.
     """
     finite = finite_channel(channel)
-    belief = as_prior(prior, finite.shape[0]).astype(np.float64)
+    belief = as_prior(prior, finite).astype(np.float64)
     joint = finite.log_matrix + log_of(belief)[:, None]
     outputs = log_sum(joint, axis=0)
     seen = np.flatnonzero(~np.isneginf(outputs))

@@ -17,13 +17,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import GainError, PriorError
 from sievert.leakage.chernoff import chernoff_pairs
-from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
+from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
+from sievert.numerics.progress import advance
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result, in_bits
 from sievert.spaces.labels import label, shown, whole_number
 
@@ -349,6 +351,7 @@ def _exactly(
             alive[part] -= met
             not_by[n - 1] += float(weights @ alive[part])
         by[n - 1] = happened
+        advance("observations followed", n, most)
     at, by, not_at, not_by = np.minimum((at, by, not_at, not_by), 1.0)
     return at, by, not_at, not_by
 
@@ -373,7 +376,7 @@ def _simulated(
     question: _Question, logs: FloatArray, most: int, rng: Random
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
     shares = question.shares / question.shares.sum()
     drawn = generator.choice(len(shares), size=samples, p=shares)
@@ -393,6 +396,7 @@ def _simulated(
         breach, _ = question.judge(seen)
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
+        advance("observations simulated", n + 1, most)
     lower, upper = share_interval(hits, samples)
     return hits / samples, lower, upper
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import Epsilon, epsilon
 from sievert.errors import ChannelError
 from sievert.leakage.breach_levels import (
@@ -27,7 +27,6 @@ from sievert.leakage.breach_levels import (
 from sievert.leakage.breach_times import BreachCurve, Direction, Predicate, breach_curve, predicate_members
 from sievert.leakage.individuals import IndividualBreach, individual_breach
 from sievert.leakage.rates import Rates, rates
-from sievert.leakage.row_classes import finite_channel
 from sievert.leakage.success import Random, SuccessCurve, success_curve
 from sievert.results import Result, in_bits
 from sievert.spaces.labels import whole_number

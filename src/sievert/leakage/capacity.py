@@ -43,6 +43,7 @@ from sievert.leakage.extremes import furthest_rows, sum_of_maxima
 from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
+from sievert.numerics.balls import UNIT
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -159,7 +160,7 @@ def _multiplicative(channel: Channel, prior: object) -> Capacity:
         return Capacity(*_two(product_of_powers(powers)), words, prior)
     possible = None
     if prior is not None:
-        belief = as_prior(prior, channel.shape[0])
+        belief = as_prior(prior, channel)
         possible = np.asarray(belief > 0, dtype=bool)
         possible = None if possible.all() else possible
     factor = sum_of_maxima(channel, possible)
@@ -174,46 +175,40 @@ def _two(power: tuple[Any, float]) -> tuple[Any, None, float]:
 
 def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
     words = WORDS[gains]
-    size = channel.shape[0]
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     if gains == "signed":
-        if prior is not None and not np.asarray(as_prior(prior, size) > 0, dtype=bool).all():
-            raise GainError(
-                "prior has a zero; the signed class is defined for priors that are positive everywhere"
-            )
-        return Capacity(None, signed_capacity(channel), None, words, prior)
+        possible = None if prior is None else np.asarray(as_prior(prior, channel) > 0, dtype=bool)
+        return Capacity(None, signed_capacity(channel, possible), None, words, prior)
     if gains == "spanning":
         if prior is None:
             raise GainError(
                 'prior is None; the capacity over gains="spanning" is known for a fixed prior: '
                 "give one, e.g. sv.uniform(n)"
             )
-        belief = as_prior(prior, size)
+        belief = as_prior(prior, channel)
         return Capacity(None, spanning_capacity(channel, belief), None, words, belief)
-    found = unit_radius(channel) if prior is None else unit_capacity(channel, as_prior(prior, size))
+    found = unit_radius(channel) if prior is None else unit_capacity(channel, as_prior(prior, channel))
     proof = None if found.gain is None else _unit_proof(channel, found, prior is None)
     return Capacity(None, found.value, None, words, found.prior, found.gap, found.gain, certificate=proof)
 
 
 def _unit_proof(channel: Channel, found: AdditiveOptimum, any_prior: bool) -> AdditiveCapacityProof:
-    """Both sides of the optimum as data; a gain that rounding left above 1 is cut."""
+    """Both sides of the optimum as data; a gain that rounding left above 1 is cut.
+
+    The ends of a float optimum are sums of n·m products that add up to at most 1: they are moved outward by
+    more than their rounding, so that they hold for the numbers in the proof.
+    """
     assert found.gain is not None
     assert found.prior is not None
     assert found.reference is not None
     exact = found.gain.dtype == object
     entries = channel.exact_or_rounded() if exact else channel.rounded()
     gain = found.gain if exact else np.clip(found.gain, 0.0, 1.0)
-    lower = Fraction(found.value)
-    return AdditiveCapacityProof(
-        entries,
-        found.prior[None, :],
-        gain,
-        found.reference[None, :],
-        lower,
-        lower + Fraction(found.gap),
-        any_prior,
-    )
+    spare = Fraction(0) if exact else 4 * (sum(entries.shape) + 8) * Fraction(UNIT)
+    lower, upper = Fraction(found.value) - spare, Fraction(found.value) + Fraction(found.gap) + spare
+    prior, reference = found.prior[None, :], found.reference[None, :]
+    return AdditiveCapacityProof(entries, prior, gain, reference, lower, upper, any_prior)
 
 
 def _risk(channel: Channel) -> Capacity:
@@ -278,7 +273,7 @@ def _shannon_of_blocks(channel: BlockChannel) -> Capacity:
     shares = np.array([2.0 ** (part.bits - largest) for part in found])
     bits = largest + math.log2(shares.sum())
     priors = [
-        share / shares.sum() * float_prior(part.prior, block.shape[0])
+        share / shares.sum() * float_prior(part.prior, block)
         for share, part, block in zip(shares, found, channel.blocks, strict=True)
     ]
     gap = max(part.gap for part in found)

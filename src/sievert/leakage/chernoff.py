@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
-from sievert.channels.priors import as_prior
+from sievert.channels.channel import Channel, finite_channel
+from sievert.channels.priors import paired_distributions
 from sievert.errors import ChannelError
-from sievert.leakage.row_classes import finite_channel
-from sievert.numerics.logs import log_matmul, log_of
+from sievert.numerics.logs import exp_excess, log_matmul, log_sum, mean_gap
 from sievert.results import Result
 from sievert.spaces.labels import Labels
 
@@ -35,9 +34,9 @@ LARGEST_DIRECT = 200_000
 SPARSE = 0.15
 # Spacing of λ at which the rest is gone through pair by pair.
 MOST_STEPS = 128
-# Relative agreement of polynomials of degree 6 and 8, the second being better by some digits; and what
-# rounding does to the logarithm of a sum near 1.
-AGREEMENT, ROUNDING = 1e-12, 1e-15
+# Relative agreement of polynomials of degree 6 and 8, the second being better by some digits; what rounding
+# does to the logarithm of a sum near 1; and the least information that a product of matrices may settle.
+AGREEMENT, ROUNDING, LEAST = 1e-12, 1e-15, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +79,11 @@ def chernoff_information(p: object, q: object) -> float:
     >>> round(chernoff_information([0.6, 0.4], [0.4, 0.6]), 6)
     0.029447
     """
-    size = len(list(p))  # type: ignore[call-overload]
-    rows = np.array([as_prior(item, size).astype(np.float64) for item in (p, q)])
-    return float(_direct(log_of(rows), np.array([[0, 1]]))[0] / LN2)
+    pair = paired_distributions(p, q)
+    exact = all(row.dtype == object for row in pair)
+    rows = np.array([row if exact else row.astype(np.float64) for row in pair])
+    channel = Channel._trusted(rows, "exact" if exact else "float")
+    return float(_direct(channel, np.array([[0, 1]]))[0] / LN2)
 
 
 def chernoff_pairs(channel: Channel) -> ChernoffPairs:
@@ -104,7 +105,7 @@ def chernoff_pairs(channel: Channel) -> ChernoffPairs:
     if dense and len(pairs) * logs.shape[1] > LARGEST_DIRECT:
         values = _by_products(logs, pairs)
     rest = np.flatnonzero(np.isnan(values))
-    values[rest] = _direct(logs, pairs[rest])
+    values[rest] = _direct(finite, pairs[rest])
     bits = np.zeros((size, size))
     bits[rows, columns] = values / LN2
     bits[columns, rows] = values / LN2
@@ -133,7 +134,7 @@ def _by_products(logs: FloatArray, pairs: IndexArray) -> FloatArray:
     while len(rest):
         found = _least_interpolated(window, start == 0, start == steps - 8)
         settled = ~np.isnan(found)
-        result[rest[settled]] = np.maximum(-found[settled], 0.0)
+        result[rest[settled]] = np.where(-found[settled] > LEAST, -found[settled], np.nan)
         rest, window, start = rest[~settled], window[:, ~settled], start[~settled]
         # A product for all pairs costs about as much as going through 1 in 300 of them.
         if len(rest) * 300 < len(pairs) * steps or steps >= MOST_STEPS:
@@ -220,49 +221,51 @@ _COEFFICIENTS = tuple(
 )
 
 
-def _direct(logs: FloatArray, pairs: IndexArray) -> FloatArray:
+def _direct(channel: Channel, pairs: IndexArray) -> FloatArray:
     """Chernoff information in nats of the given pairs, a block of pairs at a time."""
+    logs, relative = channel.log_matrix, channel.relative_logs
     result = np.empty(len(pairs))
     support = ~np.isneginf(logs)
     if support.mean() < SPARSE:
-        # Only outputs that the first row can give count: all pairs of a row together.
+        # Only outputs that either row can give count: all pairs of a row together.
         order = np.argsort(pairs[:, 0], kind="stable")
         edges = np.flatnonzero(np.diff(pairs[order, 0])) + 1
-        blocks = [(places, np.flatnonzero(support[pairs[places[0], 0]])) for places in np.split(order, edges)]
-        blocks = blocks if len(pairs) else []
+        groups = np.split(order, edges) if len(pairs) else []
+        blocks = [
+            (places, np.flatnonzero(support[np.unique(pairs[places])].any(axis=0))) for places in groups
+        ]
     else:
         blocks = [(np.arange(len(pairs)), np.arange(logs.shape[1]))]
     for places, columns in blocks:
-        part = logs if len(columns) == logs.shape[1] else logs[:, columns]
         step = max(1, BLOCK_ENTRIES // len(columns))
         for start in range(0, len(places), step):
             chosen = places[start : start + step]
-            result[chosen] = _minimised(part[pairs[chosen, 0]], part[pairs[chosen, 1]])
-    first = _first_equal(logs)
-    result[first[pairs[:, 0]] == first[pairs[:, 1]]] = 0.0
+            first, second = (pairs[chosen, side][:, None] for side in (0, 1))
+            with np.errstate(invalid="ignore"):
+                ratio = relative[first, columns] - relative[second, columns]
+            result[chosen] = _minimised(logs[first, columns], logs[second, columns], ratio)
+    equal = _first_equal(relative)
+    result[equal[pairs[:, 0]] == equal[pairs[:, 1]]] = 0.0
     return result
 
 
-def _minimised(first: FloatArray, second: FloatArray) -> FloatArray:
+def _minimised(first: FloatArray, second: FloatArray, ratio: FloatArray) -> FloatArray:
     """-min over λ of log Σ exp(λ·a + (1-λ)·b), by Newton steps kept inside a shrinking bracket."""
     outside = np.isneginf(first) | np.isneginf(second)
     base = np.where(outside, -np.inf, second)
-    ratio = np.where(outside, 0.0, first - np.where(outside, 0.0, second))
-    disjoint = outside.all(axis=1)
+    ratio = np.where(outside, 0.0, ratio)
     low, high = np.zeros(len(first)), np.ones(len(first))
-    point = np.full(len(first), 0.5)
-    at_zero, at_one = (_value_and_slope(base, ratio, end) for end in (0.0, 1.0))
-    best = np.minimum(at_zero[0], at_one[0])
+    falls, rises = _end_slopes(first, second, ratio, outside)
     # It is convex: unless it falls at 0 and rises at 1, an end point is the minimum.
-    active = np.flatnonzero(~disjoint & (at_zero[1] < 0) & (at_one[1] > 0))
+    inner = ~outside.all(axis=1) & (falls < 0) & (rises > 0)
+    point = np.where(inner, 0.5, np.where(falls >= 0, 0.0, 1.0))
+    active = np.flatnonzero(inner)
     for _ in range(STEPS):
         if not len(active):
             break
         exponents = base[active] + point[active, None] * ratio[active]
-        top = exponents.max(axis=1, keepdims=True)
-        weights = np.exp(exponents - top)
+        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         total = weights.sum(axis=1)
-        best[active] = np.minimum(best[active], top[:, 0] + np.log(total))
         slope = (weights * ratio[active]).sum(axis=1) / total
         curve = (weights * ratio[active] ** 2).sum(axis=1) / total - slope**2
         rising = slope > 0
@@ -277,12 +280,29 @@ def _minimised(first: FloatArray, second: FloatArray) -> FloatArray:
         point[active] = following
         # At the minimum the value is flat: a step of 1e-9 changes it by less than 1e-17 of the curvature.
         active = active[moved > 1e-9]
-    return np.where(disjoint, np.inf, np.maximum(-best, 0.0))
+    return np.maximum(_information(first, second, ratio, point[:, None]), 0.0)
 
 
-def _value_and_slope(base: FloatArray, ratio: FloatArray, point: float) -> tuple[FloatArray, FloatArray]:
-    exponents = base + point * ratio
-    top = exponents.max(axis=1)
-    safe = np.where(np.isneginf(top), 0.0, top)
-    weights = np.exp(exponents - safe[:, None])
-    return np.asarray(safe + log_of(weights.sum(axis=1))), (weights * ratio).sum(axis=1)
+def _end_slopes(
+    first: FloatArray, second: FloatArray, ratio: FloatArray, outside: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Slopes of Σ p^λ q^(1-λ) at 0 and at 1: Σ q·L and Σ p·L over the common support, L = ln p/q.
+
+    Σ q·(e^L - 1 - L) and Σ p·(e^-L - 1 + L) are sums of positive terms.
+    """
+    p, q = np.exp(first), np.exp(second)
+    near = ~outside & (np.abs(ratio) < 0.5)
+    small = np.where(near, ratio, 0.0)
+    upward = np.where(near, q * exp_excess(small), np.where(outside, 0.0, p - q - q * ratio))
+    downward = np.where(near, p * exp_excess(-small), np.where(outside, 0.0, q - p + p * ratio))
+    alone = np.where(outside, q - p, 0.0).sum(axis=1)
+    return alone - upward.sum(axis=1), alone + downward.sum(axis=1)
+
+
+def _information(first: FloatArray, second: FloatArray, ratio: FloatArray, point: FloatArray) -> FloatArray:
+    """-log Σ p^λ q^(1-λ): from 1 - Σ where that is small, else from the sum itself."""
+    gap = mean_gap(first, second, ratio, point).sum(axis=1)
+    outside = np.isneginf(first) | np.isneginf(second)
+    exponents = np.where(outside, -np.inf, np.where(outside, 0.0, second) + point * ratio)
+    near = gap < 0.5
+    return np.where(near, -np.log1p(-np.where(near, gap, 0.0)), -log_sum(exponents, axis=1))

@@ -22,12 +22,13 @@ from sievert.channels.blocks import BlockChannel
 from sievert.channels.channel import Channel
 from sievert.channels.convolution import ConvolutionChannel, CyclicChannel, convolve
 from sievert.channels.deterministic import LARGEST_INPUTS, DeterministicChannel, PartitionChannel
-from sievert.channels.priors import LARGEST_VECTOR, as_prior
+from sievert.channels.priors import as_prior, listed_size
 from sievert.channels.sparse import SparseChannel
 from sievert.errors import TooLargeError
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.leakage.closed_forms import Guessing, Identity, Symmetric, Tries
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
+from sievert.spaces.labels import Labels
 
 __all__ = ["ColumnValues", "column_values", "float_prior", "joint_distribution"]
 
@@ -68,17 +69,18 @@ def joint_distribution(channel: Channel, belief: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(belief.astype(np.float64)[:, None] * channel.rounded())
 
 
-def float_prior(prior: object, size: int) -> FloatArray:
+def float_prior(prior: object, secrets: Labels | Channel) -> FloatArray:
     """A checked prior as floats; the uniform one without a list of fractions."""
-    if prior is None and size <= LARGEST_VECTOR:
+    if prior is None:
+        size = listed_size(secrets)
         return np.full(size, 1.0 / size)
-    return as_prior(prior, size).astype(np.float64, copy=False)
+    return as_prior(prior, secrets).astype(np.float64, copy=False)
 
 
 @singledispatch
 def column_values(channel: Channel, adversary: Adversary, prior: object) -> ColumnValues:
     """The adversary's value on each output under a prior (None: uniform)."""
-    joint = joint_distribution(channel, as_prior(prior, channel.shape[0]))
+    joint = joint_distribution(channel, as_prior(prior, channel))
     return ColumnValues(adversary.values(joint), joint.sum(axis=0))
 
 
@@ -93,7 +95,7 @@ def _is_small(channel: Channel) -> bool:
 def _(channel: DeterministicChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if prior is None and isinstance(adversary, Symmetric):
         return _even_blocks(adversary, channel.block_sizes(), np.bincount(channel.images))
-    belief = as_prior(prior, channel.shape[0])
+    belief = as_prior(prior, channel)
     exact = belief.dtype == object and _is_small(channel)
     if exact or not isinstance(adversary, Symmetric | MatrixAdversary):
         return _by_matrix(channel, adversary, belief)
@@ -152,7 +154,7 @@ def _block_value(adversary: Symmetric, size: int, total: int) -> Any:
 def _(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if not isinstance(adversary, Symmetric | MatrixAdversary):
         return _by_matrix(channel, adversary, prior)
-    belief = None if prior is None else as_prior(prior, channel.shape[0])
+    belief = None if prior is None else as_prior(prior, channel)
     values: list[Any] = []
     weights: list[Any] = []
     counts: list[int] = []
@@ -181,7 +183,7 @@ def _(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValue
 def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if _is_small(channel) or not isinstance(adversary, Symmetric | MatrixAdversary):
         return _by_matrix(channel, adversary, prior)
-    belief = float_prior(prior, channel.shape[0])
+    belief = float_prior(prior, channel)
     if isinstance(adversary, MatrixAdversary):
         return _by_actions(channel, adversary, belief)
     length = len(channel.kernel)
@@ -203,14 +205,14 @@ def _(channel: CyclicChannel, adversary: Adversary, prior: object) -> ColumnValu
         return ColumnValues(adversary.values(column), column.sum(axis=0), (size,), np.zeros(1, dtype=np.intp))
     if _is_small(channel) or not isinstance(adversary, MatrixAdversary):
         return _by_matrix(channel, adversary, prior)
-    return _by_actions(channel, adversary, float_prior(prior, channel.shape[0]))
+    return _by_actions(channel, adversary, float_prior(prior, channel))
 
 
 @column_values.register
 def _(channel: SparseChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if not isinstance(adversary, Symmetric | MatrixAdversary):
         return _by_matrix(channel, adversary, prior)
-    belief = float_prior(prior, channel.shape[0])
+    belief = float_prior(prior, channel)
     if isinstance(adversary, MatrixAdversary):
         return _by_actions(channel, adversary, belief)
     entries = channel.table.data * np.repeat(belief, np.diff(channel.table.indptr))
@@ -221,7 +223,7 @@ def _(channel: SparseChannel, adversary: Adversary, prior: object) -> ColumnValu
 def _(channel: TruncatedGeometricChannel, adversary: Adversary, prior: object) -> ColumnValues:
     if _is_small(channel) or not isinstance(adversary, Identity | MatrixAdversary):
         return _by_matrix(channel, adversary, prior)
-    belief = float_prior(prior, channel.shape[0])
+    belief = float_prior(prior, channel)
     if isinstance(adversary, MatrixAdversary):
         return _by_actions(channel, adversary, belief)
     # max_x π_x·alpha^|x-y| is one running maximum from the left and one from the right.

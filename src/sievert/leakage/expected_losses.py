@@ -14,17 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError, TooLargeError
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.leakage.closed_forms import Guessing, Identity, Shannon, Tries
 from sievert.leakage.gains import as_gain
-from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
+from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.leakage.success import BOUNDS, EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Attack, Random
 from sievert.leakage.type_sums import class_regrets, values_by_types
 from sievert.leakage.type_tables import TypeTable, curve_work
 from sievert.numerics.logs import log_sum
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 from sievert.spaces.labels import whole_number
 
@@ -126,7 +127,7 @@ def loss_curve(
             )
             for n, u, gap in zip(exact, values, gaps, strict=True)
         ]
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     found += [_estimated(classes, adversary, n, before, generator) for n in counts if n not in set(exact)]
     return tuple(found)
 

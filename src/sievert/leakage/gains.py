@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import GainError, TooLargeError
-from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
+from sievert.leakage.adversary import (
+    Adversary,
+    MatrixAdversary,
+    matrix_adversary,
+    secret_labels,
+    table_adversary,
+)
 from sievert.leakage.closed_forms import Belief, Identity, Tries
-from sievert.spaces.labels import Labels, label, labels_of
+from sievert.numerics.checks import non_negative as at_least_zero
+from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import Labels, label
 from sievert.spaces.metric import Metric
+from sievert.spaces.tabular import floats, table_of
 
 __all__ = [
     "added",
@@ -126,8 +135,8 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
            [1, 1, 1],
            [0, 1, 1]])
     """
-    if not isinstance(radius, int | float | np.number) or not radius >= 0:
-        raise GainError(f"radius is {radius!r}; it must be a number ≥ 0")
+    metric = metric_of(metric)
+    radius = at_least_zero("radius", radius, GainError, infinite=True)
     table = (metric.matrix <= radius).astype(np.int64)
     return matrix_adversary(table, metric.points, f"within {radius:g}", secrets=metric.points)
 
@@ -141,6 +150,7 @@ def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary:
     >>> closeness(metrics.line(3)).matrix[0].tolist()
     [1.0, 0.5, 0.0]
     """
+    metric = metric_of(metric)
     diameter = metric.diameter
     if not np.isfinite(diameter):
         raise GainError("metric has points at infinite distance, so closeness is undefined; use within")
@@ -150,10 +160,9 @@ def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary:
 
 
 def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
-    try:
-        array = np.array(guesses, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
+    named = table_of(guesses, "guesses", GainError)
+    entries, _, _ = named.ordered(None, metric.points, ("guesses", "secrets"), GainError)
+    array = floats(entries, "guesses", GainError, "it needs one row of distances for each guess")
     if array.ndim != 2 or array.shape[1] != metric.size:
         raise GainError(
             f"guesses has shape {array.shape}; it needs one row of distances for each guess, with one "
@@ -202,14 +211,14 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     >>> from_loss(losses.absolute(3)).matrix[0].tolist()
     [2, 1, 0]
     """
-    if not loss.is_loss:
-        raise GainError(f"loss {loss.name!r} is a gain already; use it as it is")
-    source = loss if isinstance(loss, MatrixAdversary) else matrix_adversary(loss.matrix)
+    source = table_adversary(loss, "loss", is_loss=True)
     largest = source.table.max()
     top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
     if top < largest:
         raise GainError(f"bound is {bound!r} but the largest loss is {largest}; it must be at least that")
-    return matrix_adversary(top - source.table, source.actions, f"{top} - {loss.name}", secrets=loss.secrets)
+    return matrix_adversary(
+        top - source.table, source.actions, f"{top} - {source.name}", secrets=source.secrets
+    )
 
 
 def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
@@ -222,6 +231,7 @@ def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
     array([[0, 1],
            [1, 0]])
     """
+    gain = table_adversary(gain)
     table = gain.table - gain.table.min(axis=0)
     return matrix_adversary(table, gain.actions, gain.name, gain.is_loss, gain.secrets)
 
@@ -233,6 +243,7 @@ def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
     array([[1, 2],
            [4, 0]])
     """
+    first, second = table_adversary(first, "first"), table_adversary(second, "second")
     if first.is_loss != second.is_loss:
         raise GainError(f"{first!r} and {second!r} cannot be added; take two gains or two losses")
     other = second.for_secrets(first.secrets)
@@ -252,6 +263,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
     [Fraction(3, 4), Fraction(1, 1)]
     """
     finite = finite_channel(channel)
+    gain = table_adversary(gain)
     own = gain.for_secrets(finite.inputs)
     plans = len(own.table) ** finite.shape[1]
     if plans > LARGEST_PLANS:
@@ -274,13 +286,8 @@ def as_gain(gain: object, secrets: Labels) -> Adversary:
     """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
     if gain is None:
         return Identity(secrets)
-    adversary = gain if isinstance(gain, Adversary) else matrix_adversary(gain)
+    adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
     return adversary.for_secrets(secrets)
-
-
-def secret_labels(secrets: int | Iterable[object]) -> Labels:
-    """Labels of the secrets: 0…n-1, or the given ones."""
-    return labels_of(secrets, "n", "secrets", GainError)
 
 
 def _natural(items: list[Any]) -> list[Any]:

@@ -6,14 +6,14 @@ Records of a product channel are independent under a product prior, so each meas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.deterministic import PartitionChannel
-from sievert.channels.priors import as_prior
+from sievert.channels.priors import own_distribution
 from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import GainError
@@ -47,8 +47,7 @@ def entropy(distribution: object, order: float = 1.0) -> float:
     (1.5, 1.0)
     """
     _check_order(order)
-    size = len(distribution) if isinstance(distribution, Sized) else 0
-    belief = as_prior(distribution, size).astype(np.float64, copy=False)
+    belief = own_distribution(distribution, "distribution").astype(np.float64, copy=False)
     positive = belief[belief > 0]
     if math.isinf(order):
         return -math.log2(positive.max()) + 0.0
@@ -74,7 +73,7 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
     if prior is None and isinstance(channel, PartitionChannel):
         # The output's own entropy; the secrets may be too many to list.
         return float(leakage(channel, None, Shannon(channel.inputs), "additive").difference)
-    belief = float_prior(prior, channel.shape[0])
+    belief = float_prior(prior, channel)
     output = np.maximum(channel.rmatvec(belief), 0.0)
     if isinstance(channel, StructuredChannel) and channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
         inside = belief @ np.broadcast_to(row_negentropies(channel), belief.shape)
@@ -145,7 +144,7 @@ def _log_norms(channel: Channel, prior: object, order: float, power: float) -> f
     even = even_log_norms(channel, order) if prior is None else None
     if even is not None:
         return even - power * math.log(channel.shape[0]) / order
-    log_weights = log_of(float_prior(prior, channel.shape[0]))
+    log_weights = log_of(float_prior(prior, channel))
     log_weights *= power
     columns = log_power_sums(channel, log_weights, order)
     columns /= order

@@ -7,6 +7,7 @@ None of it changes which mechanism is best.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -15,9 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
-from sievert.leakage.adversary import MatrixAdversary, matrix_adversary
+from sievert.leakage.adversary import (
+    LARGEST_TABLE,
+    MatrixAdversary,
+    matrix_adversary,
+    secret_labels,
+    table_adversary,
+)
+from sievert.numerics.checks import brief, finite, require_size
 from sievert.numerics.rationals import as_fraction, fractions_of, is_exact
 from sievert.spaces.labels import label
+from sievert.spaces.tabular import by_label
 
 __all__ = ["canonical", "combined", "lifted", "restricted", "scaled", "shifted"]
 
@@ -29,9 +38,10 @@ def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
     >>> scaled(absolute(3), "1/2").matrix[0].tolist()
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]
     """
+    loss = table_adversary(loss, "loss", is_loss=True)
     number = _number("factor", factor)
-    if not number >= 0:
-        raise GainError(f"factor is {factor!r}; it must be a number ≥ 0")
+    if not 0 <= number < math.inf:
+        raise GainError(f"factor is {brief(factor)}; it must be a finite number ≥ 0")
     return _like(loss, _exact_if(loss, number) * number, f"{factor} × {loss.name}")
 
 
@@ -42,15 +52,9 @@ def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
     >>> shifted(bayes_risk(2), [0, 3]).matrix.tolist()
     [[Fraction(0, 1), Fraction(4, 1)], [Fraction(1, 1), Fraction(3, 1)]]
     """
-    items = (
-        list(amounts)
-        if isinstance(amounts, Iterable) and not isinstance(amounts, str)
-        else [amounts] * loss.size
-    )
-    if len(items) != loss.size:
-        raise GainError(
-            f"amounts has {len(items)} entries but there are {loss.size} secrets; give one for each"
-        )
+    loss = table_adversary(loss, "loss", is_loss=True)
+    single = isinstance(amounts, str | int | float | Fraction | np.generic)
+    items = [amounts] * loss.size if single else by_label(amounts, loss.secrets, "amounts", GainError)
     numbers = [_number("amounts", item) for item in items]
     row = np.empty(loss.size, dtype=object)
     row[:] = numbers
@@ -68,7 +72,16 @@ def combined(
     >>> combined(bayes_risk(2), threshold(2, 1)).matrix.shape
     (4, 2)
     """
+    first, second = (table_adversary(item, "loss", is_loss=True) for item in (first, second))
     other = second.for_secrets(first.secrets)
+    if not isinstance(weights, list | tuple) or len(weights) != 2:
+        raise GainError(f"weights is {brief(weights)}; give two numbers ≥ 0, one for each loss")
+    require_size(
+        len(first.actions) * len(other.actions) * first.size,
+        LARGEST_TABLE,
+        "the losses of all pairs of actions",
+        "combine fewer actions",
+    )
     a, b = (scaled(loss, weight) for loss, weight in zip((first, other), weights, strict=True))
     table = (a.table[:, None, :] + b.table[None, :, :]).reshape(-1, first.size)
     actions = [(u, v) for u in first.actions for v in other.actions]
@@ -84,6 +97,7 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
     >>> canonical(matrix([[0, 1, 1], [1, 2, 3]])).matrix.tolist()
     [[Fraction(0, 1), Fraction(0, 1), Fraction(0, 1)]]
     """
+    loss = table_adversary(loss, "loss", is_loss=True)
     table = loss.table
     kept: list[int] = []
     for w in sorted(range(len(table)), key=lambda w: (table[w].sum(), w)):
@@ -102,7 +116,8 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
 
 def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
     """The loss when only some secrets are possible."""
-    chosen = [_position(loss, secret) for secret in secrets]
+    loss = table_adversary(loss, "loss", is_loss=True)
+    chosen = [_position(loss, secret) for secret in secret_labels(secrets)]
     names = [loss.secrets[i] for i in chosen]
     return matrix_adversary(loss.table[:, chosen], loss.actions, loss.name, is_loss=True, secrets=names)
 
@@ -114,7 +129,8 @@ def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
     >>> lifted(bayes_risk(["a", "b"]), ["a", "x", "b"]).matrix.tolist()
     [[0, 0, 1], [1, 0, 0]]
     """
-    names = [label(secret) for secret in secrets]
+    loss = table_adversary(loss, "loss", is_loss=True)
+    names = list(secret_labels(secrets))
     missing = [secret for secret in loss.secrets if secret not in names]
     if missing:
         raise GainError(f"secrets: {missing[0]!r} of the loss is not among them; a lift only adds secrets")
@@ -134,9 +150,9 @@ def _position(loss: MatrixAdversary, secret: object) -> int:
 
 def _number(argument: str, value: object) -> Any:
     try:
-        return as_fraction(value) if is_exact(value) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise GainError(f"{argument}: {value!r} is not a number") from None
+        return as_fraction(value) if is_exact(value) else finite(argument, value, GainError)
+    except ValueError:
+        raise GainError(f"{argument}: {brief(value)} is not a number") from None
 
 
 def _exact_if(loss: MatrixAdversary, number: object) -> NDArray[Any]:

@@ -15,9 +15,10 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from sievert.errors import GainError
-from sievert.leakage.adversary import MatrixAdversary
+from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.leakage.loss_algebra import canonical
 from sievert.results import Result
+from sievert.spaces.arguments import metric_of
 from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
 
@@ -100,11 +101,11 @@ def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossCl
     >>> print(classify_loss(absolute(4), metrics.line(4)))
     single crossing (the geometric mechanism is optimal on lines), strictly monotonic, pairwise non-trivial
     """
-    if not isinstance(loss, MatrixAdversary) or not loss.is_loss:
-        raise GainError(f"loss is {loss!r}; give a loss with a matrix (sv.losses.…)")
+    loss = table_adversary(loss, "loss", is_loss=True)
     table = np.asarray(loss.table, dtype=np.float64)
     distances = None
     if metric is not None:
+        metric = metric_of(metric)
         order = align(loss.secrets, metric.points, "the metric", GainError)
         distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     reduced = canonical(loss)

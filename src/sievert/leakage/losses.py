@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from sievert.errors import GainError
 from sievert.leakage import gains
-from sievert.leakage.adversary import MatrixAdversary, matrix_adversary
+from sievert.leakage.adversary import MatrixAdversary, matrix_adversary, secret_labels
 from sievert.leakage.closed_forms import Guessing, Shannon
-from sievert.leakage.gains import secret_labels
 from sievert.leakage.loss_algebra import canonical, combined, lifted, restricted, scaled, shifted
 from sievert.numerics.rationals import as_fraction, fractions_of, is_exact
 from sievert.spaces.labels import Labels

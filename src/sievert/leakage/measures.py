@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sized
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import GainError, PriorError
 from sievert.leakage import response_columns  # noqa: F401  (teaches column_values randomised response)
-from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary
+from sievert.leakage.adversary import Adversary, MatrixAdversary, matrix_adversary, secret_labels
 from sievert.leakage.closed_forms import Belief, Guessing, Identity, Shannon, Symmetric, Tries
 from sievert.leakage.columns import column_values, float_prior, joint_distribution
 from sievert.leakage.gains import as_gain
@@ -31,6 +31,8 @@ from sievert.leakage.products import (
 )
 from sievert.numerics.logs import log_of
 from sievert.results import Result, in_bits
+from sievert.spaces.labels import Labels
+from sievert.spaces.tabular import column_of
 
 __all__ = ["Leakage", "Vulnerability", "leakage", "posterior_vulnerability", "strategy", "vulnerability"]
 
@@ -126,14 +128,21 @@ def vulnerability(prior: object, gain: object = None) -> Vulnerability:
     """
     if prior is None and gain is None:
         raise PriorError("prior is missing; give a list of probabilities, or a gain for a uniform prior")
-    adversary = gain if gain is None or isinstance(gain, Adversary) else matrix_adversary(gain)
-    size = len(prior) if isinstance(prior, Sized) else adversary.size if adversary is not None else 0
-    belief = as_prior(prior, size)
-    if adversary is None or adversary.size != size:
-        adversary = as_gain(adversary, tuple(range(size)))
+    if gain is None:
+        adversary: Adversary = Identity(_own_labels(prior))
+    else:
+        adversary = gain if isinstance(gain, Adversary) else matrix_adversary(gain)
+    belief = as_prior(prior, adversary.secrets)
     column = belief[:, None]
     value = adversary.values(column)[0]
     return Vulnerability(_number(value), adversary.best(column)[0], None, adversary.name, adversary.is_loss)
+
+
+def _own_labels(prior: object) -> Labels:
+    """The labels that a prior carries itself, or 0, 1, 2, …"""
+    given = column_of(prior, "prior", PriorError)
+    named = given.labels is not None and not given.made_up
+    return secret_labels(given.labels if named and given.labels is not None else len(given.values))
 
 
 def posterior_vulnerability(
@@ -167,7 +176,7 @@ def posterior_vulnerability(
         worst_value, y = column_values(channel, adversary, prior).extreme(adversary.is_loss)
         name = channel.outputs[y]
         return Vulnerability(_number(worst_value), None, name, adversary.name, adversary.is_loss)
-    outputs, columns = _possible_columns(channel, as_prior(prior, channel.shape[0]))
+    outputs, columns = _possible_columns(channel, as_prior(prior, channel))
     values = adversary.values(columns) / columns.sum(axis=0)
     worst = int(values.argmin() if adversary.is_loss else values.argmax())
     action = adversary.best(columns[:, [worst]])[0]
@@ -185,7 +194,7 @@ def strategy(channel: Channel, prior: object = None, gain: object = None) -> dic
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
-    outputs, columns = _possible_columns(channel, as_prior(prior, channel.shape[0]))
+    outputs, columns = _possible_columns(channel, as_prior(prior, channel))
     chosen: dict[Hashable, Hashable] = dict.fromkeys(channel.outputs)
     for y, action in zip(outputs.tolist(), adversary.best(columns), strict=True):
         chosen[channel.outputs[y]] = action
@@ -218,7 +227,7 @@ def leakage(
     if isinstance(channel, ProductChannel):
         prior = tuple_prior(channel, prior)
     adversary = as_gain(gain, channel.inputs)
-    before = _before(adversary, prior, channel.shape[0], channel.form == "exact")
+    before = _before(adversary, prior, channel)
     after = posterior_vulnerability(channel, prior, adversary, case).value
     if not (isinstance(after, Fraction) or isinstance(adversary, Belief)):
         # A release never makes the best action worse; rounding may say so by 1e-16.
@@ -229,17 +238,18 @@ def leakage(
     return Leakage(before.value, after, factor, difference, bits, before.action, adversary.name, kind, case)
 
 
-def _before(adversary: Adversary, prior: object, size: int, exact: bool) -> Vulnerability:
+def _before(adversary: Adversary, prior: object, channel: Channel) -> Vulnerability:
     """Prior vulnerability; for a uniform prior and a guess that treats secrets alike, without a vector.
 
-    Fractions beside a channel that is not `exact` would cost an exact product and gain nothing.
+    Fractions beside a channel that is not exact would cost an exact product and gain nothing.
     """
+    size = channel.shape[0]
     if size <= LARGEST_VECTOR:
-        belief = as_prior(prior, size)
-        return vulnerability(belief if exact else belief.astype(np.float64), adversary)
+        belief = as_prior(prior, channel)
+        return vulnerability(belief if channel.form == "exact" else belief.astype(np.float64), adversary)
     if prior is None and isinstance(adversary, Symmetric):
         return Vulnerability(*_even_before(adversary, size), None, adversary.name, adversary.is_loss)
-    column = float_prior(prior, size)[:, None]
+    column = float_prior(prior, channel)[:, None]
     value = adversary.values(column)[0]
     short = isinstance(adversary, Identity | MatrixAdversary)
     action = adversary.best(column)[0] if short else None
@@ -267,7 +277,7 @@ def _product_vulnerability(
     for part in parts:
         own = Shannon(part.channel.inputs) if shannon else Identity(part.channel.inputs)
         after = posterior_vulnerability(part.channel, part.prior, own, case)
-        before = _before(own, part.prior, part.channel.shape[0], part.channel.form == "exact")
+        before = _before(own, part.prior, part.channel)
         found.append((before, after, part.count))
     named = channel.records <= LARGEST_NAMED and not shannon
     actions = tuple(before.action for before, _, count in found for _ in range(count)) if named else None

@@ -17,6 +17,7 @@ from sievert.channels.products import ProductChannel
 from sievert.errors import PriorError
 from sievert.leakage.closed_forms import Identity, Shannon
 from sievert.numerics.logs import log_fraction
+from sievert.spaces.tabular import column_of
 
 __all__ = [
     "RecordPart",
@@ -57,7 +58,7 @@ def tuple_prior(channel: ProductChannel, prior: object) -> object:
     if prior is None or parts is None:
         return prior
     require_dense(1, channel.shape[0], f"the prior of {channel!r}")
-    beliefs = [as_prior(part.prior, part.channel.shape[0]) for part in parts for _ in range(part.count)]
+    beliefs = [as_prior(part.prior, part.channel) for part in parts for _ in range(part.count)]
     joint = beliefs[0]
     for belief in beliefs[1:]:
         joint = np.multiply.outer(joint, belief).ravel()
@@ -71,10 +72,10 @@ def record_priors(channel: ProductChannel, prior: object) -> list[RecordPart] | 
     """
     if prior is None:
         return [RecordPart(part, count, None) for part, count in channel.factors]
-    if isinstance(prior, str) or not isinstance(prior, Iterable):
-        raise PriorError(
-            f"prior is {prior!r}; give the probabilities of one record's values, or a list of such"
-        )
+    if not isinstance(prior, list | tuple | np.ndarray):
+        size = len(column_of(prior, "prior", PriorError).values)
+        whole = size == channel.shape[0]
+        return None if whole else [RecordPart(part, count, prior) for part, count in channel.factors]
     items = list(prior)
     if not items or any(isinstance(item, str) or not isinstance(item, Sized) for item in items):
         whole = len(items) == channel.shape[0]

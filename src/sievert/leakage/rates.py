@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import MechanismError
 from sievert.leakage.breach_levels import worst_level
 from sievert.leakage.chernoff import ChernoffPairs, chernoff_pairs
-from sievert.leakage.row_classes import equal_rows, finite_channel
+from sievert.leakage.row_classes import equal_rows
 from sievert.results import Result, in_bits
 
 __all__ = ["Rate", "Rates", "geometric_rate", "rates"]

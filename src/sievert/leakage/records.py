@@ -126,10 +126,10 @@ def record_leakage(
     if answers is not None:
         if channel.shape[0] * channel.shape[1] > LARGEST_DENSE:
             return _bound(epsilon(channel, answers).nats, policy, prior)
-        return _worst(channel, as_prior(prior, len(policy.values)), context_rows(channel, answers))
+        return _worst(channel, as_prior(prior, policy.values), context_rows(channel, answers))
     if query is not None:
         return _bound(_level_by_sensitivity(channel, policy, query), policy, prior)
-    return _worst(channel, as_prior(prior, len(policy.values)), _situations(channel, policy))
+    return _worst(channel, as_prior(prior, policy.values), _situations(channel, policy))
 
 
 def _level(eps: object) -> float:
@@ -171,7 +171,7 @@ def _separate(factors: Sequence[tuple[Channel, int]], policy: Policy, prior: obj
         order = align(part.inputs, policy.values, "the policy's values", PolicyError)
         own = prior
         if prior is not None and order is not None:
-            own = as_prior(prior, len(policy.values))[order]
+            own = as_prior(prior, policy.values)[order]
         found.append((leakage(part, own), part))
     worst, part = max(found, key=lambda pair: pair[0].posterior)
     named = tuple(part.inputs) if len(part.inputs) <= LARGEST_NAMED else ()
@@ -260,7 +260,7 @@ def _bound(eps: float, policy: Policy, prior: object) -> RecordLeakage:
             "permitted: under public knowledge a level of privacy alone does not bound one record; give the "
             "channel on the databases"
         )
-    weights = float_prior(prior, len(policy.values))
+    weights = float_prior(prior, policy.values)
     before = float(weights.max())
     metric = policy.record_metric
     if metric.uniform_distance is not None:

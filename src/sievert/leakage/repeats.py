@@ -183,7 +183,7 @@ def releases_within(
 
 def _situations(channel: Channel, answers: Answers, prior: object) -> list[_Situation]:
     finite = channel.finite()
-    belief = as_prior(prior, len(answers.policy.values)).astype(np.float64)
+    belief = as_prior(prior, answers.policy.values).astype(np.float64)
     logs, rows = finite.log_matrix, context_rows(finite, answers)
     contexts = np.unique(np.where(rows >= 0, _equal_rows(logs)[rows], -1), axis=0)
     found = [_situation(logs, row[row >= 0], belief[row >= 0]) for row in contexts if belief[row >= 0].any()]

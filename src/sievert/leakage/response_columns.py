@@ -34,7 +34,7 @@ def _(channel: ResponseChannel, adversary: Adversary, prior: object) -> ColumnVa
         return _even(channel, adversary)
     if channel.shape[0] <= SMALL_RESPONSE or not isinstance(adversary, Symmetric | MatrixAdversary):
         return column_values.dispatch(Channel)(channel, adversary, prior)
-    belief = float_prior(prior, channel.shape[0])
+    belief = float_prior(prior, channel)
     truth, lie = float(channel.truth), float(channel.lie)
     if isinstance(adversary, Guessing):
         return _guesses(belief, truth, lie)

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
-from sievert.errors import ChannelError
 
-__all__ = ["RowClasses", "equal_rows", "finite_channel", "row_classes"]
+__all__ = ["RowClasses", "equal_rows", "row_classes"]
 
 FloatArray = NDArray[np.float64]
 
@@ -53,21 +52,11 @@ class RowClasses:
         return min(1.0, float(self.likeliest.sum()))
 
 
-def finite_channel(channel: object) -> Channel:
-    """One channel with its rows listed; anything else is an error that says what to give."""
-    if not isinstance(channel, Channel):
-        several = isinstance(channel, list | tuple) and any(isinstance(item, Channel) for item in channel)
-        one = "give a sv.Channel, such as sv.Channel(matrix)"
-        fix = "join several by first.alongside(second)" if several else one
-        raise ChannelError(f"channel is of type {type(channel).__name__}; {fix}")
-    return channel.finite()
-
-
 def row_classes(channels: Channel | list[Channel], prior: object = None) -> RowClasses:
     """Merge equal rows (equal in every channel) over the secrets that are possible."""
     given = [channels] if isinstance(channels, Channel) else channels
-    finite = [channel.finite() for channel in given]
-    belief = as_prior(prior, finite[0].shape[0]).astype(np.float64)
+    finite = [finite_channel(channel) for channel in given]
+    belief = as_prior(prior, finite[0]).astype(np.float64)
     possible = np.flatnonzero(belief > 0)
     groups = equal_rows(finite, possible.tolist())
     members = tuple(tuple(group) for group in groups)

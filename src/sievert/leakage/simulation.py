@@ -15,6 +15,7 @@ from scipy.special import betaincinv
 
 from sievert.leakage.row_classes import RowClasses
 from sievert.numerics.logs import log_of, log_sum
+from sievert.numerics.randomness import generator_of
 
 __all__ = ["mean_interval", "share_interval", "simulated_likelihoods", "simulated_success"]
 
@@ -55,7 +56,7 @@ def simulated_success(
     parts: list[tuple[FloatArray, int]], classes: RowClasses, rng: Random, samples: int = SAMPLES
 ) -> tuple[float, float]:
     """An interval for the probability of a right guess."""
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     samples = int(np.clip(BLOCK_ENTRIES // len(classes), LEAST_SAMPLES, samples))
     drawn = generator.choice(len(classes), size=samples, p=classes.total / classes.total.sum())
     logs = simulated_likelihoods(parts, drawn, generator)

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
 from sievert.leakage.pair_errors import affinities, chernoff_bounds, confusion_bounds, log_total
-from sievert.leakage.row_classes import RowClasses, finite_channel, row_classes
+from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
 from sievert.numerics.logs import log_of
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result, cell_text, html_table, plain
 from sievert.spaces.labels import align, whole_number
 
@@ -383,7 +384,7 @@ def _anchored_curve(
     attack: Attack, queries: list[int], before: list[SuccessProbability], rng: Random
 ) -> list[SuccessProbability]:
     """Some points by the best affordable way, those between by monotonicity."""
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     places = set(np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1)
     rounds = {a * 10**k * attack.round for a in (1, 2, 5) for k in range(16)}
     places |= {i for i, q in enumerate(queries) if q in rounds}

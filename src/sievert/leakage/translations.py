@@ -17,7 +17,7 @@ import numpy as np
 from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import Prior, as_prior
 from sievert.errors import GainError
-from sievert.leakage.adversary import MatrixAdversary
+from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.leakage.gains import property as property_gain
 
 __all__ = ["Guess", "as_guess", "property_channel"]
@@ -67,7 +67,7 @@ def property_channel(
     ([Fraction(2, 3), Fraction(1, 3)], [Fraction(5, 8), Fraction(3, 8)])
     """
     finite = finite_channel(channel)
-    belief = as_prior(prior, finite.shape[0])
+    belief = as_prior(prior, finite)
     has = np.asarray(property_gain(finite.inputs, holds).table[0] == 1)
     sides = [np.where(side, belief, belief * 0) for side in (has, ~has)]
     shares = np.array([side.sum() for side in sides], dtype=belief.dtype)
@@ -94,9 +94,8 @@ def as_guess(gain: MatrixAdversary, prior: object = None) -> Guess:
     >>> told.factor, told.prior.tolist()
     (Fraction(5, 4), [Fraction(3, 5), Fraction(2, 5)])
     """
-    if gain.is_loss:
-        raise GainError(f"gain {gain.name!r} is a loss; pass sv.gains.from_loss of it")
-    belief = as_prior(prior, gain.size)
+    gain = table_adversary(gain, is_loss=False)
+    belief = as_prior(prior, gain.secrets)
     shift = min(gain.table.min(), 0)
     joint = (gain.table - shift) * belief  # [action, secret]
     totals = joint.sum(axis=1)

@@ -26,6 +26,7 @@ from sievert.leakage.success import (
     SuccessProbability,
     attack_on,
 )
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 
 __all__ = [
@@ -168,7 +169,7 @@ class _Search:
     def __init__(self, attack: Attack, step: int, rng: Random) -> None:
         self._attack = attack
         self._step = step
-        self._rng = np.random.default_rng(rng)
+        self._rng = generator_of(rng)
         self._certain: dict[int, SuccessProbability] = {}
         self._known: dict[int, SuccessProbability] = {}
         self._drawn: dict[int, int] = {}

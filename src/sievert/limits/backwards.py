@@ -10,9 +10,10 @@ from typing import Literal
 
 from sievert.errors import MechanismError
 from sievert.limits.claims import LARGEST_RELEASES, Claim, claim_of
-from sievert.limits.explain import Explanation, _count, explain_claim, guess_under
+from sievert.limits.explain import Explanation, _count, explain_claim, guess_under, listed
 from sievert.limits.policy_guesses import checked_prior
 from sievert.limits.worst import Target
+from sievert.numerics.checks import choice, probability
 from sievert.results import Result
 
 __all__ = ["WeakestClaim", "weakest_claim"]
@@ -96,10 +97,10 @@ def weakest_claim(
     >>> int(weakest_claim(guess=0.6, solve="releases", eps=0.1).value)
     26
     """
-    if solve not in SYMBOLS:
-        raise MechanismError(f"solve is {solve!r}; it must be one of {', '.join(SYMBOLS)}")
-    if isinstance(guess, bool) or not isinstance(guess, int | float) or not 0 < guess <= 1:
-        raise MechanismError(f"guess is {guess!r}; it must be a probability above 0")
+    choice("solve", solve, tuple(SYMBOLS), MechanismError)
+    guess = probability("guess", guess, MechanismError)
+    if guess == 0:
+        raise MechanismError("guess is 0; it must be a probability above 0, since any guess may be right")
     given: dict[str, object] = {
         "eps": eps,
         "delta": delta,
@@ -110,8 +111,9 @@ def weakest_claim(
         "releases": releases,
     }
     _require_open(solve, given)
-    count = _count(values, prior, policy)
-    belief = checked_prior(prior, count)
+    named = listed(values)
+    count = _count(named, prior, policy)
+    belief = checked_prior(prior, count, named, policy)
 
     def claim(value: float) -> Claim:
         chosen = {**given, solve: int(value) if solve == "releases" else value}
@@ -125,7 +127,7 @@ def weakest_claim(
     value = _search(solve, keeps, guess, count)
     explanation = None
     if (math.isfinite(value) and solve != "sigma") or value > 0:
-        explanation = None if math.isinf(value) else explain_claim(claim(value), count, prior, policy)
+        explanation = None if math.isinf(value) else explain_claim(claim(value), count, belief, policy)
     return WeakestClaim(solve, value, float(guess), explanation)
 
 

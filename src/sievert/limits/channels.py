@@ -126,7 +126,7 @@ def kernel_matrix(z: FloatArray, mixing: float, space: Space, eps: float) -> Flo
 def kernel_certificate(z: FloatArray, space: Space, eps: Fraction) -> dict[str, Any]:
     """Weights z with the least mixing t that lets the verifier prove the remaining column private."""
     proof = space.proof
-    low, high = (bound @ z for bound in proof.kernel(eps))
+    low, high = (bound @ z for bound in proof.closed_kernel(eps))
     scale = high.max() * (1 + sum_error(len(z)))
     low, high = low / scale * (1 - sum_error(len(z))), high / scale * (1 + sum_error(len(z)))
     # Beyond e^30 a remainder need only be positive.

@@ -107,8 +107,17 @@ class Claim(ABC):
             "or sigma"
         )
 
+    @property
+    def pure(self) -> float:
+        """The ε that the claim implies at δ = 0; inf where some δ > 0 is left at every ε."""
+        return math.inf
+
     def epsilon(self, delta: float) -> float:
         """The smallest ε that the claim implies at a δ; inf where there is none."""
+        # A δ that is computed underflows to 0 long before the claim says 0.
+        return self._searched(delta) if delta > 0 else self.pure
+
+    def _searched(self, delta: float) -> float:
         if float(self.delta(np.zeros(1))[0]) <= delta:
             return 0.0
         top = 1.0
@@ -237,6 +246,10 @@ class ZeroConcentratedClaim(Claim):
     def delta(self, eps: FloatArray) -> FloatArray:
         return zcdp_delta(self.total, eps)
 
+    @property
+    def pure(self) -> float:
+        return 0.0 if self.total == 0 else math.inf
+
     def levels(self) -> FloatArray:
         total = min(self.total, 1e9)
         return np.linspace(0, total + 13 * math.sqrt(total), GRID_POINTS)
@@ -276,6 +289,14 @@ class RenyiClaim(Claim):
             best = np.minimum(best, np.minimum(np.exp(np.minimum(logs, 0.0)), flat))
         return best
 
+    @property
+    def pure(self) -> float:
+        """D_∞ itself; a divergence of 0 at any order means equal distributions."""
+        if 0 in self.divergences:
+            return 0.0
+        worst = [d for order, d in zip(self.orders, self.divergences, strict=True) if math.isinf(order)]
+        return self.releases * min(worst, default=math.inf)
+
     def levels(self) -> FloatArray:
         finite = [d * self.releases for d in self.divergences if math.isfinite(d)]
         top = max(finite, default=0.0) + 40.0
@@ -302,6 +323,10 @@ class ProfileClaim(Claim):
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return np.array([self._at(float(level)) for level in np.ravel(eps)])
+
+    @property
+    def pure(self) -> float:
+        return self._searched(0.0)
 
     def _at(self, level: float) -> float:
         if level not in self.known:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.tradeoff import Tradeoff
-from sievert.errors import MechanismError, PolicyError
+from sievert.errors import MechanismError, PolicyError, PriorError
 from sievert.limits.claims import (
     ApproximateClaim,
     Claim,
@@ -41,9 +41,10 @@ from sievert.limits.policy_guesses import (
 from sievert.limits.worst import Target
 from sievert.proofs.base import Proof
 from sievert.results import Result, html_table
-from sievert.spaces.graph import Graph
+from sievert.spaces.arguments import target_of
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
+from sievert.spaces.tabular import column_of
 
 __all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth", "records_of_person"]
 
@@ -188,8 +189,9 @@ def explain_claim(
     centre: object = None,
 ) -> Explanation:
     """`explain` for a claim that is already an object."""
+    values = listed(values)
     count = _count(values, prior, policy)
-    belief = checked_prior(prior, count)
+    belief = checked_prior(prior, count, values, policy)
     near = _near(claim, policy, within, centre)
     judged = claim
     if within is not None and policy is None:
@@ -287,13 +289,17 @@ def guess_under(
     return found, before
 
 
+def listed(values: object) -> object:
+    """Values as a list, so that they can be read twice; anything else as it is."""
+    named = isinstance(values, Iterable) and not isinstance(values, str)
+    return list(values) if named else values  # type: ignore[call-overload]
+
+
 def _count(values: object, prior: object, policy: Target | None) -> int:
     """How many values there are, from whichever argument says so; they must agree."""
     said: list[tuple[str, int]] = []
     if policy is not None:
-        if not isinstance(policy, Policy | Metric | Graph):
-            raise PolicyError(f"policy is {policy!r}; give a Policy, a Metric or a Graph")
-        said.append(("policy", len(values_of(policy))))
+        said.append(("policy", len(values_of(target_of(policy)))))
     if isinstance(values, bool) or (isinstance(values, int | np.integer) and values < 1):
         raise MechanismError(f"values is {values!r}; a person has at least one possible value")
     if isinstance(values, int | np.integer):
@@ -305,8 +311,8 @@ def _count(values: object, prior: object, policy: Target | None) -> int:
         said.append(("values", len(items)))
     elif values is not None:
         raise MechanismError(f"values is {values!r}; give how many values there are, or a list of them")
-    if prior is not None and isinstance(prior, list | tuple | np.ndarray):
-        said.append(("prior", len(prior)))
+    if prior is not None:
+        said.append(("prior", len(column_of(prior, "prior", PriorError).values)))
     counts = {number for _, number in said}
     if len(counts) > 1:
         words = ", ".join(f"{name} has {number}" for name, number in said)

@@ -47,7 +47,7 @@ def explicit_space(target: Target) -> Space:
 def worst_gain(target: Target, eps: Fraction, prior: object, gain: object) -> WorstLeakage:
     """The most that any private mechanism multiplies an adversary's expected gain by."""
     space = explicit_space(target)
-    belief = as_prior(prior, space.size).astype(np.float64)
+    belief = as_prior(prior, space.labels).astype(np.float64)
     adversary = as_gain(gain, space.labels)
     if adversary.is_loss:
         raise GainError(f"gain {adversary.name!r} is a loss; give it as a gain (bound minus loss)")

@@ -28,6 +28,7 @@ from sievert.numerics.balls import log2_bounds, read_eps
 from sievert.proofs.base import Proof
 from sievert.results import Result
 from sievert.spaces.graph import Graph
+from sievert.spaces.labels import Labels, label
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.secrets import CompleteGraph
@@ -383,6 +384,13 @@ def power(eps: float, distance: float) -> float:
     return math.exp(exponent) if exponent < 709 else math.inf
 
 
-def checked_prior(prior: object, count: int) -> FloatArray | None:
-    """A prior over the values as floats; None stays uniform."""
-    return None if prior is None else as_prior(prior, count).astype(np.float64)
+def checked_prior(prior: object, count: int, values: object, target: Target | None) -> FloatArray | None:
+    """A prior over the values as floats, read by their labels where they have any; None stays uniform."""
+    if prior is None:
+        return None
+    labels: Labels | int = count
+    if target is not None:
+        labels = tuple(label(value) for value in values_of(target))
+    elif isinstance(values, list | tuple):
+        labels = tuple(label(value) for value in values)
+    return as_prior(prior, labels).astype(np.float64)

@@ -11,7 +11,6 @@ from itertools import combinations
 import numpy as np
 
 from sievert.channels.channel import Channel
-from sievert.channels.composition import readable
 from sievert.errors import PolicyError, TooLargeError
 from sievert.limits.bounds import Bound, blowfish_bound, limited_outputs_bound
 from sievert.limits.groups import worst_of_groups
@@ -28,6 +27,7 @@ from sievert.limits.worst import (
     worst_of_space,
 )
 from sievert.numerics.balls import log2_bounds
+from sievert.numerics.checks import readable
 from sievert.proofs.groups import images
 from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.graph import Graph

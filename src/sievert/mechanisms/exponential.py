@@ -8,6 +8,7 @@ an erratum: the mechanism over-reports).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import RELATIVE, Channel
 from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
@@ -97,11 +98,11 @@ def true_epsilon(n: int, nominal: float) -> float:
     0.826679
     """
     _check_level("nominal", nominal)
-    if _check_size(n) < 2 or nominal == 0:
+    h = nominal / 2
+    if _check_size(n) < 2 or h == 0:
         return 0.0
     if math.isinf(nominal):
         return math.inf
-    h = nominal / 2
     # S_0 = Σ a^k over the end row and S_1 over the next; ε = ln(S_1/(a·S_0)) = h + ln(S_1/S_0) with
     # S_1 - S_0 = a - a^(n-1), written with expm1 so that tiny parameters lose nothing.
     end = math.expm1(-h * n) / math.expm1(-h)
@@ -120,6 +121,9 @@ def nominal_epsilon(n: int, true: float) -> float:
         return true
     if _check_size(n) < 2:
         raise MechanismError("n is 1: with one input every parameter has true ε 0")
+    if true < 1e-280 or true > sys.float_info.max / 2:
+        # The limits of small and of large parameters; a search would run out of digits or of range.
+        return true * n / (n - 1) if true < 1 else 2 * true
     root = brentq(lambda nominal: true_epsilon(n, nominal) - true, true, 2 * true, xtol=1e-300, rtol=1e-15)
     return float(root)
 
@@ -166,7 +170,12 @@ def _log_channel(
 ) -> Channel:
     unreachable = np.isinf(distances)
     scores = np.where(unreachable, -np.inf, -(nominal / 2) * np.where(unreachable, 0.0, distances))
-    channel = Channel._trusted(scores - log_sum(scores, axis=1)[:, None], "log", inputs, outputs)
+    totals = log_sum(scores, axis=1)
+    channel = Channel._trusted(scores - totals[:, None], "log", inputs, outputs)
+    # ln of the mean weight, with its digits where all weights are close to 1.
+    short = np.expm1(scores).mean(axis=1)
+    means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), totals - math.log(distances.shape[1]))
+    channel._cache[RELATIVE] = scores - means[:, None]
     channel._cache[SAMPLER] = partial(_sampler, distances, nominal)
     return channel
 

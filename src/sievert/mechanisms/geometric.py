@@ -12,11 +12,12 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import RELATIVE, Channel
 from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
 from sievert.mechanisms.truncated import TruncatedGeometricChannel, two_sided_noise
+from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.channels import SAMPLER
@@ -141,7 +142,7 @@ class GeometricChannel(Channel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
@@ -233,8 +234,9 @@ def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
     places = np.array(positions, dtype=np.float64)
     # tanh(eps·gap/2), with 1 beyond both ends; the weight of a point is the mean of its two sides'.
     tanh = np.concatenate([[1.0], np.tanh(level.eps * np.diff(places) / 2), [1.0]])
-    logs = np.log((tanh[:-1] + tanh[1:]) / 2) - level.eps * np.abs(np.subtract.outer(places, places))
-    channel = Channel._trusted(logs, "log", positions, positions)
+    relative = -level.eps * np.abs(np.subtract.outer(places, places))
+    channel = Channel._trusted(relative + np.log((tanh[:-1] + tanh[1:]) / 2), "log", positions, positions)
+    channel._cache[RELATIVE] = relative
     points = tuple(Fraction(position) for position in positions)
     channel._cache[SAMPLER] = partial(IrregularGeometric, points, level.ratio())
     return channel

@@ -18,6 +18,7 @@ from scipy.signal import lfilter
 from sievert.channels.structured import Level, StructuredChannel, largest_rate, rate
 from sievert.mechanisms.parameters import Privacy
 from sievert.numerics.logs import log_of
+from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
 from sievert.sampling.geometric import TruncatedGeometric
@@ -83,6 +84,13 @@ class TruncatedGeometricChannel(StructuredChannel):
         data[:, [0, -1]] = outside[distances[:, [0, -1]]]
         return np.asarray(data)
 
+    def _relative_entries(self) -> FloatArray:
+        """-ε times the distance."""
+        if math.isinf(self.level.eps):
+            return super()._relative_entries()
+        positions = np.arange(self.shape[0], dtype=np.float64)
+        return np.asarray(-self.level.eps * np.abs(np.subtract.outer(positions, positions)))
+
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input."""
         distances = np.abs(np.arange(self.shape[1]) - self.input_index(item))
@@ -100,7 +108,7 @@ class TruncatedGeometricChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: the difference of two geometric draws, clamped."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         starts = self._indices(xs)
         noise = two_sided_noise(generator, self.level.eps, len(starts))
         drawn = np.clip(starts + noise, 0, self.shape[1] - 1)

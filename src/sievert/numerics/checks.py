@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from sievert.errors import SievertError, TooLargeError
 
-__all__ = ["brief", "choice", "finite", "non_negative", "positive", "probability", "require_size", "whole"]
+__all__ = [
+    "brief",
+    "choice",
+    "did_you_mean",
+    "finite",
+    "instance",
+    "non_negative",
+    "positive",
+    "probability",
+    "readable",
+    "require_size",
+    "whole",
+]
 
 LONGEST_VALUE = 60
 
@@ -69,7 +82,8 @@ def non_negative(
     number = _number(value)
     if infinite and number == math.inf:
         return number
-    return _real(argument, value, error, "it must be a finite number ≥ 0", 0.0, math.inf)
+    rule = "it must be a number ≥ 0" if infinite else "it must be a finite number ≥ 0"
+    return _real(argument, value, error, rule, 0.0, math.inf)
 
 
 def positive(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
@@ -100,18 +114,52 @@ def choice(
     """
     if isinstance(value, str) and value in choices:
         return value
+    hint = did_you_mean(value, choices)
+    raise error(f"{argument} is {brief(value)}; it must be one of {', '.join(choices)}{hint}")
+
+
+def did_you_mean(written: object, choices: Iterable[object]) -> str:
+    """The words to add to a message about an unknown name: the nearest of the choices, or nothing.
+
+    >>> did_you_mean("lef", ("left", "right"))
+    " (did you mean 'left'?)"
+    """
+    if not isinstance(written, str) or len(written) > LONGEST_VALUE:
+        return ""
     from difflib import get_close_matches
 
-    near = get_close_matches(value, choices, n=1) if isinstance(value, str) else []
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise error(f"{argument} is {brief(value)}; it must be one of {', '.join(choices)}{hint}")
+    spelled = {str(item).lower(): item for item in choices}
+    near = get_close_matches(written.lower(), spelled, n=1)
+    return f" (did you mean {spelled[near[0]]!r}?)" if near else ""
+
+
+def instance(argument: str, value: object, kind: Any, words: str, error: type[SievertError]) -> Any:
+    """An object of a class (or of one of several); `words` say what to give instead."""
+    if not isinstance(value, kind):
+        raise error(f"{argument} is {brief(value)}; give {words}")
+    return value
 
 
 def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:
     """Refuse before work begins: `what` would have `size` elements, more than `most`."""
     if size > most:
-        amount = f"{size:,}" if size < 10**15 else "more than 10^15"
-        raise TooLargeError(f"{what} would take {amount}; {most:,} is the limit here, {way_out}", size=size)
+        raise TooLargeError(
+            f"{what} would take {readable(size)}; {most:,} is the limit here, {way_out}", size=size
+        )
+
+
+def readable(number: int | float) -> str:
+    """A count of any size; long ones to three digits.
+
+    >>> readable(1234567), readable(10**30)
+    ('1,234,567', '1.00e30')
+    """
+    if number < 10**15:
+        return f"{number:,}"
+    if number == math.inf:
+        return "more than 10^300"
+    exponent = math.log10(number)
+    return f"{10 ** (exponent % 1):.2f}e{int(exponent)}"
 
 
 def _number(value: Any) -> float | None:

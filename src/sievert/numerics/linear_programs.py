@@ -19,6 +19,12 @@ __all__ = ["GrowingProgram", "LinearProgram", "Solution", "Unsolved", "solve", "
 FloatArray = NDArray[np.float64]
 Method = Literal["choose", "simplex", "ipm", "pdlp"]
 
+# Entries of a program from which solving may take seconds.
+LONG_PROGRAM = 20_000
+SECONDS_BETWEEN_LOOKS = 0.1
+# The solver looks whether it should stop once an iteration.
+SECONDS_TO_STOP = 5.0
+
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
@@ -66,10 +72,15 @@ class Unsolved(Exception):
 
 
 def solved(
-    program: LinearProgram, method: Method = "choose", *, tolerance: float = 1e-9, crossover: bool = True
+    program: LinearProgram,
+    method: Method = "choose",
+    *,
+    tolerance: float = 1e-9,
+    crossover: bool = True,
+    time_limit: float | None = None,
 ) -> Solution:
     """Solve a program that is known to have an optimum; `Unsolved` when the solver does not find it."""
-    solution = solve(program, method, tolerance=tolerance, crossover=crossover)
+    solution = solve(program, method, tolerance=tolerance, crossover=crossover, time_limit=time_limit)
     if not solution.optimal or not np.isfinite(solution.primal).all():
         raise Unsolved(f"the linear-program solver stopped with the status {solution.status!r}")
     return solution
@@ -109,8 +120,24 @@ def solve(
     for name, value in options.items():
         solver.setOptionValue(name, value)
     solver.passModel(_model(program))
-    solver.run()
+    _run(solver, program.matrix.nnz)
     return _solution(solver, program, basis)
+
+
+def _run(solver: Any, entries: int) -> None:
+    """Solve; a program that takes long runs in a thread of its own, so that Ctrl-C is heard meanwhile."""
+    if entries < LONG_PROGRAM:
+        solver.run()
+        return
+    solver.HandleUserInterrupt = True
+    running = solver.startSolve()
+    try:
+        while running.is_alive():
+            running.join(SECONDS_BETWEEN_LOOKS)
+    except KeyboardInterrupt:
+        solver.cancelSolve()
+        running.join(SECONDS_TO_STOP)
+        raise
 
 
 def _model(program: LinearProgram) -> Any:

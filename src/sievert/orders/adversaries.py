@@ -124,7 +124,7 @@ def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Ve
     if wanted.listed:
         return _by_evaluation(first, second, wanted, order)
     size = first.shape[0]
-    belief = as_prior(wanted.prior, size)
+    belief = as_prior(wanted.prior, first)
     if wanted.generators is None:
         table = np.eye(size, dtype=np.int64)[np.asarray(belief != 0, dtype=bool)]
     else:
@@ -207,7 +207,7 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
     if worst[0] <= (0 if exact else 1e-12):
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
     adversary = gain_functions.as_gain(worst[3], first.inputs)
-    belief = as_prior(wanted.prior, first.shape[0])
+    belief = as_prior(wanted.prior, first)
     objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief, secrets=first.inputs)
     proof = None
     if not adversary.is_loss:

@@ -18,9 +18,9 @@ from scipy.optimize import brentq
 from sievert.channels.channel import Channel
 from sievert.errors import MechanismError
 from sievert.mechanisms.exponential import nominal_epsilon, true_epsilon
-from sievert.orders.families import Family
+from sievert.numerics.checks import choice, non_negative, require_size, whole
 from sievert.orders.refinement import refines
-from sievert.proofs.families import EXPONENTIAL, GEOMETRIC, RESPONSE, smallest_alpha
+from sievert.proofs.families import EXPONENTIAL, GEOMETRIC, RESPONSE
 
 __all__ = ["NAMES", "threshold"]
 
@@ -32,8 +32,10 @@ NAMES = {
     "randomised-response": RESPONSE,
     "exponential": EXPONENTIAL,
 }
-# Halvings of the bracket: to the last digit of a double.
-HALVINGS = 200
+# The column of randomised response → exponential is listed up to here.
+MOST_INPUTS = 10_000_000
+# Below this a parameter is not told from 0, which is on the safe side.
+TINY = 1e-290
 
 
 def threshold(
@@ -56,23 +58,22 @@ def threshold(
     >>> round(threshold("randomised-response", "truncated-geometric", 4.0, 5), 6)
     0.888127
     """
-    if order not in ("average", "max", "privacy"):
-        raise MechanismError(f'order is {order!r}; it must be "average", "max" or "privacy"')
-    if not 0 <= eps < math.inf:
-        raise MechanismError(f"eps is {eps!r}; it must be a finite number ≥ 0 (nats)")
+    choice("order", order, ("average", "max", "privacy"), MechanismError)
+    eps = non_negative("eps", eps, MechanismError)
     if not (isinstance(first, str) and isinstance(second, str)):
         return _searched(_maker(first, n), _maker(second, n), eps, order)
     names = tuple(_named(name) for name in (first, second))
-    if not isinstance(n, int) or n < 1:
-        raise MechanismError(f"n is {n!r}; named families need the number of inputs, at least 1")
+    n = whole("n", n, MechanismError)
     if n == 1:
         return math.inf
     if eps == 0 or n == 2 or names[0] == names[1]:
         # With two inputs the three families are the same channel.
         return float(eps)
-    if order == "privacy":
-        return _privacy(names[0], names[1], eps, n)
-    return _average(names[0], names[1], eps, n)
+    if eps < TINY:
+        return 0.0
+    decide = _privacy if order == "privacy" else _average
+    with np.errstate(over="ignore"):
+        return min(eps, decide(names[0], names[1], eps, n))
 
 
 def _named(name: str) -> str:
@@ -100,36 +101,92 @@ def _maker(family: str | Maker, n: int | None) -> Maker:
 
 
 def _average(first: str, second: str, eps: float, n: int) -> float:
-    alpha = math.exp(-eps)
+    """A⁻¹B ≥ 0 for the one column and row of B that decide, each as a sum of positive terms."""
     if (first, second) == (GEOMETRIC, RESPONSE):
         # β = α/(1 - α + α²), the same for every n ≥ 3: e^ε₂ = e^ε - 1 + e^-ε = 1 + 4·sinh²(ε/2).
-        return math.log1p(4 * math.sinh(eps / 2) ** 2) if eps < 1 else eps + math.log1p(-alpha * (1 - alpha))
+        if eps < 1:
+            return math.log1p(4 * math.sinh(eps / 2) ** 2)
+        return eps + math.log1p(math.exp(-eps) * math.expm1(-eps))
+    if (first, second) == (GEOMETRIC, EXPONENTIAL):
+        return _geometric_to_exponential(eps, n)
     if (first, second) == (RESPONSE, GEOMETRIC):
-        # Σ_{k<n} e^{kε₂} = e^ε + n - 2, by its end column; divided by e^ε, no term is large below the root.
-        def excess(other: float) -> float:
-            return sum(-math.expm1(-k * other) * math.exp(k * other - eps) for k in range(1, n)) + math.expm1(
-                -eps
-            )
-
-        return _root(excess, eps / (n - 1))
-    if (first, second) == (EXPONENTIAL, GEOMETRIC):
-        return nominal_epsilon(n, eps) - eps
-    if (first, second) == (EXPONENTIAL, RESPONSE):
-        a = math.exp(-nominal_epsilon(n, eps) / 2)
-        return -math.log(smallest_alpha(EXPONENTIAL, RESPONSE, a, n))
-    source = Family(first, n, alpha)
-    return _bisected(lambda other: _margin(source, other) >= 0, _privacy(first, second, eps, n))
+        return _response_to_geometric(eps, n)
+    if (first, second) == (RESPONSE, EXPONENTIAL):
+        return _response_to_exponential(eps, n)
+    # β = a·S/(1 - a² + a·S) with S = Σ_y a^|i-y|, since (1+a²)·S_i - a·(S_(i-1) + S_(i+1)) = 1 - a²: of the
+    # row beside the end for the geometric, and the largest, of the middle row, for randomised response.
+    h = nominal_epsilon(n, eps) / 2
+    row = 1 if second == GEOMETRIC else (n - 1) // 2
+    odds = h + math.log(-math.expm1(-2 * h)) - math.log(_row_sum(h, row, n))
+    return float(np.logaddexp(0.0, odds))
 
 
-def _margin(source: Family, true: float) -> float:
-    """Least entry of A⁻¹·E(true), each against the size of what was subtracted."""
-    if true == 0:
-        return 1.0
-    a = math.exp(-nominal_epsilon(source.size, true) / 2)
-    positions = np.arange(source.size)
-    kernel = a ** np.abs(np.subtract.outer(positions, positions)).astype(np.float64)
-    columns = kernel / kernel.sum(axis=1)[:, None]
-    return float((source.inverse_times(columns) / columns).min())
+def _row_sum(h: float, row: int, n: int) -> float:
+    """S_i = Σ_y a^|i-y| = ((1 - a^(i+1)) + a·(1 - a^(n-1-i)))/(1 - a), a = e^-h."""
+    parts = math.expm1(-h * (row + 1)) + math.exp(-h) * math.expm1(-h * (n - 1 - row))
+    return parts / math.expm1(-h)
+
+
+def _geometric_to_exponential(eps: float, n: int) -> float:
+    """(1+α²)·b_i ≥ α·(b_(i-1) + b_(i+1)) for the end column b of E, at the row beside that end.
+
+    With e^ε₂ = S_1/(a·S_0) it is e^ε₂ + a·S_1/S_2 ≤ e^ε + e^-ε; both sides less 2 are sums of positive terms.
+    """
+    target = eps + 2 * math.log(-math.expm1(-eps))
+
+    def excess(h: float) -> float:
+        a, end, beside, third = math.exp(-h), *(-math.expm1(-h * k) for k in (n, n - 2, n - 3))
+        first, rest = end / -math.expm1(-h), a * (1 + a) * third
+        inner = ((1 + a + a * a - math.exp(-h * (n - 2))) * end + beside * rest) / (first * (first + rest))
+        return h + math.log(math.expm1(-h) ** 2 + a * inner) - target
+
+    return true_epsilon(n, 2 * _root(excess, eps))
+
+
+def _response_to_geometric(eps: float, n: int) -> float:
+    """Σ_{k<n} (e^{kε₂} - 1) = e^ε - 1, by the end column of the geometric."""
+    m = n - 1
+
+    def excess(other: float) -> float:
+        # Σ e^{kx} over k = 1…m is m·e^((m+1)x/2)·f(mx/2)/f(x/2) with f(z) = sinh(z)/z.
+        growth = (_sinhc(m * other / 2) - _sinhc(other / 2)) / (1 + _sinhc(other / 2))
+        mean = math.expm1((m + 1) * other / 2) * (1 + growth) + growth
+        return m * mean / math.expm1(eps) - 1
+
+    def log_excess(other: float) -> float:
+        # From e^600 on, by logarithms of both sides plus n - 1.
+        logs = math.log(-math.expm1(-m * other)) - math.log(-math.expm1(-other))
+        return m * other + logs - eps - math.log1p((m - 1) * math.exp(-eps))
+
+    return _root(excess if eps < 600 else log_excess, eps / m)
+
+
+def _sinhc(z: float) -> float:
+    """sinh(z)/z - 1 to full relative precision."""
+    if z > 1:
+        return math.sinh(z) / z - 1
+    term = total = z * z / 6
+    for k in range(2, 10):
+        term *= z * z / (2 * k * (2 * k + 1))
+        total += term
+    return total
+
+
+def _response_to_exponential(eps: float, n: int) -> float:
+    """Σ_i b_i/min b ≤ e^ε + n - 1 for the end column of E, whose least entry is at the other end.
+
+    b_k/min b - 1 = (e^{kh} - 1)·(1 - a^(k+1))/((1 - a)·S_k), k steps from that end.
+    """
+    require_size(n, MOST_INPUTS, "the end column of the exponential mechanism", "ask for fewer inputs")
+    steps = np.arange(1.0, n)
+
+    def excess(h: float) -> float:
+        own = -np.expm1(-h * (steps + 1))
+        share = own / (own - math.exp(-h) * np.expm1(-h * (n - 1 - steps)))
+        grown = -np.expm1(-h * steps) * np.exp(h * steps - eps)
+        return float(grown @ share) / -math.expm1(-eps) - 1
+
+    return true_epsilon(n, 2 * _root(excess, eps / (n - 1)))
 
 
 def _privacy(first: str, second: str, eps: float, n: int) -> float:
@@ -139,31 +196,26 @@ def _privacy(first: str, second: str, eps: float, n: int) -> float:
     if first == RESPONSE:
         # Every pair is eps apart, so the two ends decide.
         return eps / (n - 1) if second == GEOMETRIC else true_epsilon(n, 2 * eps / (n - 1))
-    nominal = nominal_epsilon(n, eps)
-    if second == GEOMETRIC:
-        # Far pairs come to half the nominal parameter a step.
-        return nominal / 2
-    sums = np.array([sum(math.exp(-nominal / 2 * abs(i - y)) for y in range(n)) for i in range(n)])
-    logs = -nominal / 2 * np.abs(np.subtract.outer(np.arange(n), np.arange(n))) - np.log(sums)[:, None]
-    distances = [np.abs(logs[i] - logs[j]).max() for i in range(n) for j in range(i)]
-    return float(min(distances))
+    h = nominal_epsilon(n, eps) / 2
+    if second == GEOMETRIC or n % 2 == 0:
+        # Mirrored inputs are h a step apart; with an even number two of them are neighbours.
+        return h
+    # The middle and its neighbour: h + ln(S_m/S_(m-1)), S_m - S_(m-1) = a^m·(1 - a).
+    middle = n // 2
+    gap = -math.exp(-h * middle) * math.expm1(-h)
+    return h + math.log1p(gap / _row_sum(h, middle - 1, n))
 
 
 def _root(function: Callable[[float], float], high: float) -> float:
-    return float(brentq(function, 0.0, high, xtol=1e-300, rtol=1e-15))
-
-
-def _bisected(holds: Callable[[float], bool], high: float) -> float:
-    """The largest ε that holds, where everything below one that holds does too."""
-    if holds(high):
+    """Where an increasing function that is negative near 0 vanishes, at most at `high`."""
+    if function(high) <= 0:
         return high
-    low = 0.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high or high - low <= 1e-15 * high:
-            break
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    low = high
+    while function(low) >= 0:
+        low /= 16
+        if low < TINY:
+            return 0.0
+    return float(brentq(function, low, high, xtol=5e-324, rtol=1e-15))
 
 
 def _searched(first: Maker, second: Maker, eps: float, order: Order) -> float:

@@ -13,8 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
+from sievert.numerics.rationals import exact_matmul
+from sievert.proofs.base import Proof
+from sievert.proofs.matrices import (
+    ROUNDING,
+    exact_rows,
+    require_channels,
+    rows_from,
+    texts_of,
+    unevenness,
+)
+from sievert.proofs.reading import flag, fraction
+from sievert.proofs.words import at_most
 
 __all__ = ["AdditiveCapacityProof"]
 
@@ -50,36 +60,32 @@ class AdditiveCapacityProof(Proof):
         channel, prior, gain, reference = (
             rows_from(data[name]) for name in ("channel", "prior", "gain", "reference")
         )
-        lower, upper = Fraction(data["lower"]), Fraction(data["upper"])
-        return cls(channel, prior, gain, reference, lower, upper, data["any_prior"] is True)
+        lower, upper = fraction(data["lower"]), fraction(data["upper"])
+        return cls(channel, prior, gain, reference, lower, upper, flag(data["any_prior"]))
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         channel, prior = exact_rows(self.channel), exact_rows(self.prior)
         gain, reference = exact_rows(self.gain), exact_rows(self.reference)
-        try:
-            require_channels(("the channel", channel), rounding=ROUNDING)
-            require_channels(("the prior", prior), ("the reference", reference), rounding=ROUNDING)
-            n, m = channel.shape
-            if prior.shape != (1, n) or reference.shape != (1, m) or gain.shape[1] != n:
-                raise ValueError("the sizes of the channel, the prior, the gain and the reference differ")
-            if any(not 0 <= value <= 1 for value in gain.ravel()):
-                raise ValueError("a gain is outside [0, 1]")
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+        require_channels(("the channel", channel), rounding=ROUNDING)
+        require_channels(("the prior", prior), ("the reference", reference), rounding=ROUNDING)
+        n, m = channel.shape
+        if prior.shape != (1, n) or reference.shape != (1, m) or gain.shape[1] != n:
+            raise ValueError("the sizes of the channel, the prior, the gain and the reference differ")
+        if any(not 0 <= value <= 1 for value in gain.ravel()):
+            raise ValueError("a gain is outside [0, 1]")
         worth = gain * prior[0]  # [action, input]
-        attained = (worth @ channel).max(axis=0).sum() - worth.sum(axis=1).max()
+        attained = exact_matmul(worth, channel).max(axis=0).sum() - worth.sum(axis=1).max()
         apart = np.abs(channel - reference).sum(axis=1) / 2
         most = apart.max() if self.any_prior else (prior[0] * apart).sum()
-        # Rows that miss 1 by rounding move both sides by no more than they miss.
-        whole = all(sum(row) == 1 for table in (channel, prior, reference) for row in table.tolist())
-        slack = Fraction(0) if whole else ROUNDING
-        if attained < self.lower - slack:
-            return Verification(False, f"the gain function gains {float(attained):.12g} only")
-        if most > self.upper + slack:
-            return Verification(False, f"the reference allows {float(most):.12g}")
+        if attained < self.lower:
+            raise ValueError(f"the gain function gains {float(attained):.12g} only")
+        if most > self.upper:
+            raise ValueError(f"the reference allows {float(most):.12g}")
+        # Dividing rows by their sums moves either side by no more than they miss 1 by.
+        slack = 2 * unevenness(channel, prior, reference)
         whose = "whatever the prior" if self.any_prior else "with this prior"
-        return Verification(
-            True,
+        about = "" if slack == 0 else f" (to {at_most(slack)})"
+        return (
             f"{whose}, no adversary with gains in [0, 1] gains more than {float(self.upper):.12g} "
-            f"on average, and one gains at least {float(self.lower):.12g}",
+            f"on average, and one gains at least {float(self.lower):.12g}{about}"
         )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import UNIT, exp_above, exp_below
+from sievert.proofs.reading import floats, indices, whole
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import dual_bound, exact_sum
 
@@ -32,9 +33,9 @@ def block_spaces(space: ProofSpace, blocks: list[Block]) -> Iterator[tuple[Block
     excess = 0
     parts = []
     for block in blocks:
-        vertices, edges = np.array(block["vertices"], dtype=np.intp), np.array(block["edges"], dtype=np.intp)
+        vertices, edges = indices(block["vertices"]), indices(block["edges"])
         for chosen, count in ((vertices, space.size), (edges, len(space.pairs))):
-            if chosen.ndim != 1 or not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
+            if chosen.ndim != 1 or not len(chosen) or chosen.max() >= count:
                 raise ValueError("a block names a vertex or an edge that does not exist")
         if len(set(vertices.tolist())) != len(vertices):
             raise ValueError("a block names a vertex twice")
@@ -68,8 +69,8 @@ def blocks_upper(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) 
 
 
 def _multipliers(space: ProofSpace, certificate: dict[str, Any]) -> FloatArray:
-    mu = np.array(certificate["mu"], dtype=np.float64)
-    if mu.shape != (space.size,) or not (mu >= 0).all() or not np.isfinite(mu).all():
+    mu = floats(certificate["mu"])
+    if mu.shape != (space.size,) or not (mu >= 0).all():
         raise ValueError("the multipliers of the vertices must be finite and ≥ 0, one for each")
     return mu
 
@@ -116,20 +117,20 @@ def _share_below(exponent: Fraction) -> float:
 
 def tree_lower(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) -> Fraction:
     """Exact integers s = M[a→b], t = M[b→a] over one denominator, private on every edge."""
-    whole = int(certificate["denominator"])
+    unit = whole(certificate["denominator"], 1)
     _require_forest(space)
-    s, t = (np.array([int(v) for v in certificate[name]], dtype=object) for name in ("there", "back"))
-    if len(s) != len(space.pairs) or len(t) != len(space.pairs) or whole <= 0:
+    s, t = (np.array([whole(v) for v in certificate[name]], dtype=object) for name in ("there", "back"))
+    if len(s) != len(space.pairs) or len(t) != len(space.pairs):
         raise ValueError("every edge needs both probabilities of leaving")
     allowed = {length: exp_below(eps * Fraction(length)) for length in set(space.lengths.tolist())}
     top = np.array([allowed[length].numerator for length in space.lengths.tolist()], dtype=object)
     bottom = np.array([allowed[length].denominator for length in space.lengths.tolist()], dtype=object)
-    for x, y in ((s, whole - t), (whole - t, s), (t, whole - s), (whole - s, t)):
+    for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
         if len(x) and ((x < 0).any() or (x * bottom > y * top).any()):
             raise ValueError("the tree's channel is not private on some edge")
     leaving = np.full(space.size, 0, dtype=object)
     np.add.at(leaving, space.pairs[:, 0], s)
     np.add.at(leaving, space.pairs[:, 1], t)
-    if (leaving > whole).any():
+    if (leaving > unit).any():
         raise ValueError("the tree's channel leaves a vertex with a negative probability of its own")
-    return space.size - Fraction(int(s.sum() + t.sum()), whole)
+    return space.size - Fraction(int(s.sum() + t.sum()), unit)

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import decimal, exp_below
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
+from sievert.proofs.reading import floats, fraction, fractions, whole
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import dual_bound
 from sievert.proofs.words import claim_in_words
@@ -31,10 +32,12 @@ __all__ = ["ApproximateProof", "GuessProof", "RepeatedGuessProof", "hockey_stick
 
 FloatArray = NDArray[np.float64]
 DIGITS = 12
+# Releases whose outcomes are summed one by one when a proof is checked: some seconds.
+LARGEST_RELEASES = 100_000
 
 
 def _probability(text: Any, name: str) -> Fraction:
-    value = Fraction(text)
+    value = fraction(text)
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be between 0 and 1")
     return value
@@ -58,7 +61,7 @@ def _require_stated(
 
 
 def _stated(data: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    return Fraction(data["lower"]), Fraction(data["upper"])
+    return fraction(data["lower"]), fraction(data["upper"])
 
 
 def _ends(lower: Fraction, upper: Fraction) -> dict[str, str]:
@@ -67,9 +70,9 @@ def _ends(lower: Fraction, upper: Fraction) -> dict[str, str]:
     return {"lower": str(low), "upper": str(high)}
 
 
-def _statement(what: str, lower: Fraction, upper: Fraction) -> Verification:
+def _statement(what: str, lower: Fraction, upper: Fraction) -> str:
     reached = "" if lower <= 0 else f", and some mechanism reaches at least {decimal(lower, DIGITS, True)}"
-    return Verification(True, f"{what} is at most {decimal(upper, DIGITS, False)}{reached}")
+    return f"{what} is at most {decimal(upper, DIGITS, False)}{reached}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +107,12 @@ class GuessProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> GuessProof:
         prior = data["prior"]
         return cls(
-            Fraction(data["eps"]),
+            fraction(data["eps"]),
             _probability(data["delta"], "delta"),
-            int(data["values"]),
+            whole(data["values"]),
             None if prior is None else tuple(_probability(p, "a prior probability") for p in prior),
-            tuple(Fraction(y) for y in data["cover"]),
-            int(data["used"]),
+            fractions(data["cover"]),
+            whole(data["used"]),
             _stated(data),
         )
 
@@ -147,16 +150,16 @@ class GuessProof(Proof):
             raise ValueError("the cover does not bound the guess of every value")
         return min(Fraction(1), self.delta + (1 - self.delta) * total)
 
-    def verify(self) -> Verification:
-        try:
-            lower, upper = self.bounds()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
-        prior = "equally likely values" if self.prior is None else "values with the given prior"
-        return _statement(
-            f"for {claim_in_words(self.eps, self.delta)} the best guess among {self.values} {prior}",
-            lower,
-            upper,
+    def proved(self) -> str:
+        lower, upper = self.bounds()
+        what = f"for {claim_in_words(self.eps, self.delta)} the best guess among {self.setting}"
+        return _statement(what, lower, upper)
+
+    @property
+    def setting(self) -> str:
+        """What is guessed, in words."""
+        return f"{self.values} " + (
+            "equally likely values" if self.prior is None else "values with the given prior"
         )
 
 
@@ -190,9 +193,9 @@ class RepeatedGuessProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> RepeatedGuessProof:
         first, second = data["prior"]
         return cls(
-            Fraction(data["eps"]),
+            fraction(data["eps"]),
             _probability(data["delta"], "delta"),
-            int(data["releases"]),
+            whole(data["releases"], 0, LARGEST_RELEASES),
             (_probability(first, "prior"), _probability(second, "prior")),
             _probability(data["lower"], "lower"),
             _probability(data["upper"], "upper"),
@@ -224,13 +227,10 @@ class RepeatedGuessProof(Proof):
             )
             ways = ways * hits // (mistakes + 1)
 
-    def verify(self) -> Verification:
-        try:
-            low, high = self.enclosure()
-            if not self.lower <= low <= high <= self.upper:
-                raise ValueError("the stated ends do not enclose the guess")
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        low, high = self.enclosure()
+        if not self.lower <= low <= high <= self.upper:
+            raise ValueError("the stated ends do not enclose the guess")
         return _statement(
             f"after {self.releases} adaptive releases with {claim_in_words(self.eps, self.delta)} each, the "
             f"best guess between two values with prior {self.prior[0]}, {self.prior[1]}",
@@ -300,9 +300,9 @@ class ApproximateProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> ApproximateProof:
         return cls(
             ProofSpace.from_data(data["space"]),
-            Fraction(data["eps"]),
+            fraction(data["eps"]),
             _probability(data["delta"], "delta"),
-            np.array(data["objective"], dtype=np.float64),
+            floats(data["objective"]),
             data["dual"],
             data["channel"],
             tuple(data.get("labels", ())),
@@ -324,13 +324,13 @@ class ApproximateProof(Proof):
         return dual_bound(self.space, self.eps, self.objective, self.dual) + self.delta * charged
 
     def _lower(self) -> Fraction:
-        denominator = int(self.channel["denominator"])
-        rows = [[int(entry) for entry in row] for row in self.channel["rows"]]
-        if len(rows) != self.space.size or denominator <= 0:
+        denominator = whole(self.channel["denominator"], 1)
+        rows = [[whole(entry) for entry in row] for row in self.channel["rows"]]
+        if len(rows) != self.space.size:
             raise ValueError("the channel must have one row for each point")
         width = self.objective.shape[1]
         for row in rows:
-            if len(row) != width or sum(row) != denominator or min(row) < 0:
+            if len(row) != width or sum(row) != denominator:
                 raise ValueError("the channel's rows are not distributions over the actions")
         most = hockey_stick_excess(rows, denominator, self.space, self.eps)
         if most > self.delta:
@@ -341,11 +341,8 @@ class ApproximateProof(Proof):
         used = ((x, w) for x, row in enumerate(gain) for w, a in enumerate(row) if a)
         return sum((gain[x][w] * rows[x][w] for x, w in used), Fraction(0)) / denominator
 
-    def verify(self) -> Verification:
-        try:
-            lower, upper = self.bounds()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        lower, upper = self.bounds()
         return _statement(
             f"on {self.space.size} points with {claim_in_words(self.eps, self.delta)} the expected gain of "
             "every private channel",
@@ -358,7 +355,7 @@ def hockey_stick_excess(
     rows: list[list[int]], denominator: int, space: ProofSpace, eps: Fraction
 ) -> Fraction:
     """Largest Σ_w max(0, K[i,w] - g·K[h,w]) over arcs, g a rational at most e^(ε·length): exact."""
-    lengths = space.lengths.tolist()
+    lengths = space.shorter.tolist()
     allowed = {length: exp_below(eps * Fraction(length)) for length in set(lengths)}
     most = Fraction(0)
     for (i, h), length in zip(space.pairs.tolist(), lengths, strict=True):

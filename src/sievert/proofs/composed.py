@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import flint
 
 from sievert.numerics.balls import decimal
-from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.claims import DIGITS, GuessProof
+from sievert.proofs.base import Proof
+from sievert.proofs.claims import DIGITS, LARGEST_RELEASES, GuessProof
+from sievert.proofs.reading import fraction, whole
 from sievert.proofs.words import claim_in_words
 
 __all__ = ["ComposedGuessProof", "composed_delta_above"]
@@ -44,9 +45,9 @@ class ComposedGuessProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> ComposedGuessProof:
         return cls(
-            Fraction(data["eps"]),
-            Fraction(data["delta"]),
-            int(data["releases"]),
+            fraction(data["eps"]),
+            fraction(data["delta"]),
+            whole(data["releases"], 0, LARGEST_RELEASES),
             GuessProof.from_data(data["total"]),
         )
 
@@ -58,16 +59,11 @@ class ComposedGuessProof(Proof):
             raise ValueError("the releases together are not as private as the proof says")
         return self.total.bounds()[1]
 
-    def verify(self) -> Verification:
-        try:
-            upper = self.upper()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
-        return Verification(
-            True,
+    def proved(self) -> str:
+        upper = self.upper()
+        return (
             f"after {self.releases} adaptive releases with {claim_in_words(self.eps, self.delta)} each, the "
-            "best guess "
-            f"among {self.total.values} values is at most {decimal(upper, DIGITS, False)}",
+            f"best guess among {self.total.setting} is at most {decimal(upper, DIGITS, False)}"
         )
 
 

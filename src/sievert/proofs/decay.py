@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import exp_above, exp_below, exp_enclosure, exp_upper
+from sievert.proofs.reading import fraction
 
-__all__ = ["Decay"]
+__all__ = ["Decay", "exact_power"]
 
 FloatArray = NDArray[np.float64]
+# Powers of an exact alpha are written out up to this length.
+MOST_BITS = 2**17
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Decay:
     def from_data(cls, data: dict[str, Any]) -> Decay:
         """Back from plain data."""
         eps, alpha = data.get("eps"), data.get("alpha")
-        return cls(None if eps is None else Fraction(eps), None if alpha is None else Fraction(alpha))
+        return cls(None if eps is None else fraction(eps), None if alpha is None else fraction(alpha))
 
     def exponents(self, lengths: FloatArray) -> FloatArray:
         """ε·length as floats, for computing with; nothing is proved about their last digits."""
@@ -79,7 +83,7 @@ class Decay:
         if self.alpha is not None:
             return Fraction(small) >= self._power(length) * large
         assert self.eps is not None
-        if length == 0 or self.eps == 0:
+        if length == 0 or self.eps == 0 or small >= large:
             return small >= large
         exponent = -self.eps * Fraction(length)
         if small >= exp_above(exponent) * large:
@@ -91,13 +95,22 @@ class Decay:
 
     def _power(self, length: float) -> Fraction:
         assert self.alpha is not None
-        if length == 0:
-            return Fraction(1)
-        if self.alpha in (0, 1):
-            return self.alpha
-        if length != int(length):
-            raise ValueError("an exact alpha needs whole lengths")
-        return Fraction(self.alpha ** int(length))
+        return exact_power(self.alpha, length)
+
+
+@lru_cache(maxsize=4096)
+def exact_power(alpha: Fraction, length: float) -> Fraction:
+    """alpha^length for a whole length (any length where alpha is 0 or 1), in numbers of bounded size."""
+    if length == 0:
+        return Fraction(1)
+    if alpha in (0, 1):
+        return alpha
+    if length != int(length):
+        raise ValueError("an exact alpha needs whole lengths")
+    bits = max(alpha.numerator.bit_length(), alpha.denominator.bit_length())
+    if length * bits > MOST_BITS:
+        raise ValueError(f"alpha to the power of {length:g} has too many digits; give eps instead")
+    return Fraction(alpha ** int(length))
 
 
 def _rounded(value: Fraction, down: bool) -> float:

@@ -19,8 +19,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.numerics.balls import UNIT, decimal
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
+from sievert.proofs.reading import floats, fraction, indices, whole
 from sievert.proofs.space import ProofSpace
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "check_private",
     "loss_above",
     "loss_below",
+    "parts_of_one",
+    "require_rows",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -132,29 +135,25 @@ class OptimalDesignProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> OptimalDesignProof:
         listed = data["multipliers"]
-        if any(len(entry) != 3 or int(entry[0]) != entry[0] or int(entry[1]) != entry[1] for entry in listed):
+        if any(len(entry) != 3 for entry in listed):
             raise ValueError("a multiplier is a triple of arc, output and value")
         return cls(
             ProofSpace.from_data(data["space"]),
             Decay.from_data(data),
             _numbers(data["prior"]),
             np.array([_numbers(row) for row in data["loss"]]),
-            _whole(data["counts"]),
+            parts_of_one(data["counts"]),
             Multipliers(
-                np.array([entry[0] for entry in listed], dtype=np.intp),
-                np.array([entry[1] for entry in listed], dtype=np.intp),
-                np.array([entry[2] for entry in listed], dtype=np.float64),
+                indices([entry[0] for entry in listed]),
+                indices([entry[1] for entry in listed]),
+                floats([entry[2] for entry in listed]),
             ),
             tuple(
-                UniformPart(
-                    np.array(part["points"], dtype=np.intp),
-                    np.array(part["group"], dtype=np.intp),
-                    np.array(part["price"], dtype=np.float64),
-                )
+                UniformPart(indices(part["points"]), indices(part["group"]), floats(part["price"]))
                 for part in data["uniform"]
             ),
-            float(data["lower"]),
-            float(data["upper"]),
+            float(fraction(data["lower"])),
+            float(fraction(data["upper"])),
             tuple(data.get("labels", ())),
         )
 
@@ -175,18 +174,14 @@ class OptimalDesignProof(Proof):
         if self.lower > self.upper:
             raise ValueError("the lower bound exceeds the upper bound")
 
-    def verify(self) -> Verification:
-        try:
-            self.check()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        self.check()
         level = f"ε = {self.decay.eps}" if self.decay.eps is not None else f"e^-ε = {self.decay.alpha}"
         low, high = Fraction(self.lower), Fraction(self.upper)
-        return Verification(
-            True,
+        return (
             f"the mechanism on {self.space.size} inputs is private with {level} and loses at most "
             f"{decimal(high, 12, down=False)}; no such mechanism loses less than "
-            f"{decimal(low, 12, down=True)}",
+            f"{decimal(low, 12, down=True)}"
         )
 
 
@@ -199,8 +194,7 @@ def check_private(space: ProofSpace, decay: Decay, counts: NDArray[np.int64]) ->
     """ValueError unless rows sum to 2^53 and every ratio along every edge is allowed, exactly."""
     if counts.ndim != 2 or counts.shape[0] != space.size or counts.shape[1] == 0:
         raise ValueError("the mechanism must have one row for each point")
-    if (counts < 0).any() or (counts > SCALE).any() or (counts.sum(axis=1) != SCALE).any():
-        raise ValueError("the mechanism's rows are not distributions")
+    require_rows(counts)
     if not len(space.pairs):
         return
     table = counts.astype(np.float64)
@@ -219,6 +213,15 @@ def check_private(space: ProofSpace, decay: Decay, counts: NDArray[np.int64]) ->
                 x, z = int(small[k]), int(large[k])
                 if not decay.allows(int(counts[x, w]), int(counts[z, w]), float(space.lengths[start + k])):
                     raise ValueError(f"the mechanism is not private between points {x} and {z}")
+
+
+def require_rows(counts: NDArray[np.int64]) -> None:
+    """ValueError unless every row sums to 2^53, without a sum that wraps around."""
+    if (counts < 0).any() or (counts > SCALE).any():
+        raise ValueError("the mechanism's entries must be from 0 to 2^53")
+    # A float sum tells 2^53 from 2^53 + 2^64.
+    if (counts.sum(axis=1) != SCALE).any() or (counts.sum(axis=1, dtype=np.float64) > 2 * SCALE).any():
+        raise ValueError("the mechanism's rows are not distributions")
 
 
 def _surely_above(factor: Any, values: FloatArray) -> FloatArray:
@@ -244,7 +247,10 @@ def loss_below(
     multipliers: Multipliers,
     uniform: tuple[UniformPart, ...] = (),
 ) -> float:
-    """A float proved to be at most the expected loss of every private mechanism."""
+    """A float proved to be at most the expected loss of every private mechanism.
+
+    Where no cost is negative, that is never below 0, whatever rounding leaves of the multipliers' bound.
+    """
     n, m = cost.shape
     bracket, size = cost, np.abs(cost)
     terms: NDArray[Any] = np.zeros((1, 1))
@@ -268,15 +274,17 @@ def loss_below(
     safe = bracket - size * ((terms + 6) * (UNIT * 1.01) + COST_ERROR) - 1e-300
     price = safe.min(axis=1)
     total = [price]
+    together = np.concatenate([np.empty(0, dtype=np.intp), *(part.points for part in uniform)])
+    if len(np.unique(together)) != len(together):
+        raise ValueError("a point is in uniform parts twice")
     for part in uniform:
-        if len(np.unique(part.points)) != len(part.points):
-            raise ValueError("a point is in a uniform part twice")
-        total.append(-price[part.points])
         total.append(np.array([_uniform_below(space, decay, cost, part)]))
+        total.append(-price[part.points])
     joined = np.concatenate(total)
     if not np.isfinite(joined).all():
         raise ValueError("the certificate's numbers overflow")
-    return float(np.nextafter(math.fsum(joined), -np.inf))
+    floor = 0.0 if (cost >= 0).all() else -np.inf
+    return max(floor, float(np.nextafter(math.fsum(joined), -np.inf)))
 
 
 def _uniform_below(space: ProofSpace, decay: Decay, cost: FloatArray, part: UniformPart) -> float:
@@ -334,7 +342,7 @@ def _common_length(space: ProofSpace, part: UniformPart) -> float:
 
 
 def _check_prior(prior: NDArray[Any]) -> None:
-    if not all(0 <= p <= 1 for p in prior) or abs(float(sum(prior)) - 1) > 1e-8:
+    if not all(0 <= p <= 1 for p in prior) or not abs(float(sum(prior)) - 1) <= 1e-8:
         raise ValueError("the prior is not a distribution")
 
 
@@ -346,11 +354,10 @@ def _numbers(values: list[Any]) -> NDArray[Any]:
     if all(isinstance(value, float) for value in values):
         return np.array(values, dtype=np.float64)
     array = np.empty(len(values), dtype=object)
-    array[:] = [value if isinstance(value, float) else Fraction(value) for value in values]
+    array[:] = [value if isinstance(value, float) else fraction(value) for value in values]
     return array
 
 
-def _whole(rows: Any) -> NDArray[np.int64]:
-    if any(type(value) is not int or not 0 <= value <= SCALE for row in rows for value in row):
-        raise ValueError("the mechanism's entries must be whole numbers from 0 to 2^53")
-    return np.array(rows, dtype=np.int64)
+def parts_of_one(rows: Any) -> NDArray[np.int64]:
+    """A mechanism's whole numbers, in parts of 2^53."""
+    return np.array([[whole(value, 0, SCALE) for value in row] for row in rows], dtype=np.int64)

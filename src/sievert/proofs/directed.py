@@ -17,7 +17,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from sievert.numerics.balls import UNIT, decimal, exp_below, exp_enclosure, sum_error
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
+from sievert.proofs.lowers import channel_table
+from sievert.proofs.reading import floats, fraction, indices, whole
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import SMALLEST, dual_bound, exact_sum
 from sievert.proofs.words import eps_in_words
@@ -61,11 +63,8 @@ class DirectedProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> DirectedProof:
-        listed = np.array(data["arcs"])
-        arcs = listed.astype(np.intp).reshape(-1, 2)
-        if listed.size and (listed.reshape(-1, 2) != arcs).any():
-            raise ValueError("an arc names a point that is no whole number")
-        return cls(int(data["size"]), arcs, Fraction(data["eps"]), data["upper"], data["lower"])
+        arcs = indices(data["arcs"]).reshape(-1, 2)
+        return cls(whole(data["size"], 1), arcs, fraction(data["eps"]), data["upper"], data["lower"])
 
     @cached_property
     def distances(self) -> FloatArray:
@@ -83,16 +82,12 @@ class DirectedProof(Proof):
             raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
         return lower, upper
 
-    def verify(self) -> Verification:
-        try:
-            lower, upper = self.bounds()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
-        return Verification(
-            True,
+    def proved(self) -> str:
+        lower, upper = self.bounds()
+        return (
             f"on {self.size} points with {len(self.arcs)} one-way inequalities and ε = "
             f"{eps_in_words(self.eps)}, the sum of column maxima of every private channel is at most "
-            f"{decimal(upper, 12, False)}, and some channel reaches at least {decimal(lower, 12, True)}",
+            f"{decimal(upper, 12, False)}, and some channel reaches at least {decimal(lower, 12, True)}"
         )
 
     def _upper(self) -> Fraction:
@@ -104,8 +99,8 @@ class DirectedProof(Proof):
             return dual_bound(space, self.eps, np.eye(self.size), self.upper)
         if kind != "packing":
             raise ValueError(f"unknown upper certificate {kind!r}")
-        y = np.array(self.upper["y"], dtype=np.float64)
-        if y.shape != (self.size,) or not (y >= 0).all() or not np.isfinite(y).all():
+        y = floats(self.upper["y"])
+        if y.shape != (self.size,) or not (y >= 0).all():
             raise ValueError("the packing vector must have one finite entry ≥ 0 for each point")
         # K[i,j] ≥ e^(-ε·d(j→i))·K[j,j]: summed with y over the rows, each column is covered.
         covered = exp_enclosure(-self.eps, self.distances)[0] @ y * (1 - sum_error(self.size))
@@ -115,12 +110,7 @@ class DirectedProof(Proof):
         return exact_sum(y) / Fraction(least)
 
     def _lower(self) -> Fraction:
-        denominator = int(self.lower["denominator"])
-        table = np.array([[int(v) for v in row] for row in self.lower["rows"]], dtype=object)
-        if table.ndim != 2 or table.shape[0] != self.size or not table.size or denominator <= 0:
-            raise ValueError("the channel must have one row for each point")
-        if (table < 0).any() or (table.sum(axis=1) != denominator).any():
-            raise ValueError("the channel's rows are not distributions")
+        table, denominator = channel_table(self.size, self.lower)
         g = exp_below(self.eps)
         for a, b in self.arcs.tolist():
             if (table[a] * g.denominator > table[b] * g.numerator).any():

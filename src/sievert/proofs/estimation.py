@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
 from sievert.proofs.matrices import ROUNDING, exact_rows, rows_from, texts_of
+from sievert.proofs.reading import fraction, fractions, whole
+from sievert.proofs.words import at_most
 
 __all__ = ["LikelihoodProof", "TransportProof"]
 
@@ -67,11 +69,11 @@ class LikelihoodProof(Proof):
         """The certificate back from plain data."""
         return cls(
             rows_from(data["rows"]),
-            tuple(int(value) for value in data["outputs"]),
-            tuple(_vector(data["counts"])),
-            tuple(_vector(data["distribution"])),
-            Fraction(data["reports"]),
-            Fraction(data["bound"]),
+            tuple(whole(value, 1) for value in data["outputs"]),
+            fractions(data["counts"]),
+            fractions(data["distribution"]),
+            fraction(data["reports"]),
+            fraction(data["bound"]),
         )
 
     @classmethod
@@ -86,17 +88,13 @@ class LikelihoodProof(Proof):
         largest = _largest_factor(exact_rows(rows), numbers, shares)
         return cls(rows, tuple(outputs), numbers, shares, sum(numbers, Fraction(0)), _above(largest - 1))
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         """Check the rows, the distribution and max c ≤ 1 + bound."""
-        try:
-            self._check()
-        except DAMAGE as problem:
-            return Verification(False, f"the likelihood proof does not hold: {problem}")
-        nats = float(self.bound * self.reports)
-        return Verification(
-            True,
+        self._check()
+        nats = at_most(self.bound * self.reports)
+        return (
             f"no distribution of these {len(self.distribution)} values has a log-likelihood of the "
-            f"{float(self.reports):g} reports that is larger by more than {nats:.3g} nats",
+            f"{float(self.reports):g} reports that is larger by more than {nats} nats"
         )
 
     def _check(self) -> None:
@@ -175,12 +173,12 @@ class TransportProof(Proof):
         """The certificate back from plain data."""
         return cls(
             rows_from(data["distances"]),
-            tuple(_vector(data["p"])),
-            tuple(_vector(data["q"])),
-            tuple((int(i), int(j), Fraction(mass)) for i, j, mass in data["moves"]),
-            tuple(_vector(data["potentials"])),
-            Fraction(data["lower"]),
-            Fraction(data["upper"]),
+            fractions(data["p"]),
+            fractions(data["q"]),
+            tuple((whole(i), whole(j), fraction(mass)) for i, j, mass in data["moves"]),
+            fractions(data["potentials"]),
+            fraction(data["lower"]),
+            fraction(data["upper"]),
         )
 
     @classmethod
@@ -223,16 +221,12 @@ class TransportProof(Proof):
         lower = sum((f * (a - b) for f, a, b in zip(flat, first, second, strict=True)), Fraction(0))
         return cls(distances, first, second, plan, flat, lower, upper)
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         """Check the plan, the potentials and both bounds."""
-        try:
-            self._check()
-        except DAMAGE as problem:
-            return Verification(False, f"the transport proof does not hold: {problem}")
-        return Verification(
-            True,
+        self._check()
+        return (
             f"the Kantorovich distance is {float(self.lower):.12g}, to within "
-            f"{float(self.upper - self.lower):.1e}",
+            f"{at_most(self.upper - self.lower, 2)}"
         )
 
     def _check(self) -> None:

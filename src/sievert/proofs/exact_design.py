@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
+from sievert.proofs.decay import exact_power
+from sievert.proofs.matrices import rows_from
+from sievert.proofs.reading import fraction, fractions, whole
 from sievert.proofs.space import ProofSpace
 
 __all__ = ["ExactDesignProof"]
@@ -47,11 +50,11 @@ class ExactDesignProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> ExactDesignProof:
         return cls(
             ProofSpace.from_data(data["space"]),
-            Fraction(data["alpha"]),
+            fraction(data["alpha"]),
             _row(data["prior"]),
-            _table(data["loss"]),
-            _table(data["channel"]),
-            tuple((int(arc), int(output), Fraction(value)) for arc, output, value in data["multipliers"]),
+            rows_from(data["loss"]),
+            rows_from(data["channel"]),
+            tuple((whole(arc), whole(output), fraction(value)) for arc, output, value in data["multipliers"]),
         )
 
     def value(self) -> Fraction:
@@ -83,36 +86,21 @@ class ExactDesignProof(Proof):
 
     def factor(self, length: float) -> Fraction:
         """alpha^length, exactly."""
-        if length == 0:
-            return Fraction(1)
-        if length != int(length):
-            raise ValueError("an exact design needs whole lengths")
-        return Fraction(self.alpha ** int(length))
+        return exact_power(self.alpha, length)
 
-    def verify(self) -> Verification:
-        try:
-            if not 0 <= self.alpha <= 1:
-                raise ValueError("alpha must be from 0 to 1")
-            value, bound = self.value(), self.bound()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        if not 0 <= self.alpha <= 1:
+            raise ValueError("alpha must be from 0 to 1")
+        value, bound = self.value(), self.bound()
         if value != bound:
-            return Verification(False, f"the mechanism loses {value} but the certificate proves only {bound}")
-        return Verification(
-            True,
+            raise ValueError(f"the mechanism loses {value} but the certificate proves only {bound}")
+        return (
             f"the mechanism on {self.space.size} inputs is private with e^-ε = {self.alpha} and loses "
-            f"exactly {value}; no private mechanism loses less",
+            f"exactly {value}; no private mechanism loses less"
         )
 
 
-def _row(values: list[Any]) -> ObjectArray:
+def _row(values: Any) -> ObjectArray:
     array = np.empty(len(values), dtype=object)
-    array[:] = [Fraction(value) for value in values]
-    return array
-
-
-def _table(rows: list[list[Any]]) -> ObjectArray:
-    array = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = _row(row)
+    array[:] = fractions(values)
     return array

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sievert.proofs.base import Proof, Verification
+from sievert.proofs.base import Proof
+from sievert.proofs.reading import flag, fraction, whole
 
 __all__ = ["EXPONENTIAL", "FAMILIES", "GEOMETRIC", "RESPONSE", "FamilyProof", "smallest_alpha"]
 
 GEOMETRIC, RESPONSE, EXPONENTIAL = "truncated geometric", "randomised response", "exponential"
 FAMILIES = (GEOMETRIC, RESPONSE, EXPONENTIAL)
+# Bits that the powers up to the number of inputs may fill together.
+MOST_BITS = 2**31
 
 
 def kernel_sums(a: Any, size: int) -> list[Any]:
@@ -85,33 +88,35 @@ class FamilyProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> FamilyProof:
-        parameters = (Fraction(data["first_parameter"]), Fraction(data["second_parameter"]))
+        parameters = (fraction(data["first_parameter"]), fraction(data["second_parameter"]))
         return cls(
-            str(data["first"]), str(data["second"]), int(data["size"]), *parameters, data["holds"] is True
+            str(data["first"]), str(data["second"]), whole(data["size"]), *parameters, flag(data["holds"])
         )
 
     def decided(self) -> bool | None:
-        """The inequality itself; None where no closed form is known."""
+        """The inequality itself; None where no closed form is known, or its powers fill the memory."""
         alpha, beta = self.first_parameter, self.second_parameter
+        bits = max(value.denominator.bit_length() for value in (alpha, beta))
+        if self.first != GEOMETRIC and self.size**2 * bits > MOST_BITS:
+            return None
         if (self.first, self.second) == (RESPONSE, GEOMETRIC) and self.size > 2:
             return response_admits_geometric(alpha, beta, self.size)
         least = smallest_alpha(self.first, self.second, alpha, self.size)
         return None if least is None else bool(beta >= least)
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         parameters = (self.first_parameter, self.second_parameter)
-        if (
-            self.size < 2
-            or not all(0 < value < 1 for value in parameters)
-            or {self.first, self.second} - set(FAMILIES)
-        ):
-            return Verification(False, "the families need two inputs or more and parameters between 0 and 1")
+        if self.size < 2 or not all(0 < value < 1 for value in parameters):
+            raise ValueError("the families need two inputs or more and parameters between 0 and 1")
+        if {self.first, self.second} - set(FAMILIES):
+            raise ValueError("a family is unknown")
         found = self.decided()
-        if found is None or found != self.holds:
-            return Verification(False, "the inequality of the two families says otherwise")
+        if found is None:
+            raise ValueError("no inequality is known for these two families, or it is too long to check")
+        if found != self.holds:
+            raise ValueError("the inequality of the two families says otherwise")
         word = "is" if self.holds else "is not"
-        return Verification(
-            True,
+        return (
             f"{self.first}({self.first_parameter}) {word} refined by {self.second}({self.second_parameter}) "
-            f"on {self.size} inputs",
+            f"on {self.size} inputs"
         )

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import UNIT, decimal, sum_error
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
 from sievert.proofs.lowers import channel_value
+from sievert.proofs.reading import floats, fraction, whole
 from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import SMALLEST, dual_bound, exact_sum
 from sievert.proofs.words import eps_in_words
@@ -66,11 +67,11 @@ class GroupsProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> GroupsProof:
         return cls(
             ProofSpace.from_data(data["space"]),
-            Fraction(data["eps"]),
+            fraction(data["eps"]),
             list(data["cases"]),
             data["lower"],
-            None if data["outputs"] is None else int(data["outputs"]),
-            tuple(tuple(int(v) for v in image) for image in data["symmetries"]),
+            None if data["outputs"] is None else whole(data["outputs"], 1),
+            tuple(tuple(whole(v) for v in image) for image in data["symmetries"]),
         )
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
@@ -92,11 +93,8 @@ class GroupsProof(Proof):
             raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
         return lower, upper
 
-    def verify(self) -> Verification:
-        try:
-            lower, upper = self.bounds()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        lower, upper = self.bounds()
         if self.outputs is None:
             some = "group" if len(self.cases) == 1 else "groups"
             what = f"the probability mass on the right answer about any of {len(self.cases)} {some} of points"
@@ -104,20 +102,21 @@ class GroupsProof(Proof):
             what = f"the sum of column maxima of every channel with at most {self.outputs} outputs that"
         reached = "" if lower is None else f", and some channel reaches at least {decimal(lower, 12, True)}"
         is_private = " is private" if self.outputs is not None else " under every private channel"
-        return Verification(
-            True,
+        return (
             f"on {self.space.size} points with ε = {eps_in_words(self.eps)}, {what}{is_private} is at most "
-            f"{decimal(upper, 12, False)}{reached}",
+            f"{decimal(upper, 12, False)}{reached}"
         )
 
     def _group(self, points: Any) -> tuple[int, ...]:
-        group = tuple(int(v) for v in points)
-        if not group or len(set(group)) != len(group) or min(group) < 0 or max(group) >= self.space.size:
+        group = tuple(whole(v) for v in points)
+        if not group or len(set(group)) != len(group) or max(group) >= self.space.size:
             raise ValueError("a group must name different points of the space")
         return group
 
     def _objective(self, group: tuple[int, ...]) -> FloatArray:
-        return np.eye(self.space.size)[:, list(group)]
+        objective = np.zeros((self.space.size, len(group)))
+        objective[list(group), range(len(group))] = 1.0
+        return objective
 
     def _upper(self, case: Certificate) -> Fraction:
         group, certificate = self._group(case["points"]), case["upper"]
@@ -127,8 +126,8 @@ class GroupsProof(Proof):
             raise ValueError(f"unknown upper certificate {certificate['type']!r}")
         # Any private K has K[i,j] ≥ Φ[i,j]·K[j,j], so Σ_{j∈S} K[j,j]·(Φy)_j ≤ Σy for y ≥ 0.
         on = np.array(self._group(certificate["on"]), dtype=np.intp)
-        y = np.array(certificate["y"], dtype=np.float64)
-        if y.shape != on.shape or not (y >= 0).all() or not np.isfinite(y).all():
+        y = floats(certificate["y"])
+        if y.shape != on.shape or not (y >= 0).all():
             raise ValueError("the packing vector must have one finite entry ≥ 0 for each of its points")
         covered = self.space.kernel(self.eps)[0][np.ix_(np.array(group), on)] @ y * (1 - sum_error(len(y)))
         least = float(covered.min() * (1 - 2 * UNIT))
@@ -146,6 +145,8 @@ class GroupsProof(Proof):
         seen: set[tuple[int, ...]] = set()
         for case in self.cases:
             group = tuple(sorted(self._group(case["points"])))
+            if len(group) != count:
+                raise ValueError(f"a group has {len(group)} points where {count} outputs are allowed")
             if group not in seen:
                 seen.update(images(group, self.symmetries))
         if any(choice not in seen for choice in combinations(range(size), count)):

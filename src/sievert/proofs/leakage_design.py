@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import UNIT, decimal
-from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.design import SCALE, costs, loss_above
+from sievert.proofs.base import Proof
+from sievert.proofs.design import SCALE, costs, loss_above, parts_of_one, require_rows
+from sievert.proofs.reading import floats, fraction
 
 __all__ = ["LeakageDesignProof", "below", "exact_loss", "exact_vulnerability", "vulnerability_above"]
 
@@ -70,22 +71,18 @@ class LeakageDesignProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> LeakageDesignProof:
-        tables = {
-            name: np.array(data[name], dtype=np.float64) for name in ("prior", "loss", "gain", "strategy")
-        }
-        if any(type(value) is not int for row in data["counts"] for value in row):
-            raise ValueError("the mechanism's entries must be whole numbers")
+        tables = {name: floats(data[name]) for name in ("prior", "loss", "gain", "strategy")}
         return cls(
             str(data["family"]),
             tables["prior"],
             tables["loss"],
             tables["gain"],
-            float(data["budget"]),
-            np.array(data["counts"], dtype=np.int64),
+            float(fraction(data["budget"])),
+            parts_of_one(data["counts"]),
             tables["strategy"],
-            float(data["price"]),
-            float(data["lower"]),
-            float(data["upper"]),
+            float(fraction(data["price"])),
+            float(fraction(data["lower"])),
+            float(fraction(data["upper"])),
         )
 
     def check(self) -> None:
@@ -95,10 +92,11 @@ class LeakageDesignProof(Proof):
         n, m = self.counts.shape
         if self.prior.shape != (n,) or self.loss.shape != (m, n) or self.gain.shape[1:] != (n,):
             raise ValueError("prior, loss, gain and mechanism do not fit each other")
+        if not all(np.isfinite(table).all() for table in (self.prior, self.loss, self.gain)):
+            raise ValueError("prior, loss and gain must be finite")
         if (self.prior < 0).any() or abs(float(self.prior.sum()) - 1) > 1e-8:
             raise ValueError("the prior is not a distribution")
-        if (self.counts < 0).any() or (self.counts.sum(axis=1) != SCALE).any():
-            raise ValueError("the mechanism's rows are not distributions")
+        require_rows(self.counts)
         lost = loss_above(costs(self.prior, self.loss), self.counts)
         reached = vulnerability_above(self.prior, self.gain, self.counts)
         leaks = self.family == "least leakage"
@@ -120,20 +118,16 @@ class LeakageDesignProof(Proof):
         if self.lower > self.upper:
             raise ValueError("the lower bound exceeds the upper bound")
 
-    def verify(self) -> Verification:
-        try:
-            self.check()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        self.check()
         first, second = WORDS[self.family]
         low, high = (
             decimal(Fraction(self.lower), 12, down=True),
             decimal(Fraction(self.upper), 12, down=False),
         )
-        return Verification(
-            True,
+        return (
             f"the mechanism on {len(self.prior)} inputs {first} {high} and {second} at most "
-            f"{self.budget:.12g}; no mechanism within that goes below {low}",
+            f"{self.budget:.12g}; no mechanism within that goes below {low}"
         )
 
 

@@ -15,25 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import UNIT, exp_above, exp_below, sum_error
-from sievert.proofs.space import METRIC_ERROR, ProofSpace
+from sievert.proofs.reading import floats, whole
+from sievert.proofs.space import ProofSpace
 from sievert.proofs.uppers import SMALLEST, exact_sum
 
-__all__ = ["channel_diagonal", "channel_value", "kernel_value", "levels_value"]
+__all__ = ["channel_diagonal", "channel_table", "channel_value", "kernel_value", "levels_value"]
 
 FloatArray = NDArray[np.float64]
 
 
+def channel_table(size: int, certificate: dict[str, Any]) -> tuple[NDArray[Any], int]:
+    """Rows of whole numbers over a denominator that each of them sums to."""
+    denominator = whole(certificate["denominator"], 1)
+    rows = [[whole(v) for v in row] for row in certificate["rows"]]
+    if len(rows) != size or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise ValueError("the channel must have one row for each point")
+    table = np.empty((size, len(rows[0])), dtype=object)
+    table[:] = rows
+    if (table.sum(axis=1) != denominator).any():
+        raise ValueError("the channel's rows are not distributions")
+    return table, denominator
+
+
 def _table(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) -> tuple[NDArray[Any], int]:
     """Exact integers: rows sum to the denominator, ratios stay below a rational that is below e^ε."""
-    denominator = int(certificate["denominator"])
-    table = np.array([[int(v) for v in row] for row in certificate["rows"]], dtype=object)
-    if table.ndim != 2 or table.shape[0] != space.size or not table.size or denominator <= 0:
-        raise ValueError("the channel must have one row for each point")
-    if (table < 0).any() or (table.sum(axis=1) != denominator).any():
-        raise ValueError("the channel's rows are not distributions")
-    shorter = space.lengths * (1 - METRIC_ERROR - 4 * UNIT) if space.metric else space.lengths
-    allowed = {length: exp_below(eps * Fraction(length)) for length in set(shorter.tolist())}
-    for (i, h), length in zip(space.pairs.tolist(), shorter.tolist(), strict=True):
+    table, denominator = channel_table(space.size, certificate)
+    shorter = space.shorter.tolist()
+    allowed = {length: exp_below(eps * Fraction(length)) for length in set(shorter)}
+    for (i, h), length in zip(space.pairs.tolist(), shorter, strict=True):
         g = allowed[length]
         for a, b in ((i, h), (h, i)):
             if (table[a] * g.denominator > table[b] * g.numerator).any():
@@ -64,15 +73,15 @@ def channel_value(
 
 
 def kernel_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) -> Fraction:
-    """Columns (1-t)·Φ[:,j]·z_j/s are private by the triangle inequality; the remainder is checked here.
+    """Columns (1-t)·Φ[:,j]·z_j/s are private as Φ is of shortest paths; the remainder is checked here.
 
     With s at least the largest row of Φz no row exceeds 1 - t. Each remainder is 1 minus a number ≤ 1 made
     by three operations, so 8 units enclose it.
     """
-    z, t = np.array(certificate["z"], dtype=np.float64), float(certificate["t"])
-    if z.shape != (space.size,) or not (z >= 0).all() or not np.isfinite(z).all() or not 0 <= t < 1:
+    z, t = floats(certificate["z"]), float(certificate["t"])
+    if z.shape != (space.size,) or not (z >= 0).all() or not 0 <= t < 1:
         raise ValueError("the kernel needs finite weights ≥ 0 for each point and 0 ≤ t < 1")
-    low, high = space.kernel(eps)
+    low, high = space.closed_kernel(eps)
     rows_low = low @ z * (1 - sum_error(len(z)))
     rows_high = high @ z * (1 + sum_error(len(z)))
     scale = float(rows_high.max())
@@ -90,8 +99,8 @@ def kernel_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) 
 
 def levels_value(space: ProofSpace, eps: Fraction, source: Any) -> Fraction:
     """1 + Σ tanh(ε·gap/2) over the gaps between the distances that occur."""
-    start = int(source)
-    if not 0 <= start < space.size or not space.whole or space.metric:
+    start = whole(source, 0, space.size - 1)
+    if not space.whole or space.metric:
         raise ValueError("levels need a point of a graph with whole lengths")
     away = np.unique(space.distances_from(np.array([start])))
     gaps, counts = np.unique(np.diff(away[np.isfinite(away)]), return_counts=True)

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROUNDING", "exact_rows", "require_channels", "require_small", "rows_from", "texts_of"]
+from sievert.proofs.reading import fractions
+
+__all__ = [
+    "ROUNDING",
+    "exact_rows",
+    "normalised",
+    "require_channels",
+    "require_prior",
+    "require_small",
+    "rows_from",
+    "texts_of",
+    "unevenness",
+]
 
 ObjectArray = NDArray[np.object_]
 AnyArray = NDArray[Any]  # of floats or of fractions
@@ -29,8 +41,8 @@ def exact_rows(matrix: AnyArray) -> ObjectArray:
 
 def rows_from(data: Any) -> ObjectArray:
     """Fractions back from texts."""
-    rows = [[Fraction(text) for text in row] for row in data]
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
+    rows = [fractions(row) for row in data]
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise ValueError("a matrix of the proof is empty or ragged")
     table = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
@@ -52,6 +64,24 @@ def require_channels(*channels: tuple[str, ObjectArray], rounding: Fraction) -> 
             raise ValueError(f"a row of {name} does not sum to 1")
     if len({len(table) for _, table in channels}) > 1:
         raise ValueError("the channels have different numbers of inputs")
+
+
+def require_prior(prior: ObjectArray, size: int) -> None:
+    """A probability for each input, with the sum 1."""
+    if prior.shape != (size,):
+        raise ValueError("the prior needs one probability for each input")
+    if any(value < 0 for value in prior) or sum(prior) != 1:
+        raise ValueError("the prior is not a distribution")
+
+
+def unevenness(*tables: ObjectArray) -> Fraction:
+    """The most that rows miss 1 by, added up over the matrices: what rounding may hide in a comparison."""
+    return sum((max(abs(sum(row) - 1) for row in table.tolist()) for table in tables), Fraction(0))
+
+
+def normalised(table: ObjectArray) -> ObjectArray:
+    """Rows divided by their sums: the channel that float rows stand for."""
+    return np.asarray(table / table.sum(axis=1)[:, None])
 
 
 def require_small(tolerance: Fraction) -> None:

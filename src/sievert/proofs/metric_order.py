@@ -16,9 +16,10 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.proofs.base import Proof, Verification
-from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
-from sievert.proofs.privacy import likelihood_ratio
+from sievert.proofs.base import Proof
+from sievert.proofs.matrices import ROUNDING, rows_from, texts_of
+from sievert.proofs.privacy import checked_pair, likelihood_ratio
+from sievert.proofs.reading import flag, fraction
 
 __all__ = ["MetricOrderProof", "Slope", "compare_slopes", "steepest"]
 
@@ -111,9 +112,7 @@ class MetricOrderProof(Proof):
         return {
             "less_safe": texts_of(self.less_safe),
             "safer": texts_of(self.safer),
-            "metric": [
-                ["inf" if math.isinf(v) else str(Fraction(v)) for v in row] for row in self.metric.tolist()
-            ],
+            "metric": [[_text(distance) for distance in row] for row in self.metric.tolist()],
             "holds": self.holds,
             "exact": self.exact,
         }
@@ -123,30 +122,23 @@ class MetricOrderProof(Proof):
         texts = data["metric"]
         metric = np.empty((len(texts), len(texts)), dtype=object)
         for i, row in enumerate(texts):
-            metric[i] = [math.inf if text == "inf" else Fraction(text) for text in row]
-        holds, exact = data["holds"] is True, data["exact"] is True
+            metric[i] = [math.inf if text == "inf" else fraction(text) for text in row]
+        holds, exact = flag(data["holds"]), flag(data["exact"])
         return cls(rows_from(data["less_safe"]), rows_from(data["safer"]), metric, holds, exact)
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         rounding = Fraction(0) if self.exact else ROUNDING
-        try:
-            a, b = exact_rows(self.less_safe), exact_rows(self.safer)
-            require_channels(("A", a), ("B", b), rounding=rounding)
-            distances = self.metric
-            if distances.shape != (len(a), len(a)) or (distances != distances.T).any():
-                raise ValueError("the metric is not a symmetric table over the secrets")
-            if (distances < 0).any() or any(distances[i, i] != 0 for i in range(len(a))):
-                raise ValueError("the metric has a negative distance or a diagonal that is not 0")
-            mine, theirs = steepest(a, distances), steepest(b, distances)
-            larger = compare_slopes(theirs, mine, rounding) > 0
-        except (ValueError, TypeError, IndexError) as problem:
-            return Verification(False, str(problem))
+        a, b = checked_pair(self.less_safe, self.safer, rounding)
+        distances = self.metric
+        if distances.shape != (len(a), len(a)) or (distances != distances.T).any():
+            raise ValueError("the metric is not a symmetric table over the secrets")
+        if (distances < 0).any() or any(distances[i, i] != 0 for i in range(len(a))):
+            raise ValueError("the metric has a negative distance or a diagonal that is not 0")
+        mine, theirs = steepest(a, distances), steepest(b, distances)
+        larger = compare_slopes(theirs, mine, rounding) > 0
         if larger is self.holds:
-            return Verification(False, f"B's smallest ε is {'larger' if larger else 'not larger'} than A's")
-        if not larger:
-            return Verification(True, "under this metric B's smallest ε is at most A's")
-        assert theirs.pair is not None
-        return Verification(
-            True,
-            f"under this metric B's smallest ε exceeds A's, by secrets {theirs.pair[0]} and {theirs.pair[1]}",
-        )
+            raise ValueError(f"B's smallest ε is {'larger' if larger else 'not larger'} than A's")
+        if theirs.pair is None or not larger:
+            return "under this metric B's smallest ε is at most A's"
+        i, j = theirs.pair
+        return f"under this metric B's smallest ε exceeds A's, by secrets {i} and {j}"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sievert.proofs.base import Proof, Verification
+from sievert.proofs.base import Proof
+from sievert.proofs.reading import whole
 
 __all__ = ["BlockSizesProof", "PartitionProof", "sizes_forbid"]
 
@@ -26,27 +27,30 @@ class PartitionProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PartitionProof:
-        a, b = (tuple(int(v) for v in data[name]) for name in ("less_safe", "safer"))
+        a, b = (tuple(whole(v) for v in data[name]) for name in ("less_safe", "safer"))
         pair = data["pair"]
-        return cls(a, b, None if pair is None else (int(pair[0]), int(pair[1])))
+        return cls(a, b, None if pair is None else _pair(pair))
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         if len(self.less_safe) != len(self.safer):
-            return Verification(False, "the programs have different numbers of inputs")
+            raise ValueError("the programs have different numbers of inputs")
         if self.pair is not None:
             i, j = self.pair
             if not (0 <= i < len(self.safer) and 0 <= j < len(self.safer)):
-                return Verification(False, "the pair is not among the inputs")
+                raise ValueError("the pair is not among the inputs")
             if self.less_safe[i] != self.less_safe[j] or self.safer[i] == self.safer[j]:
-                return Verification(False, "the pair does not show that B tells apart what A does not")
-            return Verification(True, f"B tells inputs {i} and {j} apart and A does not")
+                raise ValueError("the pair does not show that B tells apart what A does not")
+            return f"B tells inputs {i} and {j} apart and A does not"
         image: dict[int, int] = {}
         for mine, theirs in zip(self.less_safe, self.safer, strict=True):
             if image.setdefault(mine, theirs) != theirs:
-                return Verification(False, f"output {mine} of A goes to two outputs of B")
-        return Verification(
-            True, "the output of B is a function of the output of A: nobody gains more from B"
-        )
+                raise ValueError(f"output {mine} of A goes to two outputs of B")
+        return "the output of B is a function of the output of A: nobody gains more from B"
+
+
+def _pair(values: Any) -> tuple[int, int]:
+    first, second = (whole(value) for value in values)
+    return first, second
 
 
 def sizes_forbid(less_safe: Mapping[int, int], safer: Mapping[int, int]) -> str | None:
@@ -73,12 +77,19 @@ class BlockSizesProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> BlockSizesProof:
-        a, b = (tuple((int(s), int(c)) for s, c in data[name]) for name in ("less_safe", "safer"))
+        a, b = (tuple((whole(s, 1), whole(c, 1)) for s, c in data[name]) for name in ("less_safe", "safer"))
         return cls(a, b)
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         totals = {sum(size * count for size, count in sizes) for sizes in (self.less_safe, self.safer)}
-        if len(totals) > 1 or any(min(pair) < 1 for pair in (*self.less_safe, *self.safer)):
-            return Verification(False, "the blocks do not hold the same number of inputs")
+        if len(totals) > 1:
+            raise ValueError("the blocks do not hold the same number of inputs")
+        for sizes in (self.less_safe, self.safer):
+            if not sizes or any(min(pair) < 1 for pair in sizes):
+                raise ValueError("there must be blocks, each size and each number of them ≥ 1")
+            if len(dict(sizes)) < len(sizes):
+                raise ValueError("a size of blocks is listed twice")
         reason = sizes_forbid(dict(self.less_safe), dict(self.safer))
-        return Verification(reason is not None, reason or "the sizes forbid nothing")
+        if reason is None:
+            raise ValueError("the sizes forbid nothing")
+        return reason

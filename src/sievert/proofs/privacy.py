@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, rows_from, texts_of
+from sievert.proofs.base import Proof
+from sievert.proofs.matrices import ROUNDING, exact_rows, normalised, require_channels, rows_from, texts_of
+from sievert.proofs.reading import flag, whole
 
-__all__ = ["PrivacyOrderProof", "PrivacyProof", "likelihood_ratio", "privacy_violation"]
+__all__ = ["PrivacyOrderProof", "PrivacyProof", "checked_pair", "likelihood_ratio", "privacy_violation"]
 
 ObjectArray = NDArray[np.object_]
 AnyArray = NDArray[Any]  # of floats or of fractions
@@ -53,22 +54,23 @@ class PrivacyProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PrivacyProof:
-        return cls(rows_from(data["less_safe"]), rows_from(data["safer"]), data["exact"] is True)
+        return cls(rows_from(data["less_safe"]), rows_from(data["safer"]), flag(data["exact"]))
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         rounding = Fraction(0) if self.exact else ROUNDING
-        try:
-            a, b = exact_rows(self.less_safe), exact_rows(self.safer)
-            require_channels(("A", a), ("B", b), rounding=rounding)
-            worse = privacy_violation(a, b, rounding)
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+        a, b = checked_pair(self.less_safe, self.safer, rounding)
+        worse = privacy_violation(a, b, rounding)
         if worse is not None:
-            return Verification(False, f"B tells secrets {worse[0]} and {worse[1]} apart better than A")
+            raise ValueError(f"B tells secrets {worse[0]} and {worse[1]} apart better than A")
         digits = "" if self.exact else f", to a relative {float(ROUNDING):.0g} of the odds"
-        return Verification(
-            True, f"B tells no pair of secrets apart better than A{digits}: no metric prefers A"
-        )
+        return f"B tells no pair of secrets apart better than A{digits}: no metric prefers A"
+
+
+def checked_pair(less_safe: AnyArray, safer: AnyArray, rounding: Fraction) -> tuple[ObjectArray, ObjectArray]:
+    """Both channels in fractions, checked; float rows are divided by their sums."""
+    a, b = exact_rows(less_safe), exact_rows(safer)
+    require_channels(("A", a), ("B", b), rounding=rounding)
+    return (normalised(a), normalised(b)) if rounding else (a, b)
 
 
 def privacy_violation(
@@ -110,31 +112,21 @@ class PrivacyOrderProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PrivacyOrderProof:
-        i, j = (int(v) for v in data["pair"])
+        i, j = (whole(v) for v in data["pair"])
         a, b = rows_from(data["less_safe"]), rows_from(data["safer"])
-        return cls(a, b, (i, j), int(data["output"]), data["exact"] is True)
+        return cls(a, b, (i, j), whole(data["output"]), flag(data["exact"]))
 
-    def verify(self) -> Verification:
-        try:
-            i, j = self.pair
-            if min(i, j, self.output) < 0:
-                raise ValueError("a position is negative")
-            # Only the two rows matter; B's ratio must exceed every ratio of A, in both directions.
-            a, b = exact_rows(self.less_safe[[i, j]]), exact_rows(self.safer[[i, j]])
-            rounding = Fraction(0) if self.exact else ROUNDING
-            require_channels(
-                ("A", exact_rows(self.less_safe)), ("B", exact_rows(self.safer)), rounding=rounding
-            )
-            top, bottom = b[0, self.output], b[1, self.output]
-            if top <= bottom:
-                raise ValueError("the output is not likelier for the first secret of the pair")
-            mine = likelihood_ratio(a[0].tolist(), a[1].tolist())
-            if mine is None or mine * bottom >= top:
-                raise ValueError("A tells the pair apart at least as well")
-        except (ValueError, IndexError) as problem:
-            return Verification(False, str(problem))
+    def proved(self) -> str:
+        i, j = self.pair
+        a, b = checked_pair(self.less_safe, self.safer, Fraction(0) if self.exact else ROUNDING)
+        if not (min(i, j) >= 0 and max(i, j) < len(b) and 0 <= self.output < b.shape[1]):
+            raise ValueError("the pair or the output does not exist")
+        top, bottom = b[i, self.output], b[j, self.output]
+        if top <= bottom:
+            raise ValueError("the output is not likelier for the first secret of the pair")
+        # B's ratio must exceed every ratio of A, in both directions.
+        mine = likelihood_ratio(a[i].tolist(), a[j].tolist())
+        if mine is None or mine * bottom >= top:
+            raise ValueError("A tells the pair apart at least as well")
         ratio = "infinitely" if bottom == 0 else f"{float(top / bottom):.6g} times"
-        return Verification(
-            True,
-            f"B makes secret {i} {ratio} likelier against secret {j} at output {self.output}, A never",
-        )
+        return f"B makes secret {i} {ratio} likelier against secret {j} at output {self.output}, A never"

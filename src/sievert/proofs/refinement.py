@@ -15,8 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.rationals import exact_matmul
-from sievert.proofs.base import DAMAGE, Proof, Verification
-from sievert.proofs.matrices import ROUNDING, exact_rows, require_channels, require_small, rows_from, texts_of
+from sievert.proofs.base import Proof
+from sievert.proofs.matrices import (
+    ROUNDING,
+    exact_rows,
+    require_channels,
+    require_prior,
+    require_small,
+    rows_from,
+    texts_of,
+    unevenness,
+)
+from sievert.proofs.reading import flag, fraction
+from sievert.proofs.words import at_most
 
 __all__ = ["AdversaryProof", "CascadeProof", "ClassProof", "MixtureProof"]
 
@@ -45,34 +56,34 @@ class CascadeProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> CascadeProof:
         a, b, post = (rows_from(data[name]) for name in ("less_safe", "safer", "post"))
-        return cls(a, b, post, Fraction(data["tolerance"]))
+        return cls(a, b, post, fraction(data["tolerance"]))
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         rounding = ROUNDING if self.tolerance else Fraction(0)
-        try:
-            require_small(self.tolerance)
-            a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
-            if a.shape[1] != post.shape[0] or post.shape[1] != b.shape[1]:
-                raise ValueError("the shapes of the three matrices do not fit")
-            require_channels(("A", a), ("B", b), rounding=rounding)
-            require_channels(("the post-processing", post), rounding=rounding)
-            distance = max(np.abs(exact_matmul(a, post) - b).sum(axis=1).tolist()) / 2
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+        require_small(self.tolerance)
+        a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
+        _require_fit(a, post, b)
+        require_channels(("A", a), ("B", b), rounding=rounding)
+        require_channels(("the post-processing", post), rounding=rounding)
+        distance = max(np.abs(exact_matmul(a, post) - b).sum(axis=1).tolist()) / 2
         if distance > self.tolerance:
-            return Verification(
-                False, f"B is {float(distance):.3g} away from A·R, more than {float(self.tolerance):.3g}"
+            raise ValueError(
+                f"B is {float(distance):.3g} away from A·R, more than {float(self.tolerance):.3g}"
             )
+        # Rows that miss 1 stand for rows divided by their sums, which moves each matrix by what it misses.
+        distance += unevenness(a, b, post)
         if distance == 0:
-            return Verification(
-                True, "B is A followed by post-processing, exactly: no adversary gains more from B"
-            )
-        miss = f"{float(distance):.3g}"
-        return Verification(
-            True,
+            return "B is A followed by post-processing, exactly: no adversary gains more from B"
+        miss = at_most(distance)
+        return (
             f"B is A followed by post-processing, up to {miss} in total variation: "
-            f"no adversary with gains in [0, 1] expects over {miss} more from B",
+            f"no adversary with gains in [0, 1] expects over {miss} more from B"
         )
+
+
+def _require_fit(a: ObjectArray, between: ObjectArray, b: ObjectArray) -> None:
+    if a.shape[1] != between.shape[0] or between.shape[1] != b.shape[1]:
+        raise ValueError("the shapes of the three matrices do not fit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,29 +107,30 @@ class MixtureProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> MixtureProof:
         a, b, mixing = (rows_from(data[name]) for name in ("less_safe", "safer", "mixing"))
-        return cls(a, b, mixing, Fraction(data["tolerance"]))
+        return cls(a, b, mixing, fraction(data["tolerance"]))
 
-    def verify(self) -> Verification:
-        try:
-            require_small(self.tolerance)
-            a, b, mixing = (exact_rows(part) for part in (self.less_safe, self.safer, self.mixing))
-            if a.shape[1] != mixing.shape[0] or mixing.shape[1] != b.shape[1]:
-                raise ValueError("the shapes of the three matrices do not fit")
-            require_channels(("A", a), ("B", b), rounding=ROUNDING if self.tolerance else Fraction(0))
-            if any(value < 0 for value in mixing.ravel()):
-                raise ValueError("the mixing weights have a negative entry")
-            misses = np.abs(exact_matmul(a, mixing) - b).sum(axis=0).tolist()
-            weights = b.sum(axis=0).tolist()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
-        if any(miss / 2 > self.tolerance * weight for miss, weight in zip(misses, weights, strict=True)):
-            return Verification(False, "a posterior of B is not the stated mixture of posteriors of A")
-        exactly = (
-            "exactly" if self.tolerance == 0 else f"up to {float(self.tolerance):.3g} in total variation"
-        )
-        return Verification(
-            True, f"every posterior of B is a mixture of posteriors of A, {exactly}: no output of B says more"
-        )
+    def proved(self) -> str:
+        require_small(self.tolerance)
+        a, b, mixing = (exact_rows(part) for part in (self.less_safe, self.safer, self.mixing))
+        _require_fit(a, mixing, b)
+        require_channels(("A", a), ("B", b), rounding=ROUNDING if self.tolerance else Fraction(0))
+        if any(value < 0 for value in mixing.ravel()):
+            raise ValueError("the mixing weights have a negative entry")
+        for mixed, column in zip(exact_matmul(a, mixing).T.tolist(), b.T.tolist(), strict=True):
+            if _apart(mixed, column) > self.tolerance:
+                raise ValueError("a posterior of B is not the stated mixture of posteriors of A")
+        exactly = "exactly" if self.tolerance == 0 else f"up to {at_most(self.tolerance)} in total variation"
+        return f"every posterior of B is a mixture of posteriors of A, {exactly}: no output of B says more"
+
+
+def _apart(mixed: list[Fraction], column: list[Fraction]) -> Fraction:
+    """Total variation of the posteriors that two columns stand for; an output that never occurs has none."""
+    weight, other = sum(column, Fraction(0)), sum(mixed, Fraction(0))
+    if weight == 0:
+        return Fraction(0)
+    if other == 0:
+        return Fraction(1)
+    return sum((abs(m / other - c / weight) for m, c in zip(mixed, column, strict=True)), Fraction(0)) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +166,8 @@ class AdversaryProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> AdversaryProof:
         a, b, gain = (rows_from(data[name]) for name in ("less_safe", "safer", "gain"))
         prior = rows_from([data["prior"]])[0]
-        stated = (Fraction(data["before"]), Fraction(data["after"]))
-        return cls(a, b, gain, prior, str(data["case"]), data["exact"] is True, stated)
+        stated = (fraction(data["before"]), fraction(data["after"]))
+        return cls(a, b, gain, prior, str(data["case"]), flag(data["exact"]), stated)
 
     def values(self) -> tuple[Fraction, Fraction]:
         """What the adversary expects of A and of B, exactly."""
@@ -169,29 +181,26 @@ class AdversaryProof(Proof):
         before, after = self.values()
         return after - before
 
-    def verify(self) -> Verification:
-        try:
-            if self.case not in ("average", "max"):
-                raise ValueError(f"the case {self.case!r} is unknown")
-            prior = exact_rows(self.prior[None, :])[0]
-            if any(value < 0 for value in prior) or sum(prior) != 1:
-                raise ValueError("the prior is not a distribution")
-            a, b = exact_rows(self.less_safe), exact_rows(self.safer)
-            if self.gain.shape[1] != len(a) or len(prior) != len(a):
-                raise ValueError("the shapes of gain, prior and channels do not fit")
-            require_channels(("A", a), ("B", b), rounding=Fraction(0) if self.exact else ROUNDING)
-            before, after = self.values()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        if self.case not in ("average", "max"):
+            raise ValueError(f"the case {self.case!r} is unknown")
+        a, b = exact_rows(self.less_safe), exact_rows(self.safer)
+        require_channels(("A", a), ("B", b), rounding=Fraction(0) if self.exact else ROUNDING)
+        require_prior(exact_rows(self.prior[None, :])[0], len(a))
+        gain = exact_rows(self.gain)
+        if gain.shape[1] != len(a):
+            raise ValueError("the gain function needs a gain for each input")
+        before, after = self.values()
         if self.stated is not None and self.stated != (before, after):
-            return Verification(False, "the adversary does not expect what the proof states")
+            raise ValueError("the adversary does not expect what the proof states")
+        # Dividing uneven rows by their sums moves what is expected by at most this.
+        hidden = 4 * max(abs(value) for value in gain.ravel()) * unevenness(a, b)
         gap = after - before
-        if gap <= 0:
-            return Verification(False, f"the adversary does not prefer B: the difference is {float(gap):.3g}")
-        return Verification(
-            True,
-            f"an adversary with {len(self.gain)} actions expects {float(gap):.6g} more from B than from A "
-            f"({self.case} case)",
+        if gap <= hidden:
+            raise ValueError(f"the adversary does not prefer B: the difference is {float(gap):.3g}")
+        return (
+            f"an adversary with {len(gain)} actions expects {float(gap):.6g} more from B than from A "
+            f"({self.case} case)"
         )
 
 
@@ -238,27 +247,24 @@ class ClassProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> ClassProof:
         a, b, generators = (rows_from(data[name]) for name in ("less_safe", "safer", "generators"))
         prior = rows_from([data["prior"]])[0]
-        return cls(a, b, generators, prior, rows_from(data["post"]), Fraction(data["tolerance"]))
+        return cls(a, b, generators, prior, rows_from(data["post"]), fraction(data["tolerance"]))
 
-    def verify(self) -> Verification:
+    def proved(self) -> str:
         rounding = ROUNDING if self.tolerance else Fraction(0)
-        try:
-            require_small(self.tolerance)
-            a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
-            require_channels(("A", a), ("B", b), rounding=rounding)
-            require_channels(("the post-processing", post), rounding=rounding)
-            prior = exact_rows(self.prior[None, :])[0]
-            if any(value < 0 for value in prior) or sum(prior) != 1:
-                raise ValueError("the prior is not a distribution")
-            weighted = exact_rows(self.generators) * prior[None, :]
-            excess = exact_matmul(weighted, b - exact_matmul(a, post))
-        except (ValueError, TypeError, IndexError) as problem:
-            return Verification(False, str(problem))
+        require_small(self.tolerance)
+        a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
+        _require_fit(a, post, b)
+        require_channels(("A", a), ("B", b), rounding=rounding)
+        require_channels(("the post-processing", post), rounding=rounding)
+        prior, generators = exact_rows(self.prior[None, :])[0], exact_rows(self.generators)
+        require_prior(prior, len(a))
+        if generators.shape[1] != len(a):
+            raise ValueError("a generator needs a gain for each input")
+        excess = exact_matmul(generators * prior[None, :], b - exact_matmul(a, post))
         # Each output of B may be answered by its own generator.
         worst = sum((max(value, Fraction(0)) for value in excess.max(axis=0).tolist()), Fraction(0))
         if worst > self.tolerance:
-            return Verification(False, f"an adversary of the class may expect {float(worst):.3g} more from B")
-        more = "more" if worst == 0 else f"over {float(worst):.3g} more"
-        return Verification(
-            True, f"no adversary of a class with {len(weighted)} generators expects {more} from B than from A"
-        )
+            raise ValueError(f"an adversary of the class may expect {float(worst):.3g} more from B")
+        worst += max(abs(value) for value in generators.ravel()) * unevenness(a, b, post)
+        more = "more" if worst == 0 else f"over {at_most(worst)} more"
+        return f"no adversary of a class with {len(generators)} generators expects {more} from B than from A"

@@ -13,7 +13,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sievert.numerics.balls import UNIT, exp_enclosure, sum_error
-from sievert.spaces.metric import Edges, least_lengths, shortest_paths
+from sievert.proofs.reading import flag, floats, indices, whole
+from sievert.spaces.metric import Edges, closure, least_lengths, shortest_paths
 
 __all__ = ["METRIC_ERROR", "ProofSpace"]
 
@@ -23,6 +24,7 @@ IndexArray = NDArray[np.intp]
 METRIC_ERROR = 2.0**-48
 # Points whose distances are kept as a table.
 LARGEST_TABLE = 6000
+LARGEST_SIZE = 10**7
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,8 @@ class ProofSpace:
     A channel is ε-private when K[i,j] ≤ e^(ε·length)·K[h,j] for both directions of every edge. Lengths are
     floats and mean exactly what they say. With `metric`, the edges are all pairs at finite distance and the
     lengths are those of a metric known to a relative 2^-48 (distances between coordinates, say): what is
-    proved then holds for every metric that close, so the triangle inequality is taken for granted.
+    proved then holds for every metric that close. The triangle inequality is not taken for granted: where a
+    certificate needs it, shortest paths stand in for the lengths.
     """
 
     size: int
@@ -41,8 +44,8 @@ class ProofSpace:
     metric: bool = False
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError("a space needs at least one point")
+        if not 1 <= self.size <= LARGEST_SIZE:
+            raise ValueError(f"a space needs from 1 to {LARGEST_SIZE} points")
         if len(self.pairs) and (self.pairs.min() < 0 or self.pairs.max() >= self.size):
             raise ValueError("an edge names a point that does not exist")
         if len(self.lengths) != len(self.pairs):
@@ -74,13 +77,12 @@ class ProofSpace:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> ProofSpace:
         """The space back from plain data."""
-        listed = np.array(data["edges"])
-        pairs = listed.astype(np.intp).reshape(-1, 2)
-        if listed.size and (listed.reshape(-1, 2) != pairs).any():
-            raise ValueError("an edge names a point that is no whole number")
+        pairs = indices(data["edges"]).reshape(-1, 2)
         given = data.get("lengths")
-        lengths = np.ones(len(pairs)) if given is None else np.array(given, dtype=np.float64)
-        return cls(int(data["size"]), pairs, lengths, bool(data.get("metric", False)))
+        lengths = np.ones(len(pairs)) if given is None else floats(given)
+        if lengths.ndim != 1:
+            raise ValueError("every edge needs one length")
+        return cls(whole(data["size"], 1), pairs, lengths, flag(data.get("metric", False)))
 
     def part(self, points: IndexArray, chosen: IndexArray) -> ProofSpace:
         """The space of some points, in their order, with the chosen edges."""
@@ -116,6 +118,11 @@ class ProofSpace:
             return METRIC_ERROR
         return 0.0 if self.whole else 4 * (self.size + 1) * UNIT
 
+    @property
+    def shorter(self) -> FloatArray:
+        """The least that each length may be in truth: what is private for it is private for the truth."""
+        return self.lengths * (1 - METRIC_ERROR - 4 * UNIT) if self.metric else self.lengths
+
     @cached_property
     def distances(self) -> FloatArray:
         """Distances as floats, off by at most `distance_error`."""
@@ -131,6 +138,8 @@ class ProofSpace:
 
     def distances_from(self, sources: IndexArray) -> FloatArray:
         """Distance of each point to the nearest source; off by at most `distance_error`."""
+        if self.metric:
+            return np.asarray(self.distances[sources].min(axis=0))
         edges = least_lengths(Edges(self.pairs, self.lengths), self.size)
         graph = coo_array((edges.lengths, tuple(edges.pairs.T)), shape=(self.size,) * 2).tocsr()
         return np.asarray(dijkstra(graph, directed=False, indices=sources, min_only=True))
@@ -148,6 +157,23 @@ class ProofSpace:
             np.fill_diagonal(high, 1.0)
         self.__dict__["_kernel"] = eps, (low, high)
         return low, high
+
+    def closed_kernel(self, eps: Fraction) -> tuple[FloatArray, FloatArray]:
+        """As `kernel`, for shortest paths: a distance below every length that obeys the triangle inequality.
+
+        For a metric the shortest path is the length itself, up to rounding. Columns of this kernel are
+        private along every edge whether or not the lengths are those of a metric.
+        """
+        if not self.metric:
+            return self.kernel(eps)
+        low, high = _enclosed(-eps, self._closure, METRIC_ERROR + 4 * (self.size + 1) * UNIT)
+        np.fill_diagonal(low, 1.0)
+        np.fill_diagonal(high, 1.0)
+        return low, high
+
+    @cached_property
+    def _closure(self) -> FloatArray:
+        return closure(self.distances)
 
     def _spread(self, values: FloatArray) -> FloatArray:
         """A symmetric table of one value for each pair: 1 on the diagonal, 0 at infinite distance."""
@@ -172,7 +198,7 @@ class ProofSpace:
         Every number is a sum of products of non-negative numbers, built by fewer than 6·size operations;
         q is rounded down, which only lowers Φy, and 1 - q² = (1-q)(1+q) loses 3 units.
         """
-        q = np.minimum(_enclosed(-eps, self.lengths, 0.0)[0], 1.0)
+        q = np.minimum(_enclosed(-eps, self.lengths, METRIC_ERROR if self.metric else 0.0)[0], 1.0)
         order, parent, edge = self._outward()
         inward = np.array(y, dtype=np.float64)
         for v in reversed(order):

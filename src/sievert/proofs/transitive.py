@@ -15,6 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.numerics.balls import exp_above, exp_below
+from sievert.proofs.reading import indices
 from sievert.proofs.space import ProofSpace
 
 __all__ = ["transitive_value"]
@@ -24,7 +25,7 @@ def transitive_value(space: ProofSpace, eps: Fraction, certificate: dict[str, An
     """n/Σ_d n_d·e^(-εd), rounded down or up, after checking that the symmetries reach every point."""
     if space.metric or not space.whole:
         raise ValueError("a transitive certificate needs a graph with whole lengths")
-    images = [np.array(image, dtype=np.intp) for image in certificate["symmetries"]]
+    images = [indices(image) for image in certificate["symmetries"]]
     for image in images:
         _require_symmetry(space, image)
     start = np.tile(np.arange(space.size), len(images))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import UNIT, exp_above
+from sievert.proofs.reading import floats, indices
 from sievert.proofs.space import ProofSpace
 
 __all__ = ["cover_bound", "dual_bound", "exact_sum", "packing_bound"]
@@ -21,6 +22,8 @@ __all__ = ["cover_bound", "dual_bound", "exact_sum", "packing_bound"]
 FloatArray = NDArray[np.float64]
 # Below this a product may have underflowed, which relative errors do not count.
 SMALLEST = 1e-200
+# Entries of a table of multipliers.
+LARGEST_DUAL = 10**8
 
 
 def exact_sum(values: FloatArray) -> Fraction:
@@ -47,8 +50,8 @@ def packing_bound(space: ProofSpace, eps: Fraction, weights: FloatArray, y: Floa
 
 def cover_bound(space: ProofSpace, eps: Fraction, centres: Any, radius: float) -> Fraction:
     """|C|·e^(εr), after checking that every point is within r of a centre."""
-    sources = np.array(centres, dtype=np.intp)
-    if sources.ndim != 1 or not len(sources) or sources.min() < 0 or sources.max() >= space.size:
+    sources = indices(centres)
+    if sources.ndim != 1 or not len(sources) or sources.max() >= space.size:
         raise ValueError("a cover needs centres that are points of the space")
     farthest = float(space.distances_from(sources).max()) * (1 + space.distance_error)
     if not farthest <= radius < np.inf:
@@ -64,12 +67,12 @@ def dual_bound(
     Raising every y by δ removes the violations, and weak duality then bounds Σ A·K by Σy + n·δ. Each entry
     sums at most 2·degree + 2 rounded terms, so its error is that many units of the sum of their sizes.
     """
-    y = np.array(certificate["y"], dtype=np.float64)
+    y = floats(certificate["y"])
     outputs = objective.shape[1]
+    if y.shape != (space.size,):
+        raise ValueError("the dual needs one finite entry for each point")
     forward = _multipliers(certificate["forward"], len(space.pairs), outputs)
     backward = _multipliers(certificate["backward"], len(space.pairs), outputs)
-    if y.shape != (space.size,) or not np.isfinite(y).all():
-        raise ValueError("the dual needs one finite entry for each point")
     growth = space.growth(eps)[1]
     total = np.repeat(y[:, None], outputs, axis=1)
     size = np.abs(total) + np.abs(objective)
@@ -93,12 +96,17 @@ def dual_bound(
 
 def _multipliers(stored: Any, arcs: int, outputs: int) -> FloatArray:
     """Sparse multipliers [[arc, output, value], …] as a non-negative array."""
+    if arcs * outputs > LARGEST_DUAL:
+        raise ValueError(f"{arcs} edges with {outputs} outputs are too many for a dual")
     table = np.zeros((arcs, outputs))
     if len(stored):
-        entries = np.array(stored, dtype=np.float64)
-        if entries.ndim != 2 or entries.shape[1] != 3 or not np.isfinite(entries).all():
+        entries = floats(stored)
+        if entries.ndim != 2 or entries.shape[1] != 3:
             raise ValueError("a multiplier is a triple of finite numbers: arc, output, value")
-        if not (entries >= 0).all():
-            raise ValueError("multipliers, and the arcs and outputs they name, must be ≥ 0")
-        table[entries[:, 0].astype(np.intp), entries[:, 1].astype(np.intp)] = entries[:, 2]
+        places = entries[:, :2].astype(np.intp)
+        if not (entries >= 0).all() or (places != entries[:, :2]).any():
+            raise ValueError("multipliers must be ≥ 0, the arcs and outputs they name whole numbers")
+        if len(np.unique(places, axis=0)) < len(places):
+            raise ValueError("an arc has two multipliers for one output")
+        table[places[:, 0], places[:, 1]] = entries[:, 2]
     return table

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.numerics.balls import decimal, log2_bounds
-from sievert.proofs.base import DAMAGE, Proof, Verification
+from sievert.proofs.base import Proof
 from sievert.proofs.blocks import block_spaces, blocks_lower, blocks_upper, tree_lower, tree_upper
 from sievert.proofs.lowers import channel_diagonal, channel_value, kernel_value, levels_value
-from sievert.proofs.space import ProofSpace
+from sievert.proofs.reading import floats, fraction, indices, whole
+from sievert.proofs.space import LARGEST_TABLE, ProofSpace
 from sievert.proofs.transitive import transitive_value
 from sievert.proofs.uppers import cover_bound, dual_bound, packing_bound
 from sievert.proofs.words import eps_in_words
@@ -91,12 +92,12 @@ class WorstLeakageProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> WorstLeakageProof:
         return cls(
             ProofSpace.from_data(data["space"]),
-            Fraction(data["eps"]),
+            fraction(data["eps"]),
             data["upper"],
             data["lower"],
-            None if data.get("weights") is None else np.array(data["weights"], dtype=np.float64),
-            None if data.get("gain") is None else np.array(data["gain"], dtype=np.float64),
-            int(data.get("copies", 1)),
+            None if data.get("weights") is None else floats(data["weights"]),
+            None if data.get("gain") is None else floats(data["gain"]),
+            whole(data.get("copies", 1), 1),
             tuple(data.get("labels", ())),
         )
 
@@ -109,6 +110,8 @@ class WorstLeakageProof(Proof):
         """A[x, w]: what a unit of probability for output w at input x is worth."""
         if self.gain is not None:
             return self.gain
+        if self.space.size > LARGEST_TABLE:
+            raise ValueError(f"{self.space.size} points are too many for a table of gains")
         return np.diag(np.ones(self.space.size) if self.weights is None else self.weights)
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
@@ -122,11 +125,8 @@ class WorstLeakageProof(Proof):
             raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
         return lower, upper
 
-    def verify(self) -> Verification:
-        try:
-            lower, upper = self.bounds()
-        except DAMAGE as problem:
-            return Verification(False, str(problem) or type(problem).__name__)
+    def proved(self) -> str:
+        lower, upper = self.bounds()
         each = "" if self.copies == 1 else f" to the power of {self.copies} (records)"
         what = "the sum of column maxima" if self.is_capacity else "the expected gain"
         where = "a metric known to a relative 2^-48 on " if self.space.metric else "on "
@@ -134,11 +134,8 @@ class WorstLeakageProof(Proof):
         if lower is not None:
             reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
         setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
-        return Verification(
-            True,
-            f"{setting}, {what} of every private channel is at most "
-            f"{_shown(upper, down=False)}{each}{reached}",
-        )
+        most = f"{_shown(upper, down=False)}{each}"
+        return f"{setting}, {what} of every private channel is at most {most}{reached}"
 
 
 def _shown(value: Fraction, down: bool) -> str:
@@ -166,7 +163,7 @@ def upper_value(proof: WorstLeakageProof) -> Fraction:
         if proof.gain is not None:
             raise ValueError("a packing certificate bounds weights of points, not a general gain")
         weights = np.ones(space.size) if proof.weights is None else proof.weights
-        return packing_bound(space, eps, weights, np.array(certificate["y"], dtype=np.float64))
+        return packing_bound(space, eps, weights, floats(certificate["y"]))
     if kind == "cover":
         return cover_bound(space, eps, certificate["centres"], float(certificate["radius"]))
     if kind == "points":
@@ -226,11 +223,10 @@ def _parts(proof: WorstLeakageProof, certificate: Certificate) -> Iterator[tuple
     in the same place are matched.
     """
     space = proof.space
-    tables = [np.array(part["points"], dtype=np.intp) for part in certificate["parts"]]
-    tables = [table.reshape(1, -1) if table.ndim == 1 else table for table in tables]
+    tables = [np.atleast_2d(indices(part["points"])) for part in certificate["parts"]]
     owner, row, place = (np.full(space.size, -1, dtype=np.intp) for _ in range(3))
     for k, table in enumerate(tables):
-        if not table.size or table.min() < 0 or table.max() >= space.size:
+        if table.ndim != 2 or not table.size or table.max() >= space.size:
             raise ValueError("a part names a point that does not exist")
         owner[table] = k
         row[table] = np.arange(len(table))[:, None]

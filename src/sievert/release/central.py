@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from sievert.errors import DataError
 from sievert.release.clamping import note
 from sievert.release.domain import DROPPED
+from sievert.release.fingerprints import Fingerprints
 from sievert.release.noise import AddedNoise
 from sievert.release.people import PersonRows
-from sievert.release.plan import Plan
+from sievert.release.plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.release.randomisers import Randomiser
 from sievert.sampling import Sampler
 from sievert.tables.batches import Rows
@@ -43,12 +44,14 @@ class NoisyTable:
         return [dict(zip(self.names, row, strict=True)) for row in zip(*self.columns, strict=True)]
 
 
-def computed(plan: Plan, rows: Rows, progress: Progress | None = None) -> IntArray:
-    """The exact table, in steps. Private: it must not leave the process."""
+def computed(
+    plan: Plan, rows: Rows, progress: Progress | None = None, seen: Fingerprints | None = None
+) -> IntArray:
+    """The exact table, in steps. Private: it must not leave the process. `seen` keeps what was read."""
     table, domain, policy = plan.table, plan.domain(), plan.scenario.policy
     assert table is not None
     totals, read = table.totals(), 0
-    seen: list[int] = []  # every record, where public knowledge has to be compared with the data
+    records: list[int] = []  # every record, where public knowledge has to be compared with the data
     people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
     # The policy's values begin with the absent one, where there is one.
     shift = int(policy.absent is not None)
@@ -56,8 +59,10 @@ def computed(plan: Plan, rows: Rows, progress: Progress | None = None) -> IntArr
         codes = _located(domain.codes, batch, rows)
         table.add(totals, codes[codes != DROPPED] + shift)
         if policy.constrained:
-            seen.extend((codes + shift).tolist())
+            records.extend((codes + shift).tolist())
         people.add(batch)
+        if seen is not None:
+            seen.add(batch)
         read += batch.size
         if progress is not None:
             progress(read)
@@ -72,7 +77,7 @@ def computed(plan: Plan, rows: Rows, progress: Progress | None = None) -> IntArr
             f"{rows.name}: has {read} rows but the policy allows at most {policy.records} records; raise "
             "records to a public upper limit"
         )
-    if policy.constrained and not policy._known.permits(seen):
+    if policy.constrained and not policy._known.permits(records):
         raise DataError(
             f"{rows.name}: is not one of the databases that the policy permits; the promise is only for "
             "those: correct permitted, or the data"
@@ -133,6 +138,9 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     if note(plan):
         names.append("note")
         columns.append([note(plan)] * len(values))
+    if plan.seeded:
+        names.append(NOT_PRIVATE)
+        columns.append([SEEDED] * len(values))
     return NoisyTable(tuple(names), tuple(tuple(column) for column in columns))
 
 

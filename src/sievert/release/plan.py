@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.files.schema import DataModel, Document, ReleaseModel, SecretsModel, ValuesModel
+from sievert.files.paths import refuse_private
+from sievert.files.schema import DataModel, ReleaseModel
 from sievert.numerics.checks import brief
 from sievert.release.domain import Domain
 from sievert.release.noise import AddedNoise, added_noise
@@ -22,7 +23,11 @@ from sievert.tables.budget import Budget
 from sievert.tables.ledger import UNIT
 from sievert.tables.writing import require_writable
 
-__all__ = ["Plan", "make_plan", "refuse_private_domain"]
+__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
+
+# The column, and what it says, that marks every row of a table whose noise came from a seed.
+NOT_PRIVATE = "not_private"
+SEEDED = "drawn from a test seed"
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,6 @@ class Plan:
     central : whether one table is computed over all rows; otherwise each row is perturbed by itself
     eps : what the release costs each person, nats per unit of the policy's distance
     unit_eps : what it costs for one record
-    seeded : whether the noise comes from a seed; such places are never repeated in a private release
     """
 
     scenario: Scenario
@@ -45,7 +49,6 @@ class Plan:
     table: Statistic | None = None
     sensitivity: Sensitivity | None = None
     output_name: str | None = field(default=None)
-    seeded: bool = False
 
     @property
     def data(self) -> DataModel:
@@ -53,6 +56,11 @@ class Plan:
         found = self.scenario.document.data
         assert found is not None
         return found
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the file is a test, with noise from a seed; none of it enters a private release."""
+        return self.rules.test_seed is not None
 
     @property
     def owned(self) -> int:
@@ -169,9 +177,11 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(f"{source}: key data.column is missing; name the column that is released")
     if document.mechanism is None:
         raise FileError(f"{source}: table [mechanism] is missing")
-    refuse_private_domain(scenario, scenario.folder / document.data.input)
+    refuse_private(document, scenario.folder, source)
     rules = document.release or ReleaseModel()
     name = None if output is None else str(output)
+    if rules.test_seed is not None and NOT_PRIVATE in (*rules.keep, *scenario.columns):
+        raise FileError(f"{source}: the column {NOT_PRIVATE} marks a test; give yours another name")
     try:
         _check_columns(scenario, rules)
         require_writable(_output(scenario, rules, name))
@@ -223,44 +233,14 @@ def _drawable(plan: Plan) -> Plan:
     return plan
 
 
-def refuse_private_domain(scenario: Scenario, data: object) -> None:
-    """A domain, prior or channel read from the private data itself would void the promise."""
-    if not isinstance(data, str | Path):
-        return
-    private = Path(data).resolve()
-    for key, name in _public_files(scenario.document):
-        if (scenario.folder / name).resolve() == private:
-            raise FileError(
-                f"{scenario.source}, {key}: {name} is the private data; what is public must not be taken "
-                "from it: the values, weights and channels of a release come from a public file"
-            )
-
-
-def _public_files(document: Document) -> Iterator[tuple[str, str]]:
-    """Every file that the promise treats as public."""
-    policy, mechanism, adversary = document.policy, document.mechanism, document.adversary
-    if isinstance(policy.values, ValuesModel):
-        parts = [
-            policy.values,
-            *(part for part in policy.values.product or [] if isinstance(part, ValuesModel)),
-        ]
-        yield from (("policy.values", part.file) for part in parts if part.file is not None)
-    if isinstance(policy.secrets, SecretsModel) and policy.secrets.points is not None:
-        yield "policy.secrets.points", policy.secrets.points
-    if mechanism is not None and mechanism.matrix is not None:
-        yield "mechanism.matrix", mechanism.matrix
-    for key, prior in (("prior", adversary.prior), ("record_prior", adversary.record_prior)):
-        if isinstance(prior, str) and prior != "uniform":
-            yield f"adversary.{key}", prior
-    if document.query.table is not None:
-        yield "query.table", document.query.table
-    if document.release is not None and document.release.remap is not None:
-        yield "release.remap", document.release.remap
-
-
 def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable:
         raise FileError("release: remap and stable go with places on a map (policy.secrets with a region)")
+    if scenario.policy.absent is not None:
+        raise FileError(
+            'policy.adjacency: a release row by row shows how many rows there are; "add-remove" goes with a '
+            "table over all rows"
+        )
     table = record_statistic(scenario)
     sensitivity = None if table is None else table.sensitivity(scenario.policy)
     mechanism = randomiser(scenario, table, Fraction(0) if sensitivity is None else sensitivity.steps)

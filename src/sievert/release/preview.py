@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,11 +17,13 @@ from sievert.release.guessing import guesses
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan, make_plan
-from sievert.release.running import charge
+from sievert.release.relations import charge, relation_of
 from sievert.release.sidecar import policy_words, promise, query_words
+from sievert.release.stable import check_places
 from sievert.results import Result
 from sievert.tables.budget import number
 from sievert.tables.ledger import UNIT, Ledger
+from sievert.tables.relation import WITHOUT_RELATION
 
 __all__ = ["Preview", "preview"]
 
@@ -49,6 +52,7 @@ class Preview(Result):
     accept : the limits of the file's [accept]; one that does not hold is a refusal unless the release is
         asked for despite it
     scarcest_column : the column whose own limit leaves least, if one leaves less than the person's budget
+    about : for which pairs of states of a person's records the ledger adds up; None without a ledger
     """
 
     title: str
@@ -73,6 +77,7 @@ class Preview(Result):
     refusal: str | None
     warnings: tuple[str, ...]
     scarcest_column: str | None = None
+    about: str | None = None
     accept: tuple[Check, ...] = ()
 
     @property
@@ -99,7 +104,7 @@ def preview(
     rules = plan.rules
     errors = plan.mechanism.errors(rules.confidence)
     before, after, bound = guesses(plan)
-    eps, remaining, column, refusal = _ledger(plan)
+    eps, remaining, column, refusal, about = _ledger(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
     if failed and not despite_accept:
@@ -127,26 +132,31 @@ def preview(
         refusal,
         tuple(_warnings(plan)),
         column,
+        about,
         accept,
     )
 
 
-def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None]:
-    """What would be charged, what is left now and through which column, and why it would be refused."""
+def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None]:
+    """What would be charged, what is left now and through which column, why it would be refused, and what
+    the ledger adds up."""
     if plan.rules.ledger is None:
-        return plan.eps, None, None, 'the file names no ledger; add ledger = "budget.toml" under [release]'
-    ledger = Ledger.look(plan.ledger_folder, plan.budget(), key=plan.ledger_key())
-    eps = charge(plan, ledger)
+        missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
+        return plan.eps, None, None, missing, None
+    ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
-    remaining = left[column]
+    about = WITHOUT_RELATION if ledger.relation is None else ledger.relation.words
+    eps, refusal = plan.eps, None
     try:
+        check_places(ledger)
+        eps = charge(plan, ledger)
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
-        return eps, remaining, column, str(problem).split(";")[0]
-    if plan.output.exists():
-        return eps, remaining, column, f"{plan.output} is there already, and a release replaces nothing"
-    return eps, remaining, column, None
+        refusal = str(problem).split(";")[0]
+    if refusal is None and os.path.lexists(plan.output):
+        refusal = f"{plan.output} is there already, and a release replaces nothing"
+    return eps, left[column], column, refusal, about
 
 
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
@@ -161,6 +171,8 @@ def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
 def _warnings(plan: Plan) -> list[str]:
     rules: Any = plan.rules
     found = []
+    if plan.seeded:
+        found.append("NOT PRIVATE: the file is a test, and its noise comes from a seed.")
     if not plan.central and "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid):
         found.append(
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."

@@ -2,37 +2,43 @@
 
 The order is that of the ledger (`sievert.tables.ledger`): rows are read and checked first, so that data
 that does not fit costs nothing; then, under the lock, the reservation is on disk before the first draw, and
-table and sidecar get their names only after the commit.
+table and sidecar get their names only after the commit. The random bits come from a key that is kept before
+the charge, so whatever fails afterwards can be finished at no further cost, with the same outcome.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import DataError, LedgerError, MechanismError
+from sievert.errors import FileError, LedgerError, MechanismError, OutputError
 from sievert.files import Scenario, load_scenario
+from sievert.files.paths import refuse_private
 from sievert.release.acceptance import require_accepted
 from sievert.release.central import NoisyTable, computed, noisy_table
 from sievert.release.clamping import clamping
+from sievert.release.fingerprints import Fingerprints
 from sievert.release.local import OUTPUT, State, check_rows, stream
-from sievert.release.plan import Plan, make_plan, refuse_private_domain
-from sievert.release.sealed import new_key
+from sievert.release.plan import Plan, make_plan
+from sievert.release.relations import charge, relation_of
+from sievert.release.sealed import SealedBits, new_key
 from sievert.release.sidecar import sidecar
+from sievert.release.stable import check_places
 from sievert.results import Result
-from sievert.sampling import SeededBits
-from sievert.tables.batches import Rows, open_rows
+from sievert.tables.batches import open_rows
 from sievert.tables.budget import number
 from sievert.tables.ledger import WAIT_SECONDS, Ledger, Reservation, file_hash
+from sievert.tables.relation import WITHOUT_RELATION
+from sievert.tables.reservation import check_name
 from sievert.tables.writing import table_bytes
 
-__all__ = ["Release", "charge", "run"]
+__all__ = ["Release", "run"]
 
 Progress = Callable[[str, int, int | None], None]
 SIDECAR = 0
@@ -49,11 +55,13 @@ class Release(Result):
     eps : what it cost each person
     remaining : what is left for each person afterwards
     remaining_through : what is left through each column that has a limit of its own
+    about : for which pairs of states of a person's records the ledger adds up
     table : the released numbers (None for a release row by row)
     resumed : whether an interrupted run was finished, at no further cost
     secure : False when the noise came from a seed, or was drawn in floating point
     arithmetic : "exact", or "float" where the file asked for it
     head : the ledger's last hash, to be noted elsewhere
+    pending : earlier releases whose files could not be given their names yet
     notes : what was clamped, rounded or left out
     """
 
@@ -68,6 +76,8 @@ class Release(Result):
     arithmetic: str
     head: str
     remaining_through: tuple[tuple[str, Fraction], ...] = ()
+    about: str = ""
+    pending: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +123,8 @@ def run(
     data : a table in memory (pandas, polars, pyarrow) or another path, instead of [data] input
     output : where the table goes, instead of [release] output
     id : name of the release in the ledger; every release has its own
-    insecure_rng : a seed, for tests and demonstrations only; the sidecar says so
+    insecure_rng : another seed than the file's `test_seed`, for tests and demonstrations only; the file must
+        have one, and every row of the output says so
     fresh : give up an interrupted run of the same release (what it cost stays spent) instead of finishing it
     wait : seconds to wait for another release on the same ledger
     anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
@@ -121,54 +132,119 @@ def run(
     progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    _check_seed(insecure_rng)
-    plan = dataclasses.replace(make_plan(described, output), seeded=insecure_rng is not None)
+    plan = make_plan(described, output)
+    seed = _seed(plan, insecure_rng)
+    if id is not None:
+        check_name(id)
     if not despite_accept:
         require_accepted(plan)
     source = described.folder / plan.data.input if data is None else data
-    refuse_private_domain(described, source)
+    if isinstance(source, str | Path):
+        refuse_private(described.document, described.folder, described.source, source)
     rows = open_rows(source)
-    budget, key = plan.budget(), plan.ledger_key()
-    early = Ledger.look(plan.ledger_folder, budget, key=key)
-    if not any(not entry.finished for entry in early.entries):
+    budget, key, relation = plan.budget(), plan.ledger_key(), relation_of(plan)
+    early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key)
+    if all(entry.finished for entry in early.entries):
         early.check(charge(plan, early), plan.columns, plan.unit)
     report = _reporter(progress, "reading")
-    totals = computed(plan, rows, report) if plan.central else None
-    count = check_rows(plan, rows, report) if totals is None else 0
+    totals, count, seen = None, 0, Fingerprints(plan.columns)
+    if plan.central:
+        totals = computed(plan, rows, report, seen)
+    else:
+        count, seen = check_rows(plan, rows, report)
     _make_folder(plan.output.parent)
-    with Ledger.hold(plan.ledger_folder, budget, key=key, wait=wait, anchor=anchor) as ledger:
-        about = {"file": plan.digest, "fingerprint": rows.fingerprint(ledger.salt)}
+    with Ledger.hold(
+        plan.ledger_folder, budget, relation=relation, key=key, wait=wait, anchor=anchor
+    ) as ledger:
+        check_places(ledger)
+        about = {"file": plan.digest, "fingerprint": seen.total(ledger.salt)}
         done = ledger.just_finished(**about)
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
             return _result(plan, ledger, done, Fraction(0), None, True, content["mechanism"])
-        held = None if plan.central else ledger.unfinished(**about)
-        if held is not None and fresh:
-            held.abandon()
-        if fresh or id is not None:
-            held = None
+        held, state = _interrupted(plan, ledger, about, seed, fresh, id)
         resumed = held is not None
         eps = Fraction(0) if resumed else charge(plan, ledger)
         if held is None:
-            held = ledger.reserve(
-                eps,
-                plan.columns,
-                [plan.sidecar, plan.output],
-                id=id,
-                unit=plan.unit,
-                mechanism=plan.mechanism.describe(),
-                stable=plan.stable_mark,
-                **about,
-            )
-        if totals is not None:
-            table, sampler = _central(plan, totals, held, insecure_rng)
-        else:
-            report = _reporter(progress, "drawing", count)
-            table, sampler = None, _local(plan, rows, held, resumed, insecure_rng, report)
-        content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
-        held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
-        held.commit()
+            held = _reserved(plan, ledger, eps, state, id, about)
+        with _charged(held):
+            noted: dict[str, Any] = {}
+            if totals is not None:
+                table, sampler = _central(plan, totals, held, state)
+            else:
+                report = _reporter(progress, "drawing", count)
+                table, (sampler, noted) = None, stream(plan, rows, held, state, seen, report)
+            content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
+            held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+            held.commit(**noted)
         return _result(plan, ledger, held, eps, table, resumed, sampler)
+
+
+def _seed(plan: Plan, insecure_rng: object) -> int | None:
+    """The seed of a test, or None for bits of the operating system."""
+    if insecure_rng is None:
+        return plan.rules.test_seed
+    if not isinstance(insecure_rng, int) or isinstance(insecure_rng, bool):
+        raise MechanismError(f"insecure_rng is {insecure_rng!r}; it must be an integer seed")
+    if not plan.seeded:
+        raise FileError(
+            f"{plan.scenario.source}: a seed was asked for, but the file does not say that it is a test; "
+            "whoever knows the seed knows the noise. Add test_seed = 1 under [release] to a file that is one"
+        )
+    return insecure_rng
+
+
+def _interrupted(
+    plan: Plan, ledger: Ledger, about: dict[str, str], seed: int | None, fresh: bool, id: str | None
+) -> tuple[Reservation | None, State]:
+    """An interrupted run of the same release that is to be finished, and its state; else a new state."""
+    begun = State(new_key(seed), seed is None)
+    held = ledger.unfinished(**about)
+    if held is not None and fresh:
+        held.abandon()
+    if held is None or fresh or id not in (None, held.id):
+        return None, begun
+    state = State.load(held)
+    if state.secure != begun.secure or (seed is not None and state.key != begun.key):
+        raise LedgerError(f"insecure_rng: the interrupted run {held.id} was begun differently; use fresh")
+    targets = [Path(os.path.abspath(path)) for path in (plan.sidecar, plan.output)]
+    if held.targets != targets:
+        held = ledger.retarget(held, targets)
+        state.restart()
+    return held, state
+
+
+def _reserved(
+    plan: Plan, ledger: Ledger, eps: Fraction, state: State, id: str | None, about: dict[str, str]
+) -> Reservation:
+    return ledger.reserve(
+        eps,
+        plan.columns,
+        [plan.sidecar, plan.output],
+        id=id,
+        unit=plan.unit,
+        eps=plan.eps,
+        state=state.to_bytes(),
+        mechanism=plan.mechanism.describe(),
+        stable=plan.stable_mark,
+        **about,
+    )
+
+
+@contextmanager
+def _charged(held: Reservation) -> Iterator[None]:
+    """Whatever fails after the charge says that it is charged, and how to go on."""
+    try:
+        yield
+    except Exception as problem:
+        entry = next(entry for entry in held.ledger.entries if entry.id == held.id)
+        why = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+        where = f"{problem.filename}: " if isinstance(problem, OSError) and problem.filename else ""
+        raise OutputError(
+            f"{where}{why}; the release {held.id} is charged (ε = {number(entry.eps)}) and not published. "
+            "Mend the cause and run the same command again, with another --output if need be: on the same "
+            "data it is finished at no further cost (--fresh gives it up)"
+        ) from problem
 
 
 def _result(
@@ -193,6 +269,8 @@ def _result(
         str(sampler["arithmetic"]),
         ledger.head,
         tuple((name, rest) for name, rest in left.items() if name is not None),
+        WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
+        tuple(str(target) for late in ledger.pending for target in late.targets),
         tuple(clamping(plan)),
     )
 
@@ -201,50 +279,14 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise LedgerError(f"{folder}: cannot be made ({problem.strerror}); nothing was released") from None
+        raise OutputError(f"{folder}: cannot be made ({problem.strerror}); nothing was released") from None
 
 
-def _check_seed(insecure_rng: object) -> None:
-    if insecure_rng is not None and (not isinstance(insecure_rng, int) or isinstance(insecure_rng, bool)):
-        raise MechanismError(f"insecure_rng is {insecure_rng!r}; it must be an integer seed")
-
-
-def charge(plan: Plan, ledger: Ledger) -> Fraction:
-    """What the release costs: a place that was drawn once for each person is paid for once."""
-    mark = plan.stable_mark
-    paid = mark is not None and any(entry.record.get("stable") == mark for entry in ledger.entries)
-    return Fraction(0) if paid else plan.eps
-
-
-def _central(
-    plan: Plan, totals: Any, held: Reservation, insecure_rng: int | None
-) -> tuple[NoisyTable, dict[str, Any]]:
-    source = None if insecure_rng is None else SeededBits(insecure_rng)
-    sampler = plan.mechanism.sampler(plan.rules.timing, source)
+def _central(plan: Plan, totals: Any, held: Reservation, state: State) -> tuple[NoisyTable, dict[str, Any]]:
+    sampler = plan.mechanism.sampler(plan.rules.timing, SealedBits(state.key, state.secure))
     table = noisy_table(plan, totals, sampler)
     held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
     return table, sampler.to_dict()
-
-
-def _local(
-    plan: Plan,
-    rows: Rows,
-    held: Reservation,
-    resumed: bool,
-    insecure_rng: int | None,
-    report: Callable[[int], None] | None,
-) -> dict[str, Any]:
-    if resumed:
-        state = State.load(held)
-        if state.secure != (insecure_rng is None):
-            raise LedgerError(f"insecure_rng: the interrupted run {held.id} was begun differently; use fresh")
-    else:
-        state = State(new_key(insecure_rng), insecure_rng is None)
-        state.save(held)
-    try:
-        return stream(plan, rows, held, state, report)
-    except DataError as problem:
-        raise DataError(f"{problem}; the data changed while it was read") from None
 
 
 def _reporter(progress: Progress | None, word: str, total: int | None = None) -> Callable[[int], None] | None:

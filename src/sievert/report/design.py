@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sievert.design.candidates import Alternative, Candidates, Leak, candidates
 from sievert.errors import MechanismError
 from sievert.files import Scenario
 from sievert.files.building import build_gain
+from sievert.files.paths import moved
 from sievert.mechanisms.parameters import privacy
 from sievert.report import plots
 from sievert.report.level import file_eps
@@ -117,6 +116,8 @@ def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
             else "Every probability is a fraction; nothing is rounded.",
         ],
     )
+    if best.warning is not None:
+        yield "What it cannot be used for", [f"{best.warning[0].upper()}{best.warning[1:]}."]
     rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
     missing = [
         f"{name[0].upper()}{name[1:]}: not possible here ({why})."
@@ -227,46 +228,12 @@ def _chart_words(found: Candidates) -> str:
     return words
 
 
-# Keys that hold a path relative to the file; the last three are texts that are paths unless they say uniform.
-PATHS = (
-    ("policy", "values", "file"),
-    ("policy", "secrets", "points"),
-    ("policy", "permitted", "databases"),
-    ("query", "table"),
-    ("use", "loss", "matrix"),
-    ("data", "input"),
-    ("release", "ledger"),
-    ("adversary", "prior"),
-    ("adversary", "record_prior"),
-    ("use", "prior"),
-)
-
-
 def designed_toml(scenario: Scenario, channel_file: str, eps: float, folder: Path) -> str:
     """The file with its mechanism replaced by the designed channel, ready for `audit` and `release`.
 
     Paths are made relative to the folder it is written to.
     """
-    content = scenario.document.model_dump(exclude_unset=True)
-    for path in PATHS:
-        _moved(content, path, scenario.folder, folder)
-    for gain in content.get("adversary", {}).get("gains", []):
-        if isinstance(gain, dict):
-            _moved(gain, ("matrix",), scenario.folder, folder)
+    content = moved(scenario.document.model_dump(exclude_unset=True), scenario.folder, folder)
     content["mechanism"] = {"matrix": channel_file, "eps": eps}
     order = ["version", "title", "policy", "query", "mechanism"]
     return dumps({key: content[key] for key in [*order, *content] if key in content})
-
-
-def _moved(content: Any, path: tuple[str, ...], old: Path, new: Path) -> None:
-    for key in path[:-1]:
-        content = content.get(key) if isinstance(content, dict) else None
-        if isinstance(content, list):
-            for item in content:
-                _moved(item, path[-1:], old, new)
-            return
-    if not isinstance(content, dict):
-        return
-    value = content.get(path[-1])
-    if isinstance(value, str) and value != "uniform":
-        content[path[-1]] = os.path.relpath(old / value, new)

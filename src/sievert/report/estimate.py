@@ -224,8 +224,8 @@ def _groups(
     return [(expanded(_listed(model.reports), scenario.folder), scenario.channel)]
 
 
-def _listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
+def _listed(value: str | Sequence[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
 
 
 def _count(paths: list[Path], channel: Channel, column: str | None, model: EstimateModel) -> Counted:

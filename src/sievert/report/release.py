@@ -76,6 +76,8 @@ def _ledger(found: Preview) -> Iterator[str]:
             f"ε = {number(found.eps)} would be charged to each person; {number(found.remaining)} is left now"
             f"{through} and {number(found.remaining_after)} would be left."
         )
+    if found.about is not None:
+        yield f"It adds up what is learned about {found.about}."
 
 
 def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
@@ -91,6 +93,11 @@ def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
             f"{near(found.sidecar)}: what was done, and what it promises.",
             f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice "
             "an older ledger put back in place.",
+            f"The ledger adds up what is learned about {found.about}.",
+            *(
+                f"{near(late)} could not be given its name yet; the next release tries."
+                for late in found.pending
+            ),
         ],
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 from sievert.sampling.bits import ReplayedBits
 from sievert.sampling.laplace import DiscreteLaplace, laplace_noise
@@ -63,7 +64,7 @@ class TextbookLaplace:
 
     def draw(self, x: float, size: int, rng: int | np.random.Generator | None = None) -> NDArray[np.float64]:
         """Outputs for one input."""
-        return self.value(x, np.random.default_rng(rng).integers(1, 2**53, size))
+        return self.value(x, generator_of(rng).integers(1, 2**53, size))
 
     def possible(self, x: float, y: float) -> bool:
         """Whether any uniform number near the inverse of y gives exactly y from x."""

@@ -16,6 +16,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln
 
 from sievert.channels.channel import Channel
 from sievert.errors import MechanismError
+from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Sampler
 from sievert.sampling.bits import BitSource, Lanes
 
@@ -60,7 +61,7 @@ class FloatSampler(Sampler):
         transform: Callable[[Any, np.random.Generator], NDArray[Any]],
         insecure_rng: object = None,
     ) -> None:
-        generator = np.random.default_rng(insecure_rng)  # type: ignore[arg-type]
+        generator = generator_of(insecure_rng, "insecure_rng")
         super().__init__("fast", GeneratorBits(generator))
         self.kind, self._parameters, self._transform = kind, parameters, transform
         self._generator = generator

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError, TooLargeError
+from sievert.numerics.randomness import generator_of
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import Labels, labels_or_range, whole_number
 from sievert.spaces.policy import Policy
@@ -248,7 +249,7 @@ def random_tree(n: int, rng: int | np.random.Generator | None = None) -> Graph:
     """
     n = _count("n", n)
     joining = np.arange(1, n)
-    return _graph(n, np.column_stack([np.random.default_rng(rng).integers(joining), joining]))
+    return _graph(n, np.column_stack([generator_of(rng).integers(joining), joining]))
 
 
 def theorem_five(n: int) -> Graph:

@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 
 from sievert.errors import SievertError
+from sievert.numerics.checks import brief
 
 __all__ = [
     "Labels",
@@ -71,7 +72,7 @@ def label(value: object) -> Hashable:
 
 def shown(labels: Sequence[object], most: int = 6) -> str:
     """The first few labels, for a message."""
-    return ", ".join(map(repr, labels[:most])) + (", …" if len(labels) > most else "")
+    return ", ".join(map(brief, labels[:most])) + (", …" if len(labels) > most else "")
 
 
 def labels_or_range(

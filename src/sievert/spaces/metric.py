@@ -17,7 +17,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from sievert.errors import MetricError, TooLargeError
+from sievert.numerics.checks import non_negative
 from sievert.spaces.labels import Labels, label, labels_or_range, shown
+from sievert.spaces.tabular import floats, table_of
 
 __all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths"]
 
@@ -46,10 +48,11 @@ class Metric:
 
     Parameters
     ----------
-    matrix : array_like, shape (n, n)
-        Distances; ``inf`` is allowed, and 0 between distinct points.
+    matrix : array_like, shape (n, n), or a table
+        Distances; ``inf`` is allowed, and 0 between distinct points. The names of a table's rows and
+        columns are the points, in the order of the rows.
     points : sequence, optional
-        Labels of the points; 0…n-1 by default.
+        Labels of the points; by default the table's own, or 0…n-1.
     close : bool
         Replace the distances by their shortest-path closure instead of refusing a triangle violation.
 
@@ -60,12 +63,8 @@ class Metric:
     """
 
     def __init__(self, matrix: ArrayLike, points: Iterable[object] | None = None, *, close: bool = False):
-        try:
-            array = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise MetricError(
-                "metric: the matrix is ragged or not numeric; give n rows of n numbers"
-            ) from None
+        entries, points = _labelled(matrix, points)
+        array = floats(entries, "matrix", MetricError, "give n rows of n distances")
         if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
             raise MetricError(f"metric: the matrix has shape {array.shape}; it must be square and not empty")
         self.points: Labels = labels_or_range(points, len(array), "points", MetricError)
@@ -150,8 +149,7 @@ class Metric:
 
     def scaled(self, factor: float) -> Metric:
         """Every distance multiplied by a factor ≥ 0 (0·∞ = ∞: unreachable stays unreachable; ∞·0 = 0)."""
-        if not factor >= 0:
-            raise MetricError(f"factor is {factor!r}; it must be a number ≥ 0")
+        factor = non_negative("factor", factor, MetricError, infinite=True)
         edges = None
         if self.edges is not None:
             edges = Edges(self.edges.pairs, _scale(self.edges.lengths, factor))
@@ -165,6 +163,7 @@ class Metric:
 
     def within(self, point: object, radius: float) -> list[Hashable]:
         """Labels of the points at distance at most `radius` from a point."""
+        radius = non_negative("radius", radius, MetricError, infinite=True)
         row = self.matrix[self.index(point)]
         return [point for point, distance in zip(self.points, row, strict=True) if distance <= radius]
 
@@ -201,6 +200,15 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({self.size} points)"
+
+
+def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Iterable[object] | None]:
+    """Distances and points; in a table whose rows and columns have names, both in the same order."""
+    table = table_of(matrix, "matrix", MetricError)
+    names = table.rows if table.rows is not None else table.columns
+    wanted = names if points is None else list(points)
+    entries, _, _ = table.ordered(wanted, wanted, ("points", "points"), MetricError)
+    return entries, wanted
 
 
 def closure(matrix: FloatArray) -> FloatArray:

@@ -7,13 +7,14 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from sievert.errors import MetricError, TooLargeError
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import labels_of, labels_or_range, shown, whole_number
 from sievert.spaces.metric import Edges, Metric
+from sievert.spaces.tabular import floats, table_of
 
 __all__ = ["cycle", "discrete", "euclidean", "from_graph", "grid", "hamming", "line", "manhattan"]
 
@@ -136,10 +137,9 @@ def _coordinates(
     points: ArrayLike, labels: Iterable[object] | None, kind: Literal["euclidean", "cityblock"]
 ) -> Metric:
     rule = "points: give one row of finite coordinates for each point"
-    try:
-        array: NDArray[np.float64] = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise MetricError(f"{rule}, all rows of the same length") from None
+    table = table_of(points, "points", MetricError)
+    entries, labels, _ = table.ordered(labels, None, ("labels", "coordinates"), MetricError)
+    array = floats(entries, "points", MetricError, "give one row of finite coordinates for each point")
     if array.ndim != 2 or not array.size:
         raise MetricError(
             f"{rule}, not an array of shape {array.shape}; for single numbers use sv.metrics.line"

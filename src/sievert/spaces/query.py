@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import QueryError, TooLargeError
+from sievert.numerics.checks import brief, did_you_mean, readable
 from sievert.spaces.graph import Graph
 from sievert.spaces.induced import contexts_of, edges_of_answers
 from sievert.spaces.labels import Labels, label, shown
@@ -251,7 +252,10 @@ class Query:
         unknown = (self.wanted or frozenset()) - set(policy.values)
         if unknown:
             name = min(unknown, key=repr)
-            raise QueryError(f"where: {name!r} is not one of the policy's values {shown(policy.values)}")
+            raise QueryError(
+                f"where: {brief(name)} is not one of the policy's values {shown(policy.values)}"
+                f"{did_you_mean(name, policy.values)}"
+            )
         found = [0 if _is_absent(value, policy) else contribution(value) for value in policy.values]
         return [Fraction(number if type(number) is int else str(number)) for number in found]
 
@@ -274,13 +278,17 @@ class Query:
     def _digits(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:
         """Histograms as integers: digit i of a total is how many records have the i-th value."""
         bins = len(policy.values) - (policy.absent is not None)
-        size = math.comb(policy.records + len(policy.values) - 1, len(policy.values) - 1)
+        size = _histograms(policy.records, len(policy.values))
         radix = policy.records + 1
         if size > LARGEST_ANSWERS:
             raise TooLargeError(
-                f"the histogram of {policy.records} records over {bins} values has {size} answers; "
-                f"at most {LARGEST_ANSWERS} are listed; its sensitivity needs no list",
+                f"the histogram of {policy.records} records over {bins} values has {readable(size)} answers, "
+                f"and {LARGEST_ANSWERS:,} can be listed",
                 size=size,
+                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), "
+                "which needs no list",
+                file_fix="coarsen the values, lower the records, or add geometric noise to every cell, which "
+                "`sievert audit` and `sievert release` treat without a list",
             )
         powers = [radix**i for i in range(bins)][::-1]
         digits = iter(powers)
@@ -304,9 +312,12 @@ class Query:
         if contexts > LARGEST_CONTEXTS:
             raise TooLargeError(
                 f"{self.words} over {policy.records} records of {len(policy.values)} values has at least "
-                f"{contexts} pairs of a total of the others and a value; at most {LARGEST_CONTEXTS} are "
-                "listed; coarsen the values or lower the records; the sensitivity needs no list",
+                f"{readable(contexts)} pairs of a total of the others and a value, and {LARGEST_CONTEXTS:,} "
+                "can be listed",
                 size=contexts,
+                fix="coarsen the values, lower the records, or ask for query.sensitivity(policy), "
+                "which needs no list",
+                file_fix="coarsen the values or lower the records; `sievert release` needs no list",
             )
 
     def _tabulated(self, policy: Policy) -> Answers:
@@ -376,6 +387,14 @@ def _as_number(value: object) -> Fraction | float:
     if isinstance(value, float) and not math.isfinite(value):
         raise QueryError(f"value {value!r} is not finite, so it cannot be summed or compared")
     return value
+
+
+def _histograms(records: int, values: int) -> int | float:
+    """How many ways there are to spread records over values; only few are counted exactly."""
+    nats = math.lgamma(records + values) - math.lgamma(values) - math.lgamma(records + 1)
+    if nats > 100:
+        return math.exp(nats) if nats < 700 else math.inf
+    return math.comb(records + values - 1, values - 1)
 
 
 def _is_absent(value: Hashable, policy: Policy) -> bool:

@@ -13,6 +13,7 @@ from sievert.errors import BudgetError, FileError, LedgerError
 from sievert.numerics.checks import brief
 from sievert.numerics.rationals import as_fraction
 from sievert.tables.reading import existing
+from sievert.tables.relation import Relation, stated_relation
 
 __all__ = ["Budget", "amount", "number"]
 
@@ -26,6 +27,8 @@ LARGEST_AMOUNT = Fraction(10**300)
 class Budget:
     """The most ε (nats) that anybody may lose, and the most through each column that has a limit.
 
+    `relation` says for which pairs of states of a person's records; without it the first release says it.
+
     >>> budget = Budget(Fraction(3), {"income": Fraction(1)})
     >>> budget.check(Fraction(1, 2), ["income"], Fraction(2), {"income": Fraction(3, 4)}, "budget.toml")
     Traceback (most recent call last):
@@ -34,18 +37,24 @@ class Budget:
 
     person: Fraction
     columns: Amounts = field(default_factory=dict)
+    relation: Relation | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> Budget:
-        """Read a budget file: `person = 3.0`, and under [columns] a limit for each name."""
+        """Read a budget file: `person = 3.0`, and under [columns] a limit for each name.
+
+        `relation = "replace"` or `"add-remove"` says what is added up.
+        """
         target = existing(path, "; write one with the line: person = 3.0 (the most ε for one person)")
         try:
             raw = tomllib.loads(target.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as problem:
             raise FileError(f"{target}: cannot be read as TOML ({problem})") from None
-        unknown = sorted(set(raw) - {"person", "columns"})
+        unknown = sorted(set(raw) - {"person", "columns", "relation"})
         if unknown:
-            raise FileError(f"{target}: key {unknown[0]} is unknown; a budget has person and [columns]")
+            raise FileError(
+                f"{target}: key {unknown[0]} is unknown; a budget has person, relation and [columns]"
+            )
         if "person" not in raw:
             raise FileError(f"{target}: key person is missing; it is the most ε that one person may lose")
         columns = raw.get("columns", {})
@@ -54,18 +63,20 @@ class Budget:
         return cls(
             amount(raw["person"], f"{target}: key person"),
             {name: amount(value, f"{target}: key columns.{name}") for name, value in columns.items()},
+            None if "relation" not in raw else stated_relation(raw["relation"], f"{target}: key relation"),
         )
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Budget:
         """The budget that a ledger was opened with."""
         columns = {name: Fraction(text) for name, text in record["columns"].items()}
-        return cls(Fraction(record["person"]), columns)
+        return cls(Fraction(record["limit" if "limit" in record else "person"]), columns)
 
     def to_record(self) -> dict[str, Any]:
         """Exact texts for the ledger."""
         return {
-            "person": str(self.person),
+            "currency": "eps",
+            "limit": str(self.person),
             "columns": {name: str(limit) for name, limit in sorted(self.columns.items())},
         }
 

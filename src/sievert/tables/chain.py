@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import LedgerError
+from sievert.errors import LedgerError, LedgerOutputError
+from sievert.tables.atomic import NO_LINKS
+from sievert.tables.paths import require_plain
 
 __all__ = ["Chain", "Record", "sync_folder"]
 
@@ -39,7 +41,7 @@ class Chain:
     def read(cls, path: Path, key: bytes | None = None, repair: bool = False) -> Chain:
         """Read and check every record; with `repair`, a torn last line is finished or cut off on disk."""
         chain = cls(path, [], START, key)
-        content = path.read_bytes() if path.exists() else b""
+        content = path.read_bytes() if require_plain(path) else b""
         *lines, tail = content.split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not chain._take(line):
@@ -77,7 +79,7 @@ class Chain:
                 "released until a person has looked at it"
             )
         if repair:
-            descriptor = os.open(self.path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+            descriptor = os.open(self.path, os.O_WRONLY | NO_LINKS)
             try:
                 os.ftruncate(descriptor, size - len(tail))
                 os.fsync(descriptor)
@@ -107,13 +109,13 @@ class Chain:
 
     def _write(self, content: bytes) -> None:
         new = not self.path.exists()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINKS
         try:
             descriptor = os.open(self.path, flags, 0o600)
             try:
                 written = os.write(descriptor, content)
                 if written != len(content):
-                    raise LedgerError(
+                    raise LedgerOutputError(
                         f"{self.path}: only {written} of {len(content)} bytes could be written (is the disk "
                         "full?); nothing was released"
                     )
@@ -123,7 +125,7 @@ class Chain:
             if new:
                 sync_folder(self.path.parent)
         except OSError as problem:
-            raise LedgerError(
+            raise LedgerOutputError(
                 f"{self.path}: cannot be written ({problem.strerror}); nothing was released"
             ) from None
 

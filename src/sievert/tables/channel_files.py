@@ -23,11 +23,11 @@ from sievert.channels.channel import Channel
 from sievert.errors import ChannelError, FileError
 from sievert.numerics.rationals import as_fraction
 from sievert.spaces.labels import Labels, label
-from sievert.tables.atomic import write_bytes, write_text
+from sievert.tables.atomic import write_bytes
 from sievert.tables.label_texts import KnownLabels, label_text, read_label
 from sievert.tables.reading import Table, existing, read_table
 
-__all__ = ["read_channel", "write_channel"]
+__all__ = ["channel_bytes", "read_channel", "write_channel"]
 
 LARGEST_EXACT = 250_000
 # Labels under this name of an NPZ array, or with it as the first column of a Parquet file, are JSON.
@@ -153,11 +153,16 @@ def _stored_labels(
 
 def write_channel(channel: Channel, path: str | Path) -> Path:
     """Write a channel to .csv, .npz or .parquet, in the form it has; nothing is lost."""
+    return write_bytes(path, channel_bytes(channel, path))
+
+
+def channel_bytes(channel: Channel, path: str | Path) -> bytes:
+    """A channel as the content of a file of that name."""
     target = Path(path)
     if target.suffix == ".csv":
         if channel.form == "log":
             raise FileError(f"{target}: CSV would round logarithms; write a .npz file instead")
-        return write_text(target, _csv(channel))
+        return _csv(channel).encode()
     if target.suffix == ".npz":
         name = "log_matrix" if channel.form == "log" else "matrix"
         data = channel.log_matrix if channel.form == "log" else channel.exact_or_float()
@@ -169,9 +174,9 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
             arrays[side + ENCODED if encoded else side] = labels
         stream = io.BytesIO()
         np.savez_compressed(stream, **arrays)
-        return write_bytes(target, stream.getvalue())
+        return stream.getvalue()
     if target.suffix == ".parquet":
-        return _write_parquet(channel, target)
+        return _parquet_bytes(channel, target)
     raise FileError(
         f"{target}: a channel is written to .csv, .npz or .parquet, not {target.suffix or 'a bare name'}"
     )
@@ -197,7 +202,7 @@ def _csv(channel: Channel) -> str:
     return stream.getvalue()
 
 
-def _write_parquet(channel: Channel, path: Path) -> Path:
+def _parquet_bytes(channel: Channel, path: Path) -> bytes:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
@@ -212,4 +217,4 @@ def _write_parquet(channel: Channel, path: Path) -> Path:
     columns = [arrow.array(labels.tolist()), *(arrow.array(column) for column in channel.matrix.T)]
     stream = io.BytesIO()
     parquet.write_table(arrow.Table.from_arrays(columns, names), stream)
-    return write_bytes(path, stream.getvalue())
+    return stream.getvalue()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import io
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from sievert.spaces.labels import Labels, shown
 from sievert.tables.label_texts import KnownLabels, cell, label_text
 from sievert.tables.reading import existing
 
-__all__ = ["Counted", "count_reports", "expanded", "write_counts"]
+__all__ = ["Counted", "count_reports", "counts_text", "expanded"]
 
 BLOCK_BYTES = 1 << 20
 BLOCK_ROWS = 1 << 20
@@ -324,14 +325,10 @@ def _whole(path: Path, value: Any) -> int:
     raise FileError(f"{path}: {value!r} is not a count; counts are whole numbers ≥ 0")
 
 
-def write_counts(counted: Counted, path: str | Path) -> Path:
+def counts_text(counted: Counted) -> str:
     """A table of counts (report, count) that `count_reports(..., counts="count")` reads back."""
-    import io
-
-    from sievert.tables.atomic import write_text
-
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["report", "count"])
     writer.writerows((label_text(item), number) for item, number in counted.counts.items())
-    return write_text(path, stream.getvalue())
+    return stream.getvalue()

@@ -1,16 +1,15 @@
 """The budget ledger: what was spent is on disk before anything is drawn, and is never taken back.
 
 One folder holds `ledger.jsonl` (a hash chain), `ledger.lock` and, while a release runs, its state. A
-release, under an exclusive lock: check the chain and recover; refuse a used id or too little budget;
-append `reserve` and wait for the disk; only now draw noise; write the files under temporary names and wait
-for the disk; append `commit` with their hashes and wait; give the files their names. So every published
-file has a reservation and its hash on record; a crash can waste budget and never under-counts it. There is
-no refund, and nothing is drawn a second time under an old reservation.
+release, under an exclusive lock: check the chain and recover; refuse a used id or too little budget; keep
+the key of its random bits; append `reserve` and wait for the disk; only now draw noise; write the files
+under temporary names and wait for the disk; append `commit` with their hashes and wait; give the files
+their names. So every published file has a reservation and its hash on record; a crash can waste budget and
+never under-counts it. There is no refund, and nothing is drawn a second time under an old reservation.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -21,40 +20,50 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import LedgerError
+from sievert.errors import LedgerError, LedgerOutputError
 from sievert.tables.budget import Budget, number
 from sievert.tables.chain import Chain, Record, sync_folder
+from sievert.tables.continuity import LEDGER, LOCK, add_note, last_note, refuse_lost_records, refuse_other
 from sievert.tables.locking import locked
+from sievert.tables.relation import REPLACE, UNIT, Relation
+from sievert.tables.reservation import Reservation, check_name, check_targets, file_hash, temporary_name
 
-__all__ = ["Entry", "Ledger", "Reservation", "file_hash"]
+__all__ = ["UNIT", "WAIT_SECONDS", "Entry", "Ledger", "Reservation", "file_hash"]
 
-VERSION = 1
+VERSION = 2  # version 1 states no relation; it can still be charged
 WAIT_SECONDS = 60.0
-SHORTEST_ANCHOR = 12
-# What ε is counted for, unless a release says otherwise.
-UNIT = "pair of neighbours"
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as the ledger knows it."""
+    """One release as the ledger knows it; `eps` is what was charged for it."""
 
     id: str
     eps: Fraction
     columns: tuple[str, ...]
     finished: bool
+    targets: tuple[str, ...]
     record: Record = field(repr=False)
 
 
 @dataclass
 class Ledger:
-    """A ledger that is held open, and locked, by `Ledger.hold`; `Ledger.look` only reads."""
+    """A ledger that is held open, and locked, by `Ledger.hold`; `Ledger.look` only reads.
+
+    Attributes
+    ----------
+    relation : the pairs that the total is about; None for a ledger of version 1, which does not say
+    recovered : releases that were published when the ledger was opened now
+    pending : committed releases whose files could not be given their names yet
+    """
 
     folder: Path
     budget: Budget
+    relation: Relation | None
     chain: Chain = field(repr=False)
-    recovered: list[Reservation] = field(default_factory=list, repr=False)  # published by the recovery
+    lock: int | None = field(default=None, repr=False)
+    recovered: list[Reservation] = field(default_factory=list, repr=False)
+    pending: list[Reservation] = field(default_factory=list, repr=False)
 
     @classmethod
     @contextmanager
@@ -63,41 +72,53 @@ class Ledger:
         folder: str | Path,
         budget: Budget | None = None,
         *,
+        relation: Relation | None = None,
         key: bytes | None = None,
         wait: float = WAIT_SECONDS,
         anchor: str | None = None,
     ) -> Iterator[Ledger]:
         """Lock the ledger, check it and recover from a crash; the first use opens it with the budget.
 
-        `anchor` is a hash (or its beginning) noted after an earlier release: a ledger without it is an older
-        copy, or another one, and is refused.
+        `relation` is what a new ledger will be about, unless the budget says it; `anchor` is a hash (or its
+        beginning) noted after an earlier release: a ledger without it is an older copy, or another one, and
+        is refused.
         """
         target = Path(folder)
         _make_folder(target)
-        with locked(target / "ledger.lock", wait):
+        with locked(target / LOCK, wait) as lock:
             with _readable(target):
-                chain = Chain.read(target / "ledger.jsonl", key, repair=True)
-                _check_anchor(chain, anchor)
+                noted = last_note(target / LOCK)
+                chain = Chain.read(target / LEDGER, key, repair=True)
+                refuse_other(chain, anchor)
+                refuse_lost_records(chain, noted, target)
                 if not chain.records:
-                    if budget is None:
-                        raise LedgerError(f"{target}: is a new ledger; give the budget it starts with")
-                    opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
-                    chain.append({**opening, **budget.to_record()})
-                ledger = cls(target, _agreed(chain, budget, target), chain)
+                    chain.append(_opening(budget, relation, target))
+                if noted != chain.head:
+                    add_note(lock, chain.head)
+                ledger = cls(target, *_agreed(chain, budget, target), chain, lock)
                 ledger._recover()
             yield ledger
 
     @classmethod
-    def look(cls, folder: str | Path, budget: Budget | None = None, *, key: bytes | None = None) -> Ledger:
+    def look(
+        cls,
+        folder: str | Path,
+        budget: Budget | None = None,
+        *,
+        relation: Relation | None = None,
+        key: bytes | None = None,
+    ) -> Ledger:
         """The ledger as it stands, nothing changed; where there is none, one with nothing spent."""
         target = Path(folder)
         with _readable(target):
-            chain = Chain.read(target / "ledger.jsonl", key)
+            noted = last_note(target / LOCK)  # before the records: these may grow meanwhile
+            chain = Chain.read(target / LEDGER, key)
+            refuse_lost_records(chain, noted, target)
         if chain.records:
-            return cls(target, _agreed(chain, budget, target), chain)
+            return cls(target, *_agreed(chain, budget, target), chain)
         if budget is None:
             raise LedgerError(f"{target}: no ledger is there")
-        return cls(target, budget, chain)
+        return cls(target, budget, budget.relation or relation, chain)
 
     @property
     def head(self) -> str:
@@ -113,11 +134,30 @@ class Ledger:
     def entries(self) -> list[Entry]:
         """Every release ever charged, in order."""
         finished = {record["id"] for record in self.chain.records if record["kind"] == "commit"}
+        moved = {r["id"]: r["targets"] for r in self.chain.records if r["kind"] == "retarget"}
         return [
-            Entry(r["id"], Fraction(r["eps"]), tuple(r["columns"]), r["id"] in finished, r)
+            Entry(
+                r["id"],
+                Fraction(r["cost"] if "cost" in r else r["eps"]),
+                tuple(r["columns"]),
+                r["id"] in finished,
+                tuple(moved[r["id"]] if r["id"] in moved else r["targets"]),
+                r,
+            )
             for r in self.chain.records
             if r["kind"] == "reserve"
         ]
+
+    def append(self, record: Record) -> None:
+        """Write a record, wait for the disk, and note its hash in the lock file."""
+        assert self.lock is not None, "only a ledger that is held can be written to"
+        self.chain.append(record)
+        try:
+            add_note(self.lock, self.chain.head)
+        except OSError as problem:
+            raise LedgerOutputError(
+                f"{self.folder / LOCK}: cannot be written ({problem.strerror}), but the ledger has the record"
+            ) from None
 
     @property
     def spent(self) -> Fraction:
@@ -139,60 +179,74 @@ class Ledger:
     def check(self, eps: Fraction, columns: Sequence[str], unit: str = UNIT) -> None:
         """Refuse a release that would spend more than is left, without charging anything.
 
-        ε for each metre and ε for each record cannot be added: a ledger has the unit of its first release.
+        ε for each metre and ε for each record cannot be added: a ledger has the unit of its relation, or
+        of its first release.
         """
-        for entry in self.entries:
-            if entry.record["unit"] != unit:
-                raise LedgerError(
-                    f"{self.folder}: counts ε for each {entry.record['unit']}, but this release is for each "
-                    f"{unit}; they cannot be added: name another ledger"
-                )
+        counted = {entry.record["unit"] for entry in self.entries}
+        counted |= set() if self.relation is None else {self.relation.unit}
+        for other in sorted(counted - {unit}):
+            raise LedgerError(
+                f"{self.folder}: counts ε for each {other}, but this release is for each {unit}; they cannot "
+                "be added: name another ledger"
+            )
         self.budget.check(eps, columns, self.spent, self.spent_through(), self.folder)
 
     def reserve(
         self,
-        eps: Fraction,
+        cost: Fraction,
         columns: Sequence[str],
         targets: Sequence[str | Path],
         *,
         id: str | None = None,
         unit: str = UNIT,
+        eps: Fraction | None = None,
+        state: bytes | None = None,
         **about: Any,
     ) -> Reservation:
-        """Charge a release before it begins; its files will be `targets`, which must not be there yet."""
+        """Charge a release before it begins; its files will be `targets`, which must not be there yet.
+
+        `cost` is what it costs for the ledger's relation, `eps` its own ε where that differs, and `state`
+        what it needs to go on after an interruption, kept before the charge.
+        """
         name = id or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
-        if not name.replace("-", "").replace("_", "").isalnum():
-            raise LedgerError(f"id is {name!r}; use letters, digits, - and _")
+        check_name(name)
         if any(entry.id == name for entry in self.entries):
             raise LedgerError(f"id is {name!r}, which this ledger has used; every release needs its own")
-        paths = [Path(os.path.abspath(target)) for target in targets]
-        for path in paths:
-            if path.exists():
-                raise LedgerError(
-                    f"{path}: is there already; a release replaces nothing: move it away or name "
-                    "another output (--output)"
-                )
-            if not path.parent.is_dir():
-                raise LedgerError(f"{path.parent}: no such folder; make it first")
-        self.check(eps, columns, unit)
-        self.chain.append(
+        held = Reservation(self, name, _absolute(targets))
+        check_targets(held.targets, name)
+        self.check(cost, columns, unit)
+        amounts = (
+            {"eps": str(cost)} if self.relation is None else {"cost": str(cost), "eps": str(eps or cost)}
+        )
+        if state is not None:
+            with _readable(self.folder):
+                held.save_state(state)
+        self.append(
             {
                 "kind": "reserve",
                 "id": name,
-                "eps": str(eps),
+                **amounts,
                 "unit": unit,
                 "columns": list(columns),
-                "targets": [str(path) for path in paths],
+                "targets": [str(path) for path in held.targets],
                 **about,
             }
         )
-        return Reservation(self, name, paths)
+        return held
+
+    def retarget(self, held: Reservation, targets: Sequence[str | Path]) -> Reservation:
+        """The same charged release, to be written to other files."""
+        moved = Reservation(self, held.id, _absolute(targets))
+        check_targets(moved.targets, held.id)
+        self.append({"kind": "retarget", "id": held.id, "targets": [str(path) for path in moved.targets]})
+        held.discard()
+        return moved
 
     def unfinished(self, **about: Any) -> Reservation | None:
         """A reservation of a run that was interrupted and left its state, if it is about the same."""
         for entry in reversed(self.entries):
             if _same(entry, about) and not entry.finished and self.state_path(entry.id).exists():
-                return Reservation(self, entry.id, [Path(target) for target in entry.record["targets"]])
+                return Reservation(self, entry.id, [Path(target) for target in entry.targets])
         return None
 
     def just_finished(self, **about: Any) -> Reservation | None:
@@ -208,135 +262,36 @@ class Ledger:
         """Finish what was committed; delete what was not, unless its state lets it go on."""
         commits = {record["id"]: record for record in self.chain.records if record["kind"] == "commit"}
         here = set(os.listdir(self.folder))
-        for record in self.chain.records:
-            if record["kind"] != "reserve":
+        entries = self.entries
+        for entry in entries:
+            states = [f"{entry.id}.state" in here, f"{entry.id}.state.new" in here]
+            if not any(states) and not any(
+                os.path.lexists(temporary_name(t, entry.id)) for t in entry.targets
+            ):
                 continue
-            id, targets = record["id"], record["targets"]
-            leftovers = [f"{id}.state" in here, f"{id}.state.new" in here]
-            if not any(leftovers) and not any(os.path.lexists(_temporary(t, id)) for t in targets):
-                continue
-            held = Reservation(self, id, [Path(target) for target in targets])
-            if id not in commits:
-                if not leftovers[0]:
+            held = Reservation(self, entry.id, [Path(target) for target in entry.targets])
+            if entry.id not in commits:
+                if not states[0]:
                     held.abandon()
-            elif held._publish(commits[id]["sha256"]):
-                self.recovered.append(held)
-
-
-def _temporary(target: str, id: str) -> str:
-    """The name under which a file is written; beside its target, so that renaming is atomic."""
-    folder, name = os.path.split(target)
-    return os.path.join(folder, f".{name}.{id}.tmp")
-
-
-@dataclass
-class Reservation:
-    """A charged release: write its files under `temporary` names, then `commit`."""
-
-    ledger: Ledger
-    id: str
-    targets: list[Path]
-
-    def temporary(self, index: int) -> Path:
-        """The name under which file `index` is written."""
-        return Path(_temporary(str(self.targets[index]), self.id))
-
-    @property
-    def state(self) -> Path:
-        """The file for what is needed to go on after an interruption; deleted when all is done."""
-        return self.ledger.state_path(self.id)
-
-    def write(self, index: int, content: bytes) -> None:
-        """Write one whole file under its temporary name and wait for the disk."""
-        descriptor = os.open(self.temporary(index), _CREATE, 0o666)
-        try:
-            view = memoryview(content)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-        except OSError as problem:
-            raise LedgerError(
-                f"{self.targets[index]}: cannot be written ({problem.strerror}); the reservation "
-                f"{self.id} stays charged"
-            ) from None
-        finally:
-            os.close(descriptor)
-
-    def save_state(self, content: bytes) -> None:
-        """Replace the state, all or nothing, readable by its owner alone."""
-        fresh = self._new_state
-        descriptor = os.open(fresh, _CREATE, 0o600)
-        try:
-            os.write(descriptor, content)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(fresh, self.state)
-        sync_folder(self.ledger.folder)
-
-    @property
-    def _new_state(self) -> Path:
-        return self.state.with_name(self.state.name + ".new")
-
-    def commit(self) -> None:
-        """Record the hashes of the files, wait for the disk, and give the files their names."""
-        hashes = [file_hash(self.temporary(index)) for index in range(len(self.targets))]
-        for folder in {target.parent for target in self.targets}:
-            sync_folder(folder)
-        self.ledger.chain.append({"kind": "commit", "id": self.id, "sha256": hashes})
-        self._publish(hashes)
-
-    def abandon(self) -> None:
-        """Give up: what was written is deleted, what was charged stays charged."""
-        for path in (self.state, self._new_state):
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-        self._discard()
-
-    def _publish(self, hashes: Sequence[str]) -> bool:
-        """Rename what is still under its temporary name, the output last; whether there was anything."""
-        renamed = False
-        for index, expected in enumerate(hashes):
-            temporary = self.temporary(index)
-            if not temporary.exists():
                 continue
-            if file_hash(temporary) != expected:
-                raise LedgerError(
-                    f"{temporary}: is not the file whose hash the ledger has for the release {self.id}; "
-                    "nothing is released until a person has looked at it"
-                )
-            if self.targets[index].exists():
-                raise LedgerError(
-                    f"{self.targets[index]}: is there already, so the release {self.id} cannot be finished; "
-                    "a release replaces nothing: move it away"
-                )
-            os.replace(temporary, self.targets[index])
-            renamed = True
-        if renamed:
-            for folder in {target.parent for target in self.targets}:
-                sync_folder(folder)
-        for path in (self._new_state, self.state):
-            if path.exists():
-                os.unlink(path)
-                sync_folder(self.ledger.folder)
-        return renamed
+            try:
+                if held.publish(commits[entry.id]["sha256"]):
+                    self.recovered.append(held)
+            except OSError:  # its place cannot be written to now; that is no reason to stop all others
+                self.pending.append(held)
+        self._forget_uncharged({entry.id for entry in entries}, here)
 
-    def _discard(self) -> None:
-        for index in range(len(self.targets)):
-            with suppress(FileNotFoundError):
-                os.unlink(self.temporary(index))
+    def _forget_uncharged(self, charged: set[str], here: set[str]) -> None:
+        """Delete the states of releases that were interrupted before they were charged."""
+        for name in here:
+            id, dot, rest = name.partition(".state")
+            if dot and rest in ("", ".new") and id not in charged:
+                with suppress(FileNotFoundError):
+                    os.unlink(self.folder / name)
 
 
-def _check_anchor(chain: Chain, anchor: str | None) -> None:
-    if anchor is None:
-        return
-    if len(anchor) < SHORTEST_ANCHOR:
-        raise LedgerError(f"anchor is {anchor!r}; give at least {SHORTEST_ANCHOR} digits of the noted hash")
-    if not any(head.startswith(anchor.lower()) for head in chain.heads):
-        raise LedgerError(
-            f"{chain.path}: has no record with the hash {anchor}; it is an older copy, or another ledger: "
-            "nothing is released until a person has looked at it"
-        )
+def _absolute(targets: Sequence[str | Path]) -> list[Path]:
+    return [Path(os.path.abspath(target)) for target in targets]
 
 
 def _make_folder(folder: Path) -> None:
@@ -347,23 +302,13 @@ def _make_folder(folder: Path) -> None:
             path.mkdir(mode=0o700, exist_ok=True)
             sync_folder(path.parent)
     except OSError as problem:
-        raise LedgerError(f"{folder}: the ledger's folder cannot be made ({problem.strerror})") from None
+        raise LedgerOutputError(
+            f"{folder}: the ledger's folder cannot be made ({problem.strerror})"
+        ) from None
 
 
 def _same(entry: Entry, about: dict[str, Any]) -> bool:
     return all(entry.record.get(key) == value for key, value in about.items())
-
-
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, read in blocks."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 @contextmanager
@@ -371,25 +316,42 @@ def _readable(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise LedgerError(
+        raise LedgerOutputError(
             f"{problem.filename or folder}: cannot be opened or repaired ({problem.strerror}); nothing "
             "was released"
         ) from None
 
 
-def _agreed(chain: Chain, budget: Budget | None, folder: Path) -> Budget:
-    """The budget the ledger was opened with; another one in the file is refused, not adopted."""
+def _opening(budget: Budget | None, relation: Relation | None, folder: Path) -> Record:
+    if budget is None:
+        raise LedgerError(f"{folder}: is a new ledger; give the budget it starts with")
+    about = budget.relation or relation or REPLACE
+    opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
+    return {**opening, **budget.to_record(), "relation": about.to_record()}
+
+
+def _agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
+    """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
     opening = chain.records[0]
-    if opening.get("kind") != "open" or opening.get("version") != VERSION:
+    if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
         raise LedgerError(f"{folder}: was not written by this version; its first record is {opening!r}")
     opened = Budget.from_record(opening)
-    if budget is None or budget == opened:
-        return opened
-    given, had = (_words(item) for item in (budget, opened))
-    raise LedgerError(
-        f"{folder}: was opened with the budget {had} but the file now says {given}; a budget cannot be "
-        "changed once spending has begun: put it back, or name a new ledger for new data"
-    )
+    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
+    if budget is None:
+        return opened, relation
+    if (budget.person, budget.columns) != (opened.person, opened.columns):
+        given, had = (_words(item) for item in (budget, opened))
+        raise LedgerError(
+            f"{folder}: was opened with the budget {had} but the file now says {given}; a budget cannot be "
+            "changed once spending has begun: put it back, or name a new ledger for new data"
+        )
+    if budget.relation is not None and (relation is None or budget.relation.kind != relation.kind):
+        had = "for no stated relation" if relation is None else f'for the relation "{relation.kind}"'
+        raise LedgerError(
+            f'{folder}: was opened {had} but the file now says "{budget.relation.kind}"; it cannot be '
+            "changed once spending has begun: put it back, or name a new ledger for new data"
+        )
+    return opened, relation
 
 
 def _words(budget: Budget) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sievert.errors import LedgerError
+from sievert.errors import LedgerOutputError
+from sievert.tables.atomic import NO_LINKS
 
 __all__ = ["locked"]
 
@@ -21,8 +22,8 @@ PAUSE = 0.02
 
 
 @contextmanager
-def locked(path: Path, wait: float) -> Iterator[None]:
-    """Hold the lock file exclusively; wait for others at most `wait` seconds.
+def locked(path: Path, wait: float) -> Iterator[int]:
+    """Hold the lock file exclusively, as a descriptor that appends; wait for others at most `wait` seconds.
 
     The file stays: a lock that is deleted or renamed can be held twice.
     """
@@ -39,7 +40,7 @@ def locked(path: Path, wait: float) -> Iterator[None]:
                     raise _busy(path, wait)
                 time.sleep(PAUSE)
             try:
-                yield
+                yield descriptor
             finally:
                 _unlock(descriptor)
         finally:
@@ -50,13 +51,15 @@ def locked(path: Path, wait: float) -> Iterator[None]:
 
 def _opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINKS, 0o600)
     except OSError as problem:
-        raise LedgerError(f"{path}: cannot be opened ({problem.strerror}); nothing was released") from None
+        raise LedgerOutputError(
+            f"{path}: cannot be opened ({problem.strerror}); nothing was released"
+        ) from None
 
 
-def _busy(path: Path, wait: float) -> LedgerError:
-    return LedgerError(
+def _busy(path: Path, wait: float) -> LedgerOutputError:
+    return LedgerOutputError(
         f"{path.parent}: another release holds this ledger and did not finish within {wait:g} seconds; "
         "try again when it has ended"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError
+from sievert.numerics.checks import brief, did_you_mean
 from sievert.spaces.labels import label
 from sievert.tables.label_texts import cell
 
@@ -34,11 +35,25 @@ class Table:
 def existing(path: str | Path, hint: str = "") -> Path:
     """The path of a file that is there, or an error that says why it cannot be read."""
     target = Path(path)
-    if target.is_dir():
+    try:
+        is_folder, is_file, exists = target.is_dir(), target.is_file(), target.exists()
+    except OSError as problem:
+        raise FileError(f"{brief(str(target))}: cannot be opened ({problem.strerror}){hint}") from None
+    if is_folder:
         raise FileError(f"{target}: is a folder; name a file in it")
-    if not target.is_file():
-        raise FileError(f"{target}: no such file{hint}")
+    if exists and not is_file:
+        raise FileError(f"{target}: is a device or a pipe; copy what it gives into a file{hint}")
+    if not is_file:
+        raise FileError(f"{target}: no such file{hint}{_neighbour(target)}")
     return target
+
+
+def _neighbour(target: Path) -> str:
+    """The file of the same folder that was probably meant."""
+    try:
+        return did_you_mean(target.name, (path.name for path in target.parent.iterdir() if path.is_file()))
+    except OSError:
+        return ""
 
 
 def read_table(path: str | Path) -> Table:

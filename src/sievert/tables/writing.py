@@ -11,11 +11,13 @@ import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sievert.errors import FileError
 from sievert.numerics.checks import brief
+from sievert.tables.atomic import create, reopen, write_all
 
 __all__ = ["TableWriter", "require_writable", "table_bytes", "table_writer"]
 
@@ -40,6 +42,10 @@ class TableWriter(ABC):
     @abstractmethod
     def close(self) -> None:
         """Finish the file and wait until it is on disk."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Let the file go as it is."""
 
 
 def table_writer(path: Path, target: Path, names: Sequence[str], size: int = 0) -> TableWriter:
@@ -93,8 +99,7 @@ class _CsvWriter(TableWriter):
     resumable = True
 
     def __init__(self, path: Path, names: Sequence[str], size: int) -> None:
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        self._descriptor = os.open(path, flags, 0o666)
+        self._descriptor = reopen(path) if size else create(path)
         os.ftruncate(self._descriptor, size)
         os.lseek(self._descriptor, size, os.SEEK_SET)
         self._size = size
@@ -103,9 +108,7 @@ class _CsvWriter(TableWriter):
             self._append(_csv_text([names]).encode())
 
     def _append(self, content: bytes) -> None:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(self._descriptor, view) :]
+        write_all(self._descriptor, content)
         self._size += len(content)
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
@@ -120,7 +123,12 @@ class _CsvWriter(TableWriter):
         return self._size
 
     def close(self) -> None:
-        self.sync()
+        try:
+            self.sync()
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
         os.close(self._descriptor)
 
 
@@ -135,7 +143,7 @@ class _ArrowWriter(TableWriter):
         except ImportError:
             raise FileError(f"output {suffix}: needs pyarrow; install sievert[data], or write CSV") from None
         self._arrow = pyarrow
-        self._stream: Any = path.open("w+b") if isinstance(path, Path) else path
+        self._stream: Any = os.fdopen(create(path), "w+b") if isinstance(path, Path) else path
         self._suffix, self._names = suffix, list(names)
         self._writer: Any = None
 
@@ -178,3 +186,7 @@ class _ArrowWriter(TableWriter):
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
+
+    def discard(self) -> None:
+        with suppress(OSError):  # the file is given up, whatever of it was on disk
+            self._stream.close()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
 from sievert.estimation.protocols.base import FloatArray, Positions, Protocol
+from sievert.numerics.randomness import generator_of
 
 __all__ = ["HashedReports", "LimitedReports", "LocalHashing", "local_hashing"]
 
@@ -81,7 +82,7 @@ class LocalHashing(Protocol):
         self, values: Any, rng: int | np.random.Generator | None = None
     ) -> HashedReports | LimitedReports:
         """A hash function and a bucket for each value."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         true = self.positions(values)
         if self.table is None:
             words = generator.integers(0, 2**64, (2, len(true)), dtype=np.uint64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.estimation.protocols.base import Positions, Protocol
 from sievert.mechanisms import randomised_response as response_channel
+from sievert.numerics.randomness import generator_of
 
 __all__ = ["ResponseProtocol", "randomised_response"]
 
@@ -31,7 +32,7 @@ class ResponseProtocol(Protocol):
 
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Positions:
         """The true position, or one of the others."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         true = self.positions(values)
         shift = generator.integers(1, max(self.size, 2), len(true))
         honest = generator.random(len(true)) < self.truth

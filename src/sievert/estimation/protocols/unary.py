@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
 from sievert.estimation.protocols.base import Protocol
+from sievert.numerics.randomness import generator_of
 
 __all__ = ["UnaryEncoding", "unary"]
 
@@ -41,7 +42,7 @@ class UnaryEncoding(Protocol):
 
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Bits:
         """An array [report, value] of bits."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(rng)
         true = self.positions(values)
         bits = np.empty((len(true), self.size), dtype=bool)
         step = max(1, BLOCK_BITS // self.size)

@@ -19,7 +19,7 @@ __all__ = ["beliefs"]
 def beliefs(channel: Channel, prior: object = None, output: Hashable | None = None) -> go.Figure:
     """Belief in each secret before the release and after one output (the most revealing by default)."""
     finite = channel.finite()
-    belief = as_prior(prior, finite.shape[0]).astype(np.float64)
+    belief = as_prior(prior, finite).astype(np.float64)
     joint = joint_distribution(finite, belief).astype(np.float64)
     weights = joint.sum(axis=0)
     if output is None:

@@ -36,7 +36,7 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
         raise ChannelError(f"channels have {len(secrets)} secrets; a triangle can show 2 or 3")
     figure = go.Figure()
     _frame(figure, [str(secret) for secret in secrets])
-    belief = as_prior(prior, len(secrets)).astype(np.float64)
+    belief = as_prior(prior, secrets).astype(np.float64)
     for position, (name, channel) in enumerate(channels.items()):
         hyper = channel.finite().hyper(belief)
         inners, outers = hyper.inners.astype(np.float64), hyper.outers.astype(np.float64)

@@ -1,0 +1,115 @@
+"""Standard output that does not change the answer: `| head`, a full disk, a terminal without ε.
+
+A reader who has seen enough closes the pipe: the rest goes nowhere and the exit code stays the answer's. A
+letter that the terminal's encoding lacks is spelled out. Anything else that goes wrong is an `OSError`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+__all__ = ["complain", "steady_output"]
+
+# How letters of our sentences are written where the encoding does not have them.
+SPELLED = {
+    "ε": "eps",
+    "δ": "delta",
+    "ρ": "rho",
+    "σ": "sigma",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+    "×": "x",
+    "√": "sqrt",
+    "∞": "inf",
+    "…": "...",
+    "–": "-",
+    "█": "#",
+}
+SPELL_OUT = "sievert-spell-out"
+
+
+def _spell_out(problem: UnicodeError) -> tuple[str | bytes, int]:
+    assert isinstance(problem, UnicodeEncodeError)
+    missing = problem.object[problem.start : problem.end]
+    return "".join(SPELLED.get(letter, "?") for letter in missing), problem.end
+
+
+codecs.register_error(SPELL_OUT, _spell_out)
+
+
+class _UntilClosed(io.RawIOBase):
+    """Bytes for a reader; after an error they go nowhere, so that nothing is flushed twice."""
+
+    def __init__(self, reader: io.RawIOBase) -> None:
+        self._reader = reader
+        self._gone = False
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._reader.isatty()
+
+    def fileno(self) -> int:
+        return self._reader.fileno()
+
+    def write(self, data: object) -> int:
+        if not self._gone:
+            try:
+                return self._reader.write(data)  # type: ignore[arg-type]
+            except BrokenPipeError:
+                self._gone = True
+            except OSError:
+                self._gone = True
+                raise
+        return len(memoryview(data))  # type: ignore[arg-type]
+
+
+@contextmanager
+def steady_output() -> Iterator[None]:
+    """Print inside through a stream that forgives closed pipes and missing letters."""
+    _fill_standard_descriptors()
+    original = sys.stdout
+    # Without a buffer of its own (PYTHONUNBUFFERED), the stream stands on the bytes directly.
+    binary = getattr(original, "buffer", None)
+    reader = getattr(binary, "raw", binary)
+    if not isinstance(reader, io.RawIOBase):
+        yield
+        return
+    buffer = io.BufferedWriter(_UntilClosed(reader))
+    sys.stdout = io.TextIOWrapper(
+        buffer, encoding=original.encoding, errors=SPELL_OUT, line_buffering=original.isatty()
+    )
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        with suppress(OSError):  # what could not be printed has been said above
+            sys.stdout.flush()
+        sys.stdout = original
+
+
+def _fill_standard_descriptors() -> None:
+    """Where standard output or error is closed, the next file opened would take its place."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def complain(message: str) -> None:
+    """Say on standard error why there is no answer; names as long as a page are cut in the middle."""
+    message = re.sub(r"(\S{80})\S{80,}(\S{80})", r"\1…\2", message)
+    with suppress(OSError):  # nowhere is left to say it; the exit code still does
+        print(f"sievert: {message}", file=sys.stderr, flush=True)
