@@ -571,7 +571,8 @@ def test_intervals_of_numbers_cut_off_by_the_outputs_hold_the_truth(tmp_path: Pa
             assert done.table is not None
             (row,) = done.table.rows
             intervals.append((row["low"], row["high"]))
-        assert sum(low <= truth <= high for low, high in intervals) == 20
+        # A right interval of 99 % misses more than two of 20 once in a thousand (fixed seeds).
+        assert sum(low <= truth <= high for low, high in intervals) >= 18
     found = sv.release.preview(described, output=tmp_path / "unused.csv")
     assert "clamped to 2 … 4" in found.mechanism
     assert any("outside the outputs 2 … 4" in note for note in found.warnings)
