@@ -19,6 +19,7 @@ __all__ = [
     "LedgerOutputError",
     "MechanismError",
     "MetricError",
+    "NotAcceptedError",
     "OutputError",
     "PolicyError",
     "PriorError",
@@ -134,6 +135,12 @@ class BudgetError(LedgerError):
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
+
+
+class NotAcceptedError(SievertError):
+    """A release that exceeds a limit of the file's [accept]."""
+
+    exit_code = 1
 
 
 class TooLargeError(SievertError):

@@ -101,10 +101,13 @@ def test_exponential_levels_and_metric_channel(tmp_path: Path) -> None:
     base = (
         'version = 1\npolicy = {{ values = {{ range = [0, 4] }}, secrets = "line" }}\nmechanism = {{ {} }}\n'
     )
-    nominal = scenario(tmp_path, base.format('kind = "exponential", eps = 1.0'))
+    nominal = scenario(tmp_path, base.format('kind = "exponential", eps = 1.0, level = "nominal"'))
     assert sv.epsilon(nominal.channel, nominal.answers).nats < 1
-    true = scenario(tmp_path, base.format('kind = "exponential", eps = 1.0, level = "true"'))
-    assert sv.epsilon(true.channel, true.answers).nats == pytest.approx(1.0)
+    assert "the nominal parameter, not ε" in sv.audit(nominal).mechanism
+    for given in ("", ', level = "true"'):
+        true = scenario(tmp_path, base.format(f'kind = "exponential", eps = 1.0{given}'))
+        assert sv.epsilon(true.channel, true.answers).nats == pytest.approx(1.0)
+        assert sv.audit(true).epsilon.nats == pytest.approx(true.claimed_eps)
     realised = scenario(tmp_path, base.format('kind = "metric-channel"'))
     assert sv.epsilon(realised.channel, realised.answers).nats == pytest.approx(1.0)
 

@@ -219,7 +219,7 @@ def test_two_columns_are_one_value(tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in released(tmp_path, "b.csv")] == [("f", "1"), ("m", "2")]
     with pytest.raises(FileError, match="must be a list with a value for each"):
         make_plan(scenario(tmp_path, text + "missing = { use = 2 }\n", "sex,size", rows)).domain()
-    with pytest.raises(FileError, match="its values must be lists with an entry for each column"):
+    with pytest.raises(FileError, match="or lists with an entry for each column"):
         flat = text.replace('{ product = [["f", "m"], { range = [1, 3] }] }', '["f", "m"]')
         make_plan(scenario(tmp_path, flat, "sex,size", rows)).domain()
 

@@ -25,7 +25,7 @@ from sievert.channels.products import ProductChannel
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, MetricError, PolicyError
 from sievert.numerics.checks import instance, non_negative
-from sievert.numerics.logs import log_fraction, log_of
+from sievert.numerics.logs import exp_or_infinity, log_fraction, log_of
 from sievert.results import Result
 from sievert.spaces.arguments import metric_of, query_over
 from sievert.spaces.labels import Labels, align
@@ -73,15 +73,14 @@ class Epsilon(Result):
         return self.nats
 
     def odds(self, radius: float) -> float:
-        """Largest growth of the belief in the truth for someone who knows it to within a radius.
+        """Largest growth of the belief in the truth when every other candidate is within a radius of it.
 
         The factor is e^(ε·radius): near candidates stay indistinguishable, far ones do not
         (Fernandes, Sec 3.2, Lem 3.5).
         """
         if self.nats == 0 or radius == 0:
             return 1.0
-        exponent = self.nats * radius
-        return math.exp(exponent) if exponent < 709 else math.inf
+        return exp_or_infinity(self.nats * radius)
 
     def __str__(self) -> str:
         if self.pair is None:

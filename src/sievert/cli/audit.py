@@ -50,8 +50,9 @@ def audit(
 
     Exit code 0: the promise and every limit of [accept] hold; 1: one does not; 2: bad input.
     """
-    from sievert.errors import MechanismError
+    from sievert.errors import MechanismError, TooLargeError
     from sievert.files import load_scenario
+    from sievert.release.acceptance import has_added_noise
     from sievert.report.audit import audit as run_audit
     from sievert.report.audit import has_noise_in_cells
     from sievert.report.text import audit_lines
@@ -70,8 +71,14 @@ def audit(
     if has_noise_in_cells(scenario):
         _audit_noise(scenario, report, as_json)
         return
-    with progress_bar():
-        result = run_audit(scenario)
+    try:
+        with progress_bar():
+            result = run_audit(scenario)
+    except TooLargeError:
+        if not has_added_noise(scenario):
+            raise
+        _audit_noise(scenario, report, as_json)
+        return
     if report is not None:
         from sievert.report.html import audit_html
 
@@ -87,14 +94,14 @@ def audit(
 
 
 def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None:
-    """A histogram with noise in every cell: by its sensitivity, without a channel."""
+    """A table with noise in every cell and too many answers to list: by its sensitivity."""
     from sievert.errors import FileError
     from sievert.report.release_audit import noise_audit, noise_audit_lines
 
     if report is not None:
         raise FileError(
-            "--report draws what each input is released as, and a histogram with noise in every cell has too "
-            "many inputs for that; leave --report out, or keep the answer with --json"
+            "--report draws what each input is released as, and a table with too many answers to list has "
+            "too many inputs for that; leave --report out, or keep the answer with --json"
         )
     result = noise_audit(scenario)
     if as_json:

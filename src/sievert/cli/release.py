@@ -42,15 +42,18 @@ def release(
         int | None,
         whole_option("NOT private: another seed than the test_seed of a file that is a test."),
     ] = None,
+    despite_accept: Annotated[
+        bool, typer.Option("--despite-accept", help="Release what exceeds the limits of [accept].")
+    ] = False,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 
-    Exit code 0: released (or, with --preview, possible); 1: the ledger refuses; 2: bad input; 3: it could
-    not be done now; 4: the data did not fit and nothing was charged.
+    Exit code 0: released (or, with --preview, possible); 1: the ledger or the file's [accept] refuses; 2: bad
+    input; 3: it could not be done now; 4: the data did not fit and nothing was charged.
     """
-    from sievert.errors import BudgetError
+    from sievert.errors import BudgetError, NotAcceptedError
     from sievert.files import load_scenario
     from sievert.release import preview as look
     from sievert.release import run
@@ -61,7 +64,7 @@ def release(
     if proof is not None:
         _save_proof(scenario, proof, outputs)
     if preview:
-        would = look(scenario, output=output)
+        would = look(scenario, output=output, despite_accept=despite_accept)
         if as_json:
             print_json({**would.to_dict(), "possible": would.possible})
         else:
@@ -80,6 +83,7 @@ def release(
                 wait=wait,
                 anchor=anchor,
                 progress=progress,
+                despite_accept=despite_accept,
             )
     except BudgetError as problem:
         if as_json:
@@ -89,6 +93,12 @@ def release(
                 "difference": problem.difference,
             }
             print_json({"refused": str(problem), **{key: str(value) for key, value in amounts.items()}})
+        else:
+            complain(str(problem))
+        raise typer.Exit(1) from None
+    except NotAcceptedError as problem:
+        if as_json:
+            print_json({"refused": str(problem)})
         else:
             complain(str(problem))
         raise typer.Exit(1) from None

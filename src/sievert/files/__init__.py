@@ -30,7 +30,8 @@ from sievert.files.building import (
 )
 from sievert.files.mistakes import validated
 from sievert.files.paths import files_read, refuse_private
-from sievert.files.schema import AcceptModel, Document
+from sievert.files.regions import Region
+from sievert.files.schema import AcceptModel, Document, SecretsModel
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.numerics.checks import file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
@@ -90,6 +91,15 @@ class Scenario:
         policy = self.policy
         with self._at("query"):
             return build_query(self.document.query, self.folder, policy, self.columns)
+
+    @cached_property
+    def region(self) -> Region | None:
+        """The part of the map that the policy is about, if it is about places."""
+        chosen = self.document.policy.secrets
+        if not isinstance(chosen, SecretsModel) or chosen.region is None:
+            return None
+        with self._at("policy"):
+            return Region.of(chosen.region)
 
     @property
     def columns(self) -> list[str]:

@@ -97,23 +97,24 @@ def _sized(chosen: secrets.SecretGraph | Metric, model: PolicyModel, preset: str
     return Policy(chosen, model.records, person_records=model.person_records, preset=preset)
 
 
-def _refuse_other_values(values: list[Hashable], built: secrets.SecretGraph | Metric) -> None:
+def _refuse_other_values(values: Sequence[Hashable], built: secrets.SecretGraph | Metric) -> None:
     """A partition or a tree names the values itself, in an order that list priors follow."""
     named = list(built.nodes) if isinstance(built, secrets.SecretGraph) else list(built.points)
-    if values != named:
+    if list(values) != named:
         raise FileError(
             f"values is {shown(values)} but the secrets name {shown(named)}; leave values out, or list the "
             "same values in the same order"
         )
 
 
-def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
+def _values(model: list[Any] | ValuesModel, folder: Path) -> Sequence[Hashable]:
     if isinstance(model, list):
         return [label(value) for value in model]
     if model.range is not None:
         first, last = model.range
-        _require_values(last - first + 1, "range")
-        return list(range(first, last + 1))
+        step = model.step or 1
+        _require_values((last - first) // step + 1, "range")
+        return range(first, last + 1, step)
     if model.product is not None:
         parts = [_values(part, folder) for part in model.product]
         _require_values(math.prod(map(len, parts)), "product")
@@ -132,7 +133,7 @@ def _values(model: list[Any] | ValuesModel, folder: Path) -> list[Hashable]:
 
 
 def _require_values(count: int, rule: str) -> None:
-    require_size(count, LARGEST_VALUES, f"values by {rule}", "so use coarser values, such as thousands")
+    require_size(count, LARGEST_VALUES, f"values by {rule}", "so use coarser values (step = 1000 in a range)")
 
 
 def _table(folder: Path, file: str) -> Table:
@@ -140,7 +141,7 @@ def _table(folder: Path, file: str) -> Table:
     return read_table(folder / file)
 
 
-def _secrets(model: SecretsModel, values: list[Hashable]) -> secrets.SecretGraph | Metric:
+def _secrets(model: SecretsModel, values: Sequence[Hashable]) -> secrets.SecretGraph | Metric:
     if model.threshold is not None:
         return secrets.threshold(values, model.threshold)
     if model.partition is not None:
@@ -182,6 +183,7 @@ def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
 
 def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
     """The query of [query]; `columns` names the parts of a record whose values are lists."""
+    _require_parts(policy, columns)
     if model.kind == "count":
         return build_count(model.where, columns)
     if model.kind == "histogram" and model.by is not None:
@@ -193,6 +195,21 @@ def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequen
         return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
     make: Callable[[], Query] = getattr(Query, model.kind)
     return make()
+
+
+def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
+    """Where [data] names several columns, each value is a list with an entry for each of them."""
+    if len(columns) < 2:
+        return
+    for value in policy.values:
+        if not isinstance(value, tuple) or len(value) != len(columns):
+            if value == policy.absent:
+                continue
+            raise FileError(
+                f"data.column names {len(columns)} columns ({', '.join(columns)}) but policy.values has "
+                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or "
+                "lists with an entry for each column"
+            )
 
 
 def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
@@ -265,12 +282,14 @@ def _family(
     if model.kind == "randomised-response":
         return mechanisms.randomised_response(answers.labels, eps, alpha=alpha), claimed
     if model.kind == "exponential":
-        return mechanisms.exponential(answers.metric, eps, model.level or "nominal", alpha=alpha), claimed
+        level = model.level or "true"
+        channel = mechanisms.exponential(answers.metric, eps, level, alpha=alpha)
+        return channel, claimed if level == "true" else None  # the nominal parameter promises no ε of its own
     return mechanisms.tight_constraints(answers.metric, eps, alpha=alpha), claimed
 
 
 def _numbers(labels: Labels, kind: str | None) -> list[Any]:
-    for answer in labels:
+    for answer in () if isinstance(labels, range) else labels:
         if not isinstance(answer, int | float):
             raise FileError(
                 f"{kind} noise needs numbers but an answer is {answer!r}; "

@@ -32,6 +32,10 @@ FLATTENING = 1 / 298.257223563
 LARGEST_METRIC = 4000
 # Beyond this the projection stretches distances by more than 1 %.
 WIDEST_METRES = 900_000.0
+# A millimetre: the projection is no better than that, and cells are counted in whole numbers.
+LEAST_CELL = 1e-3
+# The scale is known at the points of a grid, to a few parts in 10^9; between them it differs by less.
+STRETCH_MARGIN = 1e-6
 
 # Krüger's coefficients: row j-1 holds those of n^j, n^(j+1), … (Karney 2011, eqs 35 and 36).
 FORWARD = (
@@ -154,11 +158,17 @@ class Region:
     def of(cls, model: RegionModel) -> Region:
         """The region of [policy]."""
         region = cls(model.south, model.west, model.north, model.east, model.cell)
-        if max(size * region.cell for size in region.shape) > WIDEST_METRES:
+        west, south, east, north = region._corner
+        wide, high = east - west, north - south
+        if max(wide, high) > WIDEST_METRES:
             raise FileError(
-                f"region is {region.shape[1] * region.cell / 1000:.0f} km by "
-                f"{region.shape[0] * region.cell / 1000:.0f} km; a plane is a good map of at most "
+                f"region is {wide / 1000:.0f} km by {high / 1000:.0f} km; a plane is a good map of at most "
                 f"{WIDEST_METRES / 1000:.0f} km: split it"
+            )
+        if not LEAST_CELL <= region.cell <= WIDEST_METRES:
+            raise FileError(
+                f"region.cell is {region.cell:g}; the width of a cell is from {LEAST_CELL:g} to "
+                f"{WIDEST_METRES:g} metres"
             )
         return region
 
@@ -242,8 +252,29 @@ class Region:
     @cached_property
     def distortion(self) -> tuple[float, float]:
         """Least and greatest length in the plane of one metre on the ground, over the region."""
-        latitudes = np.linspace(self.south, self.north, 9)
+        # The scale is greatest on the eastern and western border, where it is nearest to the equator.
+        latitudes = np.append(np.linspace(self.south, self.north, 9), np.clip(0.0, self.south, self.north))
         longitudes = np.linspace(self.west, self.east, 9)
         grid = np.meshgrid(latitudes, longitudes)
         scale = self.plane.scale(*grid)
         return float(scale.min()), float(scale.max())
+
+    @property
+    def diagonal(self) -> float:
+        """Metres across a cell, from corner to corner."""
+        return self.cell * math.sqrt(2)
+
+    @cached_property
+    def stretch(self) -> float:
+        """No distance on the ground is longer than this many times itself in the plane."""
+        return max(1.0, self.distortion[1]) * (1 + STRETCH_MARGIN)
+
+    def cells_apart(self, metres: float) -> float:
+        """The farthest that the middles of two cells can be apart that hold places so many metres apart.
+
+        Each place is up to half a diagonal from the middle of its cell, on the far side.
+
+        >>> round(Region(48.80, 2.25, 48.90, 2.42, 100).cells_apart(10), 2)
+        151.42
+        """
+        return metres * self.stretch + self.diagonal

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sievert.files.paths import NoisyPath, OutputPath, OwnPath, PriorText, PrivatePath, PublicPath
+from sievert.numerics.checks import brief
 
 __all__ = [
     "AcceptModel",
@@ -45,10 +47,11 @@ class Section(BaseModel):
 
 
 class ValuesModel(Section):
-    """`values` by rule instead of by list: a range of integers, a column of a public codebook file, or all
-    combinations of the values of several columns."""
+    """`values` by rule instead of by list: a range of integers (every `step`-th), a column of a public
+    codebook file, or all combinations of the values of several columns."""
 
     range: tuple[int, int] | list[int] | None = None
+    step: Positive | None = None
     file: PublicPath | None = None
     column: str | None = None
     product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
@@ -61,7 +64,14 @@ class ValuesModel(Section):
                 "of each column"
             )
         if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
-            raise ValueError(f"range is {list(self.range)}; give [first, last] with first ≤ last")
+            raise ValueError(f"range is {brief(list(self.range))}; give [first, last] with first ≤ last")
+        if self.step is not None and self.range is None:
+            raise ValueError("step goes with range: every how many-th number is a value")
+        if self.step is not None and self.range is not None and (self.range[1] - self.range[0]) % self.step:
+            raise ValueError(
+                f"range is {brief(list(self.range))}, and step = {brief(self.step)} does not reach the end; "
+                "give a last value that is a whole number of steps above the first"
+            )
         return self
 
 
@@ -191,6 +201,10 @@ class QueryModel(Section):
         return self
 
 
+def _consecutive(numbers: list[int]) -> bool:
+    return bool(numbers) and all(second - first == 1 for first, second in pairwise(numbers))
+
+
 class MechanismModel(Section):
     """[mechanism]: a family with its parameter, or a matrix in a file."""
 
@@ -229,6 +243,8 @@ class MechanismModel(Section):
             raise ValueError('level goes with kind = "exponential"')
         if self.outputs is not None and self.kind not in ("geometric", "truncated-geometric"):
             raise ValueError('outputs goes with kind = "geometric" or "truncated-geometric"')
+        if self.outputs is not None and not _consecutive(self.outputs):
+            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
         return self
 
 

@@ -35,6 +35,8 @@ from sievert.spaces.metric import Metric
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
 
 FloatArray = NDArray[np.float64]
+# A larger ε times a distance leaves the floats.
+LARGEST_TRUE = 1e100
 
 
 def exponential(
@@ -145,6 +147,10 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     """The nominal parameter with a given true ε, which is at most the nominal one for any metric."""
     if metric.size == 1:
         return true
+    if true > LARGEST_TRUE:
+        raise MechanismError(
+            f"eps is {true!r}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
+        )
 
     def excess(nominal: float) -> float:
         return epsilon(_log_channel(distances, nominal, metric.points, None), metric).nats - true

@@ -8,15 +8,22 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exp_excess", "log_fraction", "log_matmul", "log_of", "log_sum", "mean_gap"]
+__all__ = ["exp_excess", "exp_or_infinity", "log_fraction", "log_matmul", "log_of", "log_sum", "mean_gap"]
 
 FloatArray = NDArray[np.float64]
+# e^709 is the last whole power that a float holds.
+LARGEST_EXPONENT = 709.0
 
 
 def log_of(values: FloatArray) -> FloatArray:
     """Natural logarithm with log 0 = -inf and no warning."""
     with np.errstate(divide="ignore"):
         return np.log(values)
+
+
+def exp_or_infinity(exponent: float) -> float:
+    """e^exponent; ∞ where a float cannot hold it."""
+    return math.exp(exponent) if exponent < LARGEST_EXPONENT else math.inf
 
 
 def exp_excess(values: FloatArray) -> FloatArray:

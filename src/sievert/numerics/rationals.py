@@ -20,7 +20,7 @@ __all__ = ["as_fraction", "exact_matmul", "exact_rank", "exact_solve", "fraction
 ObjectArray = NDArray[np.object_]
 # Numbers are read exactly from texts up to here; longer ones are mistakes or attacks, not measurements.
 LONGEST_NUMBER = 1000
-LARGEST_EXPONENT = 5000
+LARGEST_EXPONENT = 3000
 
 
 def is_exact(value: object) -> bool:

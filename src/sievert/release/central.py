@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import DataError
+from sievert.release.clamping import note
 from sievert.release.domain import DROPPED
 from sievert.release.fingerprints import Fingerprints
 from sievert.release.noise import AddedNoise
@@ -104,7 +105,7 @@ def true_answer(plan: Plan, totals: IntArray) -> int:
 
 
 def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
-    """Draw the noise and lay out the table: value, interval and noise scale in every row."""
+    """Draw the noise and lay out the table: value, interval and what the noise is in every row."""
     table, mechanism = plan.table, plan.mechanism
     assert table is not None
     errors = mechanism.errors(plan.rules.confidence)
@@ -124,12 +125,19 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     clamped = mechanism.limits if isinstance(mechanism, AddedNoise) else None
     lows, highs = _intervals(values, errors.radius, limits, table.step, clamped)
     by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
-    names = [*(table.names or ["what"]), "value", "low", "high", "noise_scale"]
-    scale = None if errors.scale is None else float(f"{errors.scale:.6g}")
-    columns = [*by, [_plain(v) for v in values], lows, highs, [scale] * len(values)]
+    names = [*(table.names or ["what"]), "value", "low", "high", "noise_sd"]
+    sd = None if errors.sd is None else float(f"{errors.sd:.6g}")
+    columns = [*by, [_plain(v) for v in values], lows, highs, [sd] * len(values)]
+    if isinstance(mechanism, AddedNoise):
+        parameter, level = mechanism.parameter
+        names.append(parameter)
+        columns.append([level] * len(values))
     if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
         names.append("adjusted")
         columns.append(adjusted([int(value) for value in values], plan.scenario.policy.records))
+    if note(plan):
+        names.append("note")
+        columns.append([note(plan)] * len(values))
     if plan.seeded:
         names.append(NOT_PRIVATE)
         columns.append([SEEDED] * len(values))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError
 from sievert.files.schema import ReleaseModel, UseValue
+from sievert.numerics.checks import brief
+from sievert.numerics.rationals import as_fraction
 from sievert.spaces.labels import label, shown
 from sievert.tables.batches import Batch
 from sievert.tables.label_texts import KnownLabels, as_float
@@ -54,8 +56,8 @@ class Domain:
         self.columns = list(columns)
         self.rules = rules
         self.missing_texts = frozenset(text.strip() for text in missing_values)
-        self._index = {value: i for i, value in enumerate(values)}
-        parts: list[list[Hashable]] = [list(values)]
+        self._index = _positions(values)
+        parts: list[Sequence[Hashable]] = [values]
         if len(columns) > 1:
             for value in values:
                 if not isinstance(value, tuple) or len(value) != len(columns):
@@ -66,7 +68,7 @@ class Domain:
                     )
             parts = [list(column) for column in zip(*values, strict=True)]
         self._attributes = [
-            _Attribute(name, list(dict.fromkeys(part)), _part(rules, i, columns), self.missing_texts)
+            _Attribute(name, _distinct(part), _part(rules, i, columns), self.missing_texts)
             for i, (name, part) in enumerate(zip(columns, parts, strict=True))
         ]
         self._cache: dict[Any, int] = {}
@@ -101,35 +103,68 @@ class Domain:
     def _code(self, cell: Any) -> int:
         if len(self.columns) == 1:
             value = self._attributes[0].value(cell)
-            return DROPPED if value is None else self._index[value[0]]
+            return DROPPED if value is None else self._index(value[0])
         found = [attribute.value(part) for attribute, part in zip(self._attributes, cell, strict=True)]
         if None in found:
             return DROPPED
         together = tuple(value[0] for value in found if value is not None)
-        if together not in self._index:
+        try:
+            return self._index(together)
+        except KeyError:
             treatment = self.rules.unknown
             if treatment == "drop":
                 return DROPPED
             raise _Refused(
                 f"has {together!r} in the columns {', '.join(self.columns)}, which is not one of the "
                 "policy's combinations; declare it, or say unknown in [release]"
-            )
-        return self._index[together]
+            ) from None
+
+
+def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
+    """Where a value stands; KeyError where it is none of them."""
+    if isinstance(values, range):
+        return values.index  # type: ignore[return-value]
+    return {value: i for i, value in enumerate(values)}.__getitem__
+
+
+def _distinct(values: Sequence[Hashable]) -> Sequence[Hashable]:
+    return values if isinstance(values, range) else list(dict.fromkeys(values))
+
+
+class _RangeNumbers(Sequence[tuple[Fraction, Hashable]]):
+    """The values of a range with their exact numbers, each made when it is asked for."""
+
+    def __init__(self, values: range) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return Fraction(self._values[place]), self._values[place]
+
+
+def _numbers(values: Sequence[Any]) -> Sequence[tuple[Fraction, Hashable]] | None:
+    """The values in increasing order with their exact numbers; None where one is no number."""
+    if isinstance(values, range):
+        return _RangeNumbers(values)
+    if not all(isinstance(v, int | float | Fraction) and not isinstance(v, bool) for v in values):
+        return None
+    return sorted((as_fraction(str(v)), v) for v in values)
 
 
 class _Attribute:
     """The declared values of one column."""
 
     def __init__(
-        self, name: str, values: list[Hashable], rules: ReleaseModel, missing_texts: frozenset[str]
+        self, name: str, values: Sequence[Hashable], rules: ReleaseModel, missing_texts: frozenset[str]
     ) -> None:
         self.name = name
         self.values = values
         self.rules = rules
         self.missing_texts = missing_texts
         self._known = KnownLabels(values)
-        numeric = all(isinstance(v, int | float | Fraction) and not isinstance(v, bool) for v in values)
-        self._numbers = sorted((Fraction(str(v)), v) for v in values) if numeric else None
+        self._numbers = _numbers(values)
         self._substitutes = {
             what: self._substitute(what, treatment)
             for what, treatment in (("missing", rules.missing), ("unknown", rules.unknown))
@@ -181,9 +216,9 @@ class _Attribute:
             return self._substitutes[what]
         problem = {
             "missing": "has no value",
-            "unknown": f"has {cell!r}, which is not one of {shown(self.values)},",
-            "out_of_range": f"has {cell!r}, which is not from {span},",
-            "off_grid": f"has {cell!r}, which lies between two values,",
+            "unknown": f"has {brief(cell)}, which is not one of {shown(self.values)},",
+            "out_of_range": f"has {brief(cell)}, which is not from {span},",
+            "off_grid": f"has {brief(cell)}, which lies between two values,",
         }[what]
         other = {"missing": '"drop"', "unknown": '"drop"', "out_of_range": '"clamp"', "off_grid": '"nearest"'}
         raise _Refused(
@@ -225,4 +260,7 @@ def _number(cell: Any) -> Fraction | None:
     # Numbers that no float can hold are far out of any range, or next to nothing.
     if not 1e-300 < abs(number) < 1e300:
         return Fraction(0) if abs(number) < 1 else Fraction(-(10**300) if number < 0 else 10**300)
-    return Fraction(text)
+    try:
+        return as_fraction(text)
+    except ValueError:
+        return None  # digits without end are no measurement

@@ -79,9 +79,6 @@ class _Rows:
         self.names = [*plan.rules.keep, *plan.columns, *([NOT_PRIVATE] if plan.seeded else [])]
         self.people = [] if plan.data.person is None or not plan.rules.stable else [plan.data.person]
         self.read = list(dict.fromkeys([*plan.columns, *plan.rules.keep, *self.people]))
-        for name in plan.rules.keep:
-            if name in plan.columns:
-                raise FileError(f"release.keep: {name!r} is private; only public columns can be kept")
         self.places: Places | None = None
         if isinstance(plan.mechanism, PlaceNoise):
             self.places = Places(plan.columns, plan.mechanism.region, plan.rules, plan.data.missing_values)

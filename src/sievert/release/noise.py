@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import FileError, MechanismError
 from sievert.files import Scenario
+from sievert.numerics.checks import brief
 from sievert.numerics.logs import log_fraction
 from sievert.numerics.rationals import as_fraction
 from sievert.release.statistics import Statistic, consecutive
@@ -29,9 +30,12 @@ from sievert.tables.budget import amount, number
 __all__ = ["AddedNoise", "Errors", "added_noise", "exact_alpha", "finite_eps", "rounded_up"]
 
 IntArray = NDArray[np.int64]
-# ε that is a logarithm is charged as the next multiple of this, plus a margin for the rounding of a float.
-CHARGED_DIGITS = 10**9
-ROUNDING_MARGIN = 1e-3
+# ε that is a logarithm is charged to so many decimals, or digits where it is small, rounded up; the margin is
+# for the rounding of the float.
+CHARGED_DIGITS = 9
+ROUNDING_MARGIN = 1e-14
+# A smaller alpha releases the data itself, for all that anybody could notice.
+LEAST_ALPHA = Fraction(1, 10**300)
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,13 @@ class Errors:
 
     Attributes
     ----------
-    scale : standard deviation of the noise
+    sd : standard deviation of the noise
     mean : expected distance
     radius : the truth is within this distance with at least the asked-for probability
     kept : smallest probability that the released value is the true one (None: not a useful number here)
     """
 
-    scale: float | None
+    sd: float | None
     mean: float | None
     radius: Fraction | None
     kept: float | None = None
@@ -70,6 +74,13 @@ class AddedNoise:
             return float(self.step_eps)
         assert self.step_alpha is not None
         return -log_fraction(self.step_alpha)
+
+    @property
+    def parameter(self) -> tuple[str, str]:
+        """The parameter of the noise for one step, by its own name, as an exact text."""
+        if self.step_eps is not None:
+            return "eps_of_step", str(self.step_eps)
+        return "alpha_of_step", str(self.step_alpha)
 
     def sampler(self, timing: Any = "fixed", insecure_rng: object = None) -> Sampler:
         """The exact sampler, on whole steps."""
@@ -122,7 +133,8 @@ def added_noise(
     if model.eps is not None:
         eps = finite_eps(model.eps)
         per_step = eps / steps if steps else eps
-        return AddedNoise(eps, per_step, None, table.step, limits, model.kind)
+        charged = eps if steps else Fraction(0)  # one record moves nothing
+        return AddedNoise(charged, per_step, None, table.step, limits, model.kind)
     alpha = exact_alpha(model.alpha)
     if table.step.denominator != 1:
         raise FileError(
@@ -143,21 +155,28 @@ def finite_eps(value: float) -> Fraction:
 
 def exact_alpha(given: object) -> Fraction:
     """The file's alpha, as written; 0 would release the data itself."""
-    alpha = as_fraction(str(given) if isinstance(given, float) else given)
-    if not 0 < alpha <= 1:
-        raise FileError(f"mechanism.alpha is {given!r}; a release needs a number above 0 and at most 1")
+    rule = f"a release needs a number from {float(LEAST_ALPHA):g} to 1"
+    try:
+        alpha = as_fraction(str(given) if isinstance(given, float) else given)
+    except ValueError:
+        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}") from None
+    if not LEAST_ALPHA <= alpha <= 1:
+        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}")
     return alpha
 
 
 def rounded_up(eps: float) -> Fraction:
     """A fraction that is certainly not below an ε computed in floating point.
 
-    >>> rounded_up(math.log(3))
-    Fraction(1098612289, 1000000000)
+    >>> rounded_up(math.log(3)), float(rounded_up(math.log1p(1e-5)))
+    (Fraction(1098612289, 1000000000), 9.99995001e-06)
     """
     if not math.isfinite(eps):
         raise MechanismError("no ε is large enough for this mechanism: it rules values out with certainty")
-    return Fraction(math.ceil(eps * CHARGED_DIGITS + ROUNDING_MARGIN), CHARGED_DIGITS)
+    if eps <= 0:
+        return Fraction(0)
+    scale = 10 ** (CHARGED_DIGITS + max(0, -math.floor(math.log10(eps)) - 1))
+    return Fraction(math.ceil(Fraction(eps * (1 + ROUNDING_MARGIN)) * scale), scale)
 
 
 def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:

@@ -23,7 +23,8 @@ from scipy.special import gammaincinv
 from sievert.errors import DataError, FileError
 from sievert.files import Scenario
 from sievert.files.regions import Region
-from sievert.files.schema import ReleaseModel, SecretsModel
+from sievert.files.schema import ReleaseModel
+from sievert.numerics.checks import brief
 from sievert.release.domain import is_missing
 from sievert.release.noise import Errors, finite_eps
 from sievert.release.randomisers import Randomiser, randomiser
@@ -40,6 +41,9 @@ LARGEST_REMAP = 2000
 # Noise further than this many times 1/ε has a probability below 1e-15.
 TAIL = 40
 LARGEST_WINDOW = 4000
+# ε for a cell's width that the exact sampler takes.
+LEAST_STEP = Fraction(1, 2**24)
+LARGEST_STEP = 700
 # Noise that reaches further than this many cells is measured in the plane instead of on the lattice.
 LARGEST_SUM = 400
 
@@ -151,20 +155,31 @@ class PlaceNoise:
 
 def place_noise(scenario: Scenario, rules: ReleaseModel) -> PlaceNoise:
     """The mechanism of a file whose policy is about a region."""
-    model, secrets = scenario.document.mechanism, scenario.document.policy.secrets
-    assert model is not None and isinstance(secrets, SecretsModel) and secrets.region is not None
+    model, region = scenario.document.mechanism, scenario.region
+    assert model is not None and region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
     if scenario.document.query.kind != "record":
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
-    region = Region.of(secrets.region)
     population = None if rules.remap is None else _population(scenario, rules.remap, region)
     if model.kind == "planar-geometric":
         if model.eps is None:
             raise FileError("mechanism: planar-geometric noise needs eps, nats for each metre")
-        return PlaceNoise(region, finite_eps(model.eps), None, population)
+        noise = PlaceNoise(region, finite_eps(model.eps), None, population)
+        _require_drawable(noise)
+        return noise
     channel = randomiser(scenario, None, Fraction(0))
     return PlaceNoise(region, channel.eps, channel, population)
+
+
+def _require_drawable(noise: PlaceNoise) -> None:
+    """Planar noise is drawn exactly where a cell's width is neither too much nor too little of ε."""
+    if not LEAST_STEP <= noise.step_eps <= LARGEST_STEP:
+        raise FileError(
+            f"mechanism.eps is {float(noise.eps):g} for each metre, {float(noise.step_eps):.3g} for a cell "
+            f"of {noise.region.cell:g} m; planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a "
+            "cell: choose another eps, or wider or narrower cells"
+        )
 
 
 def _population(scenario: Scenario, file: str, region: Region) -> FloatArray:
@@ -294,7 +309,7 @@ class Places:
         what = "missing" if missing else "unknown"
         if getattr(self.rules, what) == "drop":
             return math.nan
-        problem = "has no value" if missing else f"has {cell!r}, which is not a number,"
+        problem = "has no value" if missing else f"has {brief(cell)}, which is not a number,"
         raise DataError(
             f"row {row} {problem} in the column {name!r}; nothing was released. Correct it, or declare under "
             f'[release] {what} = "drop"'

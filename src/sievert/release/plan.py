@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from sievert.errors import FileError, QueryError, SievertError
+from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files import Scenario
 from sievert.files.paths import refuse_private
-from sievert.files.schema import DataModel, ReleaseModel, SecretsModel
+from sievert.files.schema import DataModel, ReleaseModel
+from sievert.numerics.checks import brief
 from sievert.release.domain import Domain
 from sievert.release.noise import AddedNoise, added_noise
-from sievert.release.places import PlaceNoise, place_noise
+from sievert.release.places import PlaceNoise, Places, place_noise
 from sievert.release.randomisers import Randomiser, randomiser
 from sievert.release.statistics import Sensitivity, Statistic, record_statistic, statistic
 from sievert.tables.budget import Budget
@@ -88,9 +90,9 @@ class Plan:
         """The declared values and the treatment of cells that do not fit."""
         policy = self.scenario.policy
         if isinstance(self.mechanism, Randomiser) and not self.central:
-            values = list(self.mechanism.inputs)
+            values: Sequence[Hashable] = self.mechanism.inputs
         else:
-            values = [value for value in policy.values if policy.absent is None or value != policy.absent]
+            values = policy.values[1:] if policy.absent is not None else policy.values
         return Domain(self.columns, values, self.rules, self.data.missing_values)
 
     @property
@@ -180,14 +182,12 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     name = None if output is None else str(output)
     if rules.test_seed is not None and NOT_PRIVATE in (*rules.keep, *scenario.columns):
         raise FileError(f"{source}: the column {NOT_PRIVATE} marks a test; give yours another name")
-    require_writable(_output(scenario, rules, name))
     try:
-        if _is_map(scenario):
-            noise = place_noise(scenario, rules)
-            return _drawable(Plan(scenario, rules, False, noise, noise.eps, output_name=name))
-        if document.query.kind == "record":
-            return _local(scenario, rules, name)
-        return _central(scenario, rules, name)
+        _check_columns(scenario, rules)
+        require_writable(_output(scenario, rules, name))
+        return _drawable(_plan(scenario, rules, name))
+    except TooLargeError:
+        raise
     except FileError as problem:
         text = str(problem)
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
@@ -195,17 +195,42 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(f"{source}: {problem.in_file()}") from None
 
 
+def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    if scenario.region is not None:
+        noise = place_noise(scenario, rules)
+        return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
+    if scenario.document.query.kind == "record":
+        return _local(scenario, rules, name)
+    return _central(scenario, rules, name)
+
+
+def _check_columns(scenario: Scenario, rules: ReleaseModel) -> None:
+    """Each column has one part: its values are released, it says whose row it is, or it is public."""
+    data, columns = scenario.document.data, scenario.columns
+    assert data is not None
+    for key, names in (("data.column", columns), ("release.keep", rules.keep)):
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise FileError(f"{key}: {brief(twice[0])} is there twice; name each column once")
+    if data.person in columns:
+        raise FileError(
+            f"data.person: {brief(data.person)} is also data.column; the column that says whose row it is "
+            "must not be released"
+        )
+    for name in rules.keep:
+        if name in columns:
+            raise FileError(f"release.keep: {brief(name)} is private; only public columns can be kept")
+
+
 def _drawable(plan: Plan) -> Plan:
-    """Make the sampler, and the remap, now: what cannot be drawn must not be charged."""
+    """Make the sampler, the remap and the domain now: what cannot be drawn or read must not be charged."""
     if isinstance(plan.mechanism, PlaceNoise):
         _ = plan.mechanism.remapped
+        Places(plan.columns, plan.mechanism.region, plan.rules)
+    else:
+        plan.domain()
     plan.mechanism.sampler(plan.rules.timing)
     return plan
-
-
-def _is_map(scenario: Scenario) -> bool:
-    chosen = scenario.document.policy.secrets
-    return isinstance(chosen, SecretsModel) and chosen.region is not None
 
 
 def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
@@ -238,7 +263,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
     added = added_noise(scenario, table, sensitivity.steps, absence=drops)
     if added is not None:
-        return _drawable(Plan(scenario, rules, True, added, added.eps, table, sensitivity, name))
+        return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
     if drops:
         raise FileError("release: rows can be dropped only with geometric noise on the answer")
     if len(table.cells) > 1 and scenario.document.query.by is not None:

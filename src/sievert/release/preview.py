@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import LedgerError, TooLargeError
+from sievert.errors import LedgerError
 from sievert.files import Scenario, load_scenario
-from sievert.leakage.records import record_leakage
+from sievert.numerics.logs import exp_or_infinity
+from sievert.release.acceptance import Check, acceptance
+from sievert.release.clamping import clamping
+from sievert.release.guessing import guesses
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan, make_plan
-from sievert.release.randomisers import Randomiser
 from sievert.release.relations import charge, relation_of
 from sievert.release.sidecar import policy_words, promise, query_words
 from sievert.release.stable import check_places
@@ -25,9 +26,6 @@ from sievert.tables.ledger import UNIT, Ledger
 from sievert.tables.relation import WITHOUT_RELATION
 
 __all__ = ["Preview", "preview"]
-
-# Beyond this many pairs of a total and a value, the guess about one record is bounded by ε alone.
-LARGEST_LISTED = 200_000
 
 
 @dataclass(frozen=True)
@@ -39,16 +37,20 @@ class Preview(Result):
     central : whether one table is released, or rows one by one
     unit : what ε is counted for
     eps : what the release would cost each person
-    noise_scale, expected_error : standard deviation, and mean distance from the truth, of each number (None
+    noise_sd, expected_error : standard deviation, and mean distance from the truth, of each number (None
         where the outputs are not numbers)
     radius : each number is within this distance of the truth with probability `confidence`
     kept : smallest probability that a released value is the true one (None where that says little)
     guess_before, guess_after : best guess about one record for someone who knows all the others (None: no
-        single number; `factors` then says how the odds change within a radius)
+        single number; `factors` then says how the odds change)
+    factors : for places, metres on the ground and the most that the odds between two places so far apart
+        change, wherever in their cells they lie
     guess_is_bound : whether the guess afterwards is an upper bound
     remaining, remaining_after : each person's budget now and after the release; None without a ledger
     refusal : why the ledger would refuse the release, or None
     warnings : what the reader should know besides
+    accept : the limits of the file's [accept]; one that does not hold is a refusal unless the release is
+        asked for despite it
     scarcest_column : the column whose own limit leaves least, if one leaves less than the person's budget
     about : for which pairs of states of a person's records the ledger adds up; None without a ledger
     """
@@ -61,7 +63,7 @@ class Preview(Result):
     mechanism: str
     promise: str
     eps: Fraction
-    noise_scale: float | None
+    noise_sd: float | None
     expected_error: float | None
     radius: Fraction | None
     confidence: float
@@ -76,10 +78,11 @@ class Preview(Result):
     warnings: tuple[str, ...]
     scarcest_column: str | None = None
     about: str | None = None
+    accept: tuple[Check, ...] = ()
 
     @property
     def possible(self) -> bool:
-        """Whether the ledger would allow it."""
+        """Whether the ledger and the file's [accept] would allow it."""
         return self.refusal is None
 
     def __str__(self) -> str:
@@ -89,14 +92,23 @@ class Preview(Result):
         return f"The release would cost each person ε = {number(self.eps)}{per}. Nothing was read or spent."
 
 
-def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None) -> Preview:
-    """What releasing a file would do, without reading the data or spending anything."""
+def preview(
+    scenario: Scenario | str | Path, *, output: str | Path | None = None, despite_accept: bool = False
+) -> Preview:
+    """What releasing a file would do, without reading the data or spending anything.
+
+    `despite_accept` asks for a release that exceeds the limits of the file's [accept].
+    """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
     rules = plan.rules
     errors = plan.mechanism.errors(rules.confidence)
     before, after, bound = guesses(plan)
     eps, remaining, column, refusal, about = _ledger(plan)
+    accept = acceptance(plan)
+    failed = [check for check in accept if not check.passed]
+    if failed and not despite_accept:
+        refusal = f"the file does not accept it: {failed[0]}"
     return Preview(
         described.title,
         plan.central,
@@ -106,7 +118,7 @@ def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None
         plan.mechanism.describe(),
         promise(plan),
         eps,
-        errors.scale,
+        errors.sd,
         errors.mean,
         errors.radius,
         rules.confidence,
@@ -121,6 +133,7 @@ def preview(scenario: Scenario | str | Path, *, output: str | Path | None = None
         tuple(_warnings(plan)),
         column,
         about,
+        accept,
     )
 
 
@@ -146,58 +159,13 @@ def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | No
     return eps, left[column], column, refusal, about
 
 
-def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
-    """Best guess about one record before and after, and whether the latter is only a bound."""
-    scenario, mechanism = plan.scenario, plan.mechanism
-    if isinstance(mechanism, PlaceNoise):
-        return None, None, False
-    policy = scenario.policy
-    prior = scenario.document.adversary.record_prior or scenario.document.adversary.prior
-    histogram = plan.central and plan.table is not None and len(plan.table.cells) > 1
-    plain_policy = policy.preset == "differential" and not policy.constrained
-    if histogram and isinstance(mechanism, AddedNoise) and prior in (None, "uniform") and plain_policy:
-        assert plan.table is not None
-        if len(plan.table.cells) == len(policy.values):
-            return histogram_guess(len(policy.values), mechanism.rate)
-    small = policy.constrained or policy.records * len(policy.values) ** 2 <= LARGEST_LISTED
-    if small and not (histogram and isinstance(mechanism, AddedNoise)) and _has_channel(plan):
-        try:
-            found = record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
-            return found.before, found.after, found.method.startswith("bound")
-        except TooLargeError:
-            pass  # the bound below needs no list
-    found = record_leakage(float(plan.unit_eps), policy, scenario.record_prior)
-    return found.before, found.after, True
-
-
-def _has_channel(plan: Plan) -> bool:
-    """Whether the file's own channel is what is drawn from."""
-    return isinstance(plan.mechanism, Randomiser) or not plan.domain().drops
-
-
-def histogram_guess(values: int, rate: float) -> tuple[float, float, bool]:
-    """Best guess about one record, uniform among the values, from a histogram with noise in every cell.
-
-    A record of value v multiplies the likelihood of the noise by e^ε₀ where cell v came out above the count
-    of the others, and by e^-ε₀ where it did not. So the guess is right with probability
-    (e^ε₀·(1 - q) + e^-ε₀·q)/n, where q = (1 + e^-ε₀)^-n is the chance that no cell came out above.
-
-    >>> before, after, _ = histogram_guess(2, math.log(2))
-    >>> before, after
-    (0.5, 0.666666666)
-    """
-    none_above = math.exp(-values * math.log1p(math.exp(-rate)))
-    after = (math.exp(rate) * (1 - none_above) + math.exp(-rate) * none_above) / values
-    return 1 / values, min(1.0, after), False
-
-
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
-    """For places: how much the odds can change for someone who knows the place to within a radius."""
+    """Metres on the ground, and how much the odds between two places so far apart can change."""
     if not isinstance(plan.mechanism, PlaceNoise) or not plan.eps:
         return ()
-    scale = 1 / float(plan.eps)
-    radii = sorted({float(f"{factor * scale:.1g}") for factor in (0.5, 1, 2)})
-    return tuple((radius, math.exp(min(700.0, float(plan.eps) * radius))) for radius in radii)
+    eps, region = float(plan.eps), plan.mechanism.region
+    apart = sorted({float(f"{factor / eps:.1g}") for factor in (0.5, 1, 2)})
+    return tuple((metres, exp_or_infinity(eps * region.cells_apart(metres))) for metres in apart)
 
 
 def _warnings(plan: Plan) -> list[str]:
@@ -209,6 +177,7 @@ def _warnings(plan: Plan) -> list[str]:
         found.append(
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."
         )
+    found.extend(clamping(plan))
     if plan.data.person is None and plan.owned == 1:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
     if isinstance(plan.mechanism, AddedNoise) and plan.mechanism.limits is not None and plan.table:
@@ -227,6 +196,8 @@ def _warnings(plan: Plan) -> list[str]:
         )
     if rules.keep:
         found.append(f"The columns {', '.join(rules.keep)} are written as they are: they must be public.")
+    if plan.data.person in rules.keep:
+        found.append(f"The column {plan.data.person} is kept: every row says whose it is.")
     if rules.sampler == "float":
         found.append(
             "Drawn in floating point where no exact sampler is used: the promise holds up to rounding."

@@ -24,6 +24,7 @@ from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics.logs import log_fraction
 from sievert.numerics.rationals import as_fraction
+from sievert.release.exact_level import keeps
 from sievert.release.noise import Errors, exact_alpha, finite_eps, rounded_up
 from sievert.release.statistics import Statistic
 from sievert.sampling import (
@@ -41,10 +42,14 @@ __all__ = ["FloatRows", "Randomiser", "randomiser"]
 IntArray = NDArray[np.int64]
 LARGEST_ROWS = 1_000_000
 LARGEST_ERRORS = 4_000_000
+# Digits of a probability in an exact row.
+MOST_BITS = 20_000
 # A mechanism whose ε exceeds the file's claim by more than this is refused.
 CLAIM_TOLERANCE = 1e-9
 # How much of the average row is mixed into a channel whose rounding exceeds its claim.
-SMALLEST_SHARES = (Fraction(1, 2**36), Fraction(1, 2**32), Fraction(1, 2**28))
+SMALLEST_SHARES = tuple(Fraction(1, 2**bits) for bits in (36, 32, 28, 24, 20))
+# A claim that the channel uses up to this share is what is charged; far below it, the channel's own ε is.
+SAME_CLAIM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,7 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
         raise FileError(
             "mechanism: truncated-geometric noise needs numbers; use exponential or randomised-response"
         )
-    points = [Fraction(str(value)) for value in labels]
+    steady = _gap(labels)
     per_unit = steps * table.step  # sensitivity in the answer's units
     level, eps = _level(model.eps, model.alpha)
     if "eps" in level:
@@ -182,21 +187,19 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
     else:
         eps = rounded_up(-log_fraction(level["alpha"]) * float(per_unit)) if level["alpha"] != 1 else eps
     words = f"truncated geometric, {parameter}"
-    gaps = {b - a for a, b in pairwise(points)}
-    if len(gaps) <= 1:
-        gap = next(iter(gaps), Fraction(1))
-        if "eps" in level or gap.denominator == 1:
-            unit: dict[str, Any] = (
-                {"eps": level["eps"] * gap} if "eps" in level else {"alpha": level["alpha"] ** int(gap)}
-            )
-            return Randomiser(
-                labels,
-                labels,
-                eps,
-                words,
-                lambda **options: truncated_geometric(len(labels), **unit, **options),
-                scenario.channel,
-            )
+    if steady is not None and ("eps" in level or steady.denominator == 1):
+        unit: dict[str, Any] = (
+            {"eps": level["eps"] * steady} if "eps" in level else {"alpha": level["alpha"] ** int(steady)}
+        )
+        return Randomiser(
+            labels,
+            labels,
+            eps,
+            words,
+            lambda **options: truncated_geometric(len(labels), **unit, **options),
+            scenario.channel,
+        )
+    points = [as_fraction(str(value)) for value in labels]
     return Randomiser(
         labels,
         labels,
@@ -205,6 +208,15 @@ def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parame
         lambda **options: irregular_geometric(points, **level, **options),
         scenario.channel,
     )
+
+
+def _gap(labels: Sequence[Any]) -> Fraction | None:
+    """The distance of neighbouring numbers, where it is the same everywhere."""
+    if isinstance(labels, range):
+        return Fraction(labels.step)
+    points = [as_fraction(str(value)) for value in labels]
+    gaps = {b - a for a, b in pairwise(points)}
+    return next(iter(gaps), Fraction(1)) if len(gaps) <= 1 else None
 
 
 def _rows(scenario: Scenario, words: str) -> Randomiser:
@@ -219,24 +231,45 @@ def _rows(scenario: Scenario, words: str) -> Randomiser:
             "drawn from exactly; use randomised-response, truncated-geometric or coarser values, or say "
             'sampler = "float" under [release]'
         )
-    exact = channel if channel.form == "exact" else _rational(channel)
+    exact = _exactly(channel)
     found = epsilon(exact, scenario.answers)
     if claimed is not None and found.nats > claimed + CLAIM_TOLERANCE * max(1.0, claimed):
         raise FileError(
             f"mechanism: claims ε = {claimed:g} but only satisfies ε = {found.nats:.6g}; nothing is "
             "released on a promise that does not hold (see sievert audit)"
         )
-    if channel.form != "exact" and claimed is not None and rounded_up(found.nats) > finite_eps(claimed):
+    if channel.form != "exact" and claimed is not None and not keeps(exact, scenario.answers, claimed):
         exact = _kept_claim(exact, scenario.answers, claimed)
         found = epsilon(exact, scenario.answers)
     return Randomiser(
         exact.inputs,
         exact.outputs,
-        rounded_up(found.nats),
+        _charged(exact, scenario.answers, found.nats, claimed),
         words,
         lambda **options: rational_rows(exact.exact, **options),
         channel,
     )
+
+
+def _exactly(channel: Channel) -> Channel:
+    """The channel in fractions: as its floats are, where their rows sum to exactly 1, else rounded."""
+    if channel.form == "exact":
+        return channel
+    if channel.form == "float":
+        rows = [[Fraction(entry) for entry in row] for row in channel.matrix.tolist()]
+        if all(sum(row) == 1 for row in rows):
+            return Channel(rows, channel.inputs, channel.outputs)
+    return _rational(channel)
+
+
+def _charged(exact: Channel, answers: Answers, nats: float, claimed: float | None) -> Fraction:
+    """What the channel costs: its claim where it keeps and uses it, else its own ε, rounded up."""
+    if claimed is not None and nats >= claimed * (1 - SAME_CLAIM) and keeps(exact, answers, claimed):
+        return finite_eps(claimed)
+    eps = rounded_up(nats)
+    if not keeps(exact, answers, eps):  # the last digits of logarithms that lie far apart
+        eps = rounded_up(nats * (1 + 1e-9) + 1e-12)
+    return eps
 
 
 def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
@@ -256,7 +289,7 @@ def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
             for row in rows
         ]
         moved = Channel(mixed, channel.inputs, channel.outputs)
-        if rounded_up(epsilon(moved, answers).nats) <= finite_eps(claimed):
+        if keeps(moved, answers, claimed):
             return moved
     return channel
 
@@ -309,6 +342,11 @@ def _rational(channel: Channel) -> Channel:
     logs = channel.log_matrix / math.log(2)
     positive = np.isfinite(logs)
     bits = 64 + math.ceil(-float(logs[positive].min()))
+    if bits > MOST_BITS:
+        raise FileError(
+            f"mechanism: a probability is below 2^-{MOST_BITS - 64}, too small to be drawn from exactly; "
+            "lower eps, or use randomised-response or truncated-geometric"
+        )
     rows = []
     for line, allowed in zip(logs.tolist(), positive.tolist(), strict=True):
         weights = [

@@ -21,7 +21,9 @@ from sievert.errors import DataError, FileError, LedgerError, MechanismError, Ou
 from sievert.files import Scenario, load_scenario
 from sievert.files.paths import refuse_private
 from sievert.numerics.checks import brief, non_negative
+from sievert.release.acceptance import require_accepted
 from sievert.release.central import NoisyTable, computed, noisy_table
+from sievert.release.clamping import clamping
 from sievert.release.fingerprints import Fingerprints
 from sievert.release.local import OUTPUT, State, check_rows, stream
 from sievert.release.plan import Plan, make_plan
@@ -62,6 +64,7 @@ class Release(Result):
     arithmetic : "exact", or "float" where the file asked for it
     head : the ledger's last hash, to be noted elsewhere
     pending : earlier releases whose files could not be given their names yet
+    notes : what was clamped, rounded or left out
     """
 
     id: str
@@ -77,6 +80,7 @@ class Release(Result):
     remaining_through: tuple[tuple[str, Fraction], ...] = ()
     about: str = ""
     pending: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -111,6 +115,7 @@ def run(
     wait: float = WAIT_SECONDS,
     anchor: str | None = None,
     progress: Progress | None = None,
+    despite_accept: bool = False,
 ) -> Release:
     """Release what a file describes, and charge its ledger.
 
@@ -125,6 +130,7 @@ def run(
     fresh : give up an interrupted run of the same release (what it cost stays spent) instead of finishing it
     wait : seconds to wait for another release on the same ledger
     anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
+    despite_accept : release what exceeds a limit of the file's [accept]; the sidecar says so
     progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
@@ -137,6 +143,8 @@ def run(
         raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
     if is_inside(plan.output, plan.ledger_folder):
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
+    if not despite_accept:
+        require_accepted(plan)
     source = described.folder / plan.data.input if data is None else data
     if isinstance(source, str | Path):
         refuse_private(described.document, described.folder, described.source, source)
@@ -270,6 +278,7 @@ def _result(
         tuple((name, rest) for name, rest in left.items() if name is not None),
         WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
         tuple(str(target) for late in ledger.pending for target in late.targets),
+        tuple(clamping(plan)),
     )
 
 

@@ -13,10 +13,12 @@ import numpy as np
 import scipy
 
 from sievert.proofs.noise import NoiseProof
+from sievert.release.acceptance import acceptance
+from sievert.release.clamping import clamping
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
-from sievert.results import plain
+from sievert.results import plain, upwards
 from sievert.tables.budget import number
 from sievert.tables.ledger import UNIT, Reservation
 
@@ -41,12 +43,15 @@ def sidecar(
         "mechanism": {"words": plan.mechanism.describe(), **sampler},
         "eps": {"exact": str(plan.eps), "nats": float(plan.eps), "for_one_record": str(plan.unit_eps)},
         "noise": {
-            "scale": errors.scale,
+            "sd": errors.sd,
+            **_parameter(plan),
             "expected_error": errors.mean,
             "interval_radius": plain(errors.radius),
             "confidence": rules.confidence,
         },
         "promise": promise(plan),
+        "clamping": clamping(plan),
+        "accept": [{"limit": str(check), "holds": check.passed} for check in acceptance(plan)],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
         "proof": proof(plan),
         "ledger": {"head_when_charged": head},
@@ -60,6 +65,15 @@ def sidecar(
     }
 
 
+def _parameter(plan: Plan) -> dict[str, str]:
+    """The noise's own parameter and what it is for."""
+    noise = plan.mechanism
+    if not isinstance(noise, AddedNoise):
+        return {}
+    name, level = noise.parameter
+    return {name: level, "step": str(noise.step)}
+
+
 def policy_words(plan: Plan) -> str:
     """What is protected."""
     if isinstance(plan.mechanism, PlaceNoise):
@@ -70,7 +84,7 @@ def policy_words(plan: Plan) -> str:
             f"Places in the rectangle from {region.south}, {region.west} to {region.north}, {region.east}, "
             f"in {region.shape[0]} by {region.shape[1]} cells of {region.cell:g} m: two places are protected "
             "in proportion to the distance of their cells, measured in a transverse Mercator plane that "
-            f"stretches distances on the ground by at most {stretch:.1g}."
+            f"stretches distances on the ground by at most {upwards(stretch, 2)}."
         )
     return plan.scenario.policy.describe()
 
@@ -90,10 +104,12 @@ def promise(plan: Plan) -> str:
     """The guarantee in one sentence."""
     eps = number(plan.unit_eps)
     if isinstance(plan.mechanism, PlaceNoise):
-        slack = plan.mechanism.region.cell * 2**0.5
+        region = plan.mechanism.region
+        stretch, slack = (upwards(value, 6) for value in (region.stretch, region.diagonal))
         return (
             f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
-            f"d metres; for two places d metres apart, at most e^({eps}·(d + {slack:.4g}))."
+            "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at "
+            f"most e^({eps}·({stretch}·d + {slack}))."
         )
     distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
     apart = " at distance d" if distance else ""

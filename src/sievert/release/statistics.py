@@ -13,7 +13,6 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,9 @@ from numpy.typing import NDArray
 from sievert.errors import FileError, QueryError
 from sievert.files import Scenario
 from sievert.files.queries import column_place
+from sievert.numerics.rationals import as_fraction
 from sievert.proofs.noise import Move
+from sievert.results import upwards
 from sievert.spaces.policy import Policy
 
 __all__ = ["Sensitivity", "Statistic", "consecutive", "record_statistic", "statistic"]
@@ -75,10 +76,10 @@ class Statistic:
 
         With `absence`, records may be left out.
         """
-        amounts = self.amount.tolist()
+        least, greatest = int(self.amount.min()), int(self.amount.max())
         if len(self.cells) > 1 or absence or policy.absent is not None:
-            amounts = [0, *amounts]
-        return policy.records * min(amounts), policy.records * max(amounts)
+            least, greatest = min(0, least), max(0, greatest)
+        return policy.records * least, policy.records * greatest
 
     def sensitivity(self, policy: Policy, absence: bool = False) -> Sensitivity:
         """The largest change for one unit of distance; with `absence`, also when a record is left out."""
@@ -171,32 +172,27 @@ def statistic(scenario: Scenario) -> Statistic:
     """The table that [query] asks for."""
     model, policy, query = scenario.document.query, scenario.policy, scenario.query
     values, absent = policy.values, policy.absent
-    present = [value for value in values if absent is None or value != absent]
     if model.kind == "histogram":
-        return _histogram(scenario, present)
+        return _histogram(scenario, [value for value in values if absent is None or value != absent])
     if model.kind not in ("count", "sum"):
         raise FileError(
             f'{scenario.source}, query: kind = "{model.kind}" is not computed over data; use "count", "sum" '
             'or "histogram", or "record" for a release row by row'
         )
-    numbers = [
-        number if value in set(present) else Fraction(0)
-        for value, number in zip(values, query._numbers(policy), strict=True)
-    ]
-    step = _step(numbers)
-    amounts = np.array([int(number / step) for number in numbers], dtype=np.int64)
-    if policy.records * int(np.abs(amounts).max(initial=0)) >= LARGEST_TOTAL:
-        raise FileError(
-            f"{scenario.source}, query: the total may exceed 2^53 steps of {step}; use coarser values"
+    return _one_cell(*query.whole_contributions(policy), policy.records, query.words)
+
+
+def _one_cell(numbers: Sequence[int], scale: int, records: int, words: str) -> Statistic:
+    """A table of one cell to which each value adds a whole number of 1/scale, in the greatest steps."""
+    common = math.gcd(*numbers)
+    step = Fraction(common or 1, scale if common else 1)
+    greatest = max(abs(max(numbers)), abs(min(numbers))) // (common or 1)
+    if records * greatest >= LARGEST_TOTAL:
+        raise QueryError(
+            f"the total may exceed 2^53 steps of {upwards(float(step))}; use coarser values or fewer records"
         )
-    return Statistic((), ((),), np.zeros(len(values), np.int64), amounts, step, query.words)
-
-
-def _step(numbers: Sequence[Fraction]) -> Fraction:
-    """The greatest step of which every contribution is a whole number."""
-    scale = math.lcm(*(number.denominator for number in numbers))
-    common = math.gcd(*(int(number * scale) for number in numbers))
-    return Fraction(common or 1, scale if common else 1)
+    amounts = np.array(numbers if common in (0, 1) else [number // common for number in numbers], np.int64)
+    return Statistic((), ((),), np.zeros(len(amounts), np.int64), amounts, step, words)
 
 
 def _histogram(scenario: Scenario, present: list[Hashable]) -> Statistic:
@@ -217,18 +213,22 @@ def _histogram(scenario: Scenario, present: list[Hashable]) -> Statistic:
     return Statistic(tuple(by), cells, np.array(cell_of), np.array(amounts), Fraction(1), words)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def consecutive(table: Statistic, policy: Policy) -> bool:
     """Whether every whole number of steps in the range is the answer of some database."""
-    amounts = sorted(set(table.amount.tolist()))
-    return not policy.constrained and all(b - a == 1 for a, b in pairwise(amounts))
+    return not policy.constrained and bool((np.diff(np.unique(table.amount)) == 1).all())
 
 
 def record_statistic(scenario: Scenario) -> Statistic | None:
     """One record whose values are numbers, as a table of one cell; None where they are not."""
     values = scenario.policy.values
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if not isinstance(values, range) and not all(map(_is_number, values)):
         return None
-    numbers = [Fraction(str(value)) for value in values]
-    step = _step(numbers)
-    amounts = np.array([int(number / step) for number in numbers], dtype=np.int64)
-    return Statistic((), ((),), np.zeros(len(values), np.int64), amounts, step, "the value itself")
+    if isinstance(values, range):
+        return _one_cell(values, 1, 1, "the value itself")
+    numbers = [as_fraction(str(value)) for value in values]
+    scale = math.lcm(*(number.denominator for number in numbers))
+    return _one_cell([int(number * scale) for number in numbers], scale, 1, "the value itself")

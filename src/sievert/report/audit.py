@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sievert.channels.divergences import smallest_epsilon
 from sievert.channels.privacy import Epsilon, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, load_scenario
@@ -16,45 +14,20 @@ from sievert.leakage.capacity import Capacity, capacity
 from sievert.leakage.records import RecordLeakage, record_leakage
 from sievert.leakage.repeats import (
     ReleasesWithin,
-    RepeatedGuess,
     guess_limit,
     releases_within,
-    repeated_guess,
 )
-from sievert.limits.composition import composed_epsilon
-from sievert.limits.explain import odds_growth
 from sievert.limits.worst import WorstLeakage, worst_leakage
+from sievert.release.acceptance import Check, checks, has_noise_in_cells, repeated_record
+from sievert.release.guess_bounds import is_exact, least_record
+from sievert.release.promises import Promise, kept_promise
 from sievert.report.findings import Finding, findings
-from sievert.report.guess_bounds import is_exact, least_record, least_repeated
-from sievert.report.promises import CLAIM_TOLERANCE, Promise, kept_promise
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
 __all__ = ["Audit", "Check", "audit", "checks", "has_noise_in_cells"]
-
-
-@dataclass(frozen=True)
-class Check(Result):
-    """One limit of [accept]: what it limits, the limit, the value found and whether it holds.
-
-    Where `exact` is False the value is an upper bound: within the limit it proves that the limit holds,
-    above it nothing is known, and the check does not pass.
-    """
-
-    name: str
-    limit: float
-    value: float
-    passed: bool
-    exact: bool = True
-
-    def __str__(self) -> str:
-        if self.exact:
-            relation = "within" if self.passed else "EXCEEDS"
-            return f"{self.name}: {self.value:.4g} {relation} the limit {self.limit:g}"
-        relation = "within" if self.passed else "NOT SHOWN to be within"
-        return f"{self.name}: at most {self.value:.4g}, {relation} the limit {self.limit:g}"
 
 
 @dataclass(frozen=True)
@@ -70,7 +43,8 @@ class Audit(Result):
     leakages : for each gain of the file, about the mechanism's input
     record : one record when all others are known
     database : the whole database, whatever the prior
-    radii : for metric policies, how much the odds change for someone who knows the value to within a radius
+    radii : for metric policies, distances and how much the odds between two values so far apart change; on a
+        map (`on_map`) metres on the ground between two places, wherever in their cells they lie
     observations : how many releases of the same data
     repeated_eps : total ε of them all for one person, who may own several records
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
@@ -103,6 +77,7 @@ class Audit(Result):
     checks: tuple[Check, ...]
     guess_limit: float | None = None
     releases_within: ReleasesWithin | None = None
+    on_map: bool = False
 
     @property
     def passed(self) -> bool:
@@ -160,7 +135,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     found = epsilon(channel, answers)
     promise = kept_promise(scenario, found.nats)
     record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
-    repeated = _repeated(scenario, record, found)
+    repeated = repeated_record(scenario, record, found.nats)
     total = found.nats * scenario.observations * policy.person_records
     return Audit(
         title=scenario.title,
@@ -184,15 +159,9 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         repeated_exact=repeated.exact,
         worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
         checks=checks(scenario, record, repeated, total),
+        on_map=scenario.region is not None,
         **_budget(scenario),
     )
-
-
-def has_noise_in_cells(scenario: Scenario) -> bool:
-    """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
-    mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and scenario.document.query.kind == "histogram"
 
 
 def _database_bits(policy: Policy) -> float:
@@ -200,17 +169,6 @@ def _database_bits(policy: Policy) -> float:
     if policy.constrained:
         return math.log2(policy.size)
     return policy.records * math.log2(len(policy.values))
-
-
-def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> RepeatedGuess:
-    """Best guess about one record after all releases."""
-    count = scenario.observations
-    if count == 1:
-        return RepeatedGuess(record.before, record.after, is_exact(record), count)
-    repeated = None
-    with suppress(TooLargeError):
-        repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
-    return least_repeated(scenario, repeated, record, found.nats, count)
 
 
 def _budget(scenario: Scenario) -> dict[str, Any]:
@@ -228,7 +186,7 @@ def _budget(scenario: Scenario) -> dict[str, Any]:
 
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
-    """Radius and odds factor e^(ε·radius) for a metric policy: nearest neighbours, half way, everything."""
+    """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
     if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
         return ()
     matrix = scenario.policy.secrets.matrix
@@ -236,74 +194,10 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     if not positive.size:
         return ()
     radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    return tuple((radius, found.odds(radius)) for radius in radii)
-
-
-def checks(
-    scenario: Scenario, record: RecordLeakage, repeated: RepeatedGuess, total: float
-) -> tuple[Check, ...]:
-    """Compare what was found with the limits of [accept]."""
-    accept = scenario.accept
-    if accept is None:
-        return ()
-    after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
-    people = scenario.policy.person_records
-    whose = "" if people == 1 else f" for a person with {people} records"
-    compared = []
-    limits: tuple[tuple[str, float | None, float, float], ...] = (
-        ("best guess", accept.guess, record.after, repeated.guess),
-        ("bits", accept.bits, record.bits, repeated.bits),
-    )
-    limits += (
-        (
-            "advantage",
-            accept.advantage,
-            record.after - record.before,
-            repeated.guess - repeated.before,
-        ),
-        (
-            "growth of the odds",
-            accept.odds,
-            odds_growth(record.before, record.after),
-            odds_growth(repeated.before, repeated.guess),
-        ),
-    )
-    for what, limit, single, value in limits:
-        if limit is None:
-            continue
-        one_release_is_too_many = is_exact(record) and not _is_within(single, limit)
-        if not repeated.exact and one_release_is_too_many:
-            compared.append(Check(f"{what} about one record after one release", limit, single, False))
-        else:
-            passed = _is_within(value, limit)
-            compared.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
-    if accept.eps is not None:
-        at, value = "", total
-        if accept.delta is not None:
-            at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
-        compared.append(
-            Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
-        )
-    return tuple(compared)
-
-
-def _total_at(scenario: Scenario, total: float, delta: float) -> float:
-    """The smallest total ε that is known at a δ: exact for one release, by optimal composition for more."""
-    people, count = scenario.policy.person_records, scenario.observations
-    if people > 1 or math.isinf(total) or isinstance(scenario.policy.secrets, Metric):
-        return total
-    if count == 1 and has_noise_in_cells(scenario):
-        return total
-    if count > 1:
-        return min(total, composed_epsilon(total / count, 0.0, count, delta))
-    try:
-        return smallest_epsilon(scenario.channel, scenario.answers, delta)
-    except TooLargeError:
-        return total
-
-
-def _is_within(value: float, limit: float) -> bool:
-    return value <= limit * (1 + CLAIM_TOLERANCE)
+    region = scenario.region
+    if region is None:
+        return tuple((radius, found.odds(radius)) for radius in radii)
+    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
 
 
 def describe_mechanism(scenario: Scenario) -> str:
@@ -316,5 +210,7 @@ def describe_mechanism(scenario: Scenario) -> str:
     if model.kind == "metric-channel":
         return "the channel whose distinguishability is the policy's distance"
     assert model.kind is not None
-    level = " (true ε)" if model.level == "true" else " (nominal)" if model.kind == "exponential" else ""
+    level = ""
+    if model.kind == "exponential":
+        level = " (the nominal parameter, not ε)" if model.level == "nominal" else " (true ε)"
     return f"{model.kind.replace('-', ' ')}, {parameter}{level}"

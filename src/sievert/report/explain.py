@@ -17,9 +17,9 @@ from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_cla
 from sievert.limits.claims import ApproximateClaim, Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
 from sievert.limits.guesses import MEETS
+from sievert.release.guess_bounds import record_belief
+from sievert.release.promises import CLAIM_TOLERANCE
 from sievert.report.audit import Check
-from sievert.report.guess_bounds import record_belief
-from sievert.report.promises import CLAIM_TOLERANCE
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
 from sievert.spaces.metric import Metric

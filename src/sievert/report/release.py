@@ -8,8 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from sievert.release import Preview, Release
-from sievert.report.words import probability, times
+from sievert.release.central import NoisyTable
+from sievert.report.words import belief_growth, probability
 from sievert.tables.budget import number
+
+SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
 
 __all__ = ["preview_lines", "release_lines", "table_lines"]
 
@@ -21,17 +24,19 @@ def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
     yield "How good it would be", list(_errors(found))
     yield "What it gives away", list(_leakage(found))
     yield "The ledger", list(_ledger(found))
+    if found.accept:
+        yield "Accepted?", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.accept]
     if found.warnings:
         yield "Note", list(found.warnings)
 
 
 def _errors(found: Preview) -> Iterator[str]:
-    if found.noise_scale is not None and found.expected_error is not None and found.radius is not None:
+    if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         what, metres = ("cell is moved", " m") if found.unit == "metre" else ("number is off", "")
         then = ", and a place" if metres else ", and"
         yield (
-            f"Each {what} by {found.expected_error:.4g}{metres} on average (noise scale "
-            f"{found.noise_scale:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
+            f"Each {what} by {found.expected_error:.4g}{metres} on average (standard deviation "
+            f"{found.noise_sd:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
             f"probability {probability(found.confidence)}."
         )
     if found.kept is not None:
@@ -40,7 +45,7 @@ def _errors(found: Preview) -> Iterator[str]:
             if found.kept
             else "Some values never stay as they are."
         )
-    if found.noise_scale is None and found.kept is None:
+    if found.noise_sd is None and found.kept is None:
         yield "The outputs are not numbers, so there is no error to state."
 
 
@@ -57,11 +62,7 @@ def _leakage(found: Preview) -> Iterator[str]:
             f"{probability(found.guess_before)} before and {most}{probability(found.guess_after)} after."
         )
     if found.factors:
-        reach = ", ".join(f"{times(factor)} for {radius:g} m" for radius, factor in found.factors)
-        yield (
-            "For someone who knows the place to within a distance, belief in the truth grows at most "
-            f"{reach}."
-        )
+        yield belief_growth("places", found.factors, " m")
 
 
 def _ledger(found: Preview) -> Iterator[str]:
@@ -82,7 +83,9 @@ def _ledger(found: Preview) -> Iterator[str]:
 def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     if found.table is not None:
-        yield "Released", list(table_lines(found.table.names, found.table.columns))
+        yield "Released", list(_table(found.table))
+    if found.notes:
+        yield "Note", list(found.notes)
     yield (
         "Files",
         [
@@ -97,6 +100,12 @@ def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
             ),
         ],
     )
+
+
+def _table(found: NoisyTable) -> Iterator[str]:
+    """The numbers; what is the same in every row is in the file and in the sentences below."""
+    shown = [i for i, name in enumerate(found.names) if name not in SAME_EVERYWHERE]
+    return table_lines([found.names[i] for i in shown], [found.columns[i] for i in shown])
 
 
 def near(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The audit of a histogram with noise in every cell: its answers are too many to list, its ε needs no list.
+"""The audit of a table with noise in every cell: where answers are too many to list, ε needs no list.
 
 ε comes from the sensitivity, with a certificate that is verified here; the guess about one record is exact
 where a closed form is known, and otherwise bounded by ε alone (Alvim et al., Prop 21).
@@ -16,19 +16,17 @@ from sievert.files import Scenario
 from sievert.leakage.records import BOUND, RecordLeakage
 from sievert.leakage.repeats import RepeatedGuess
 from sievert.proofs import verify
+from sievert.release.guess_bounds import least_record, least_repeated
+from sievert.release.guessing import CLOSED_FORM, guesses
 from sievert.release.plan import make_plan
-from sievert.release.preview import guesses
+from sievert.release.promises import Promise, promise_of_noise
 from sievert.release.sidecar import noise_proof, policy_words, promise, query_words
 from sievert.report.audit import Check, checks
-from sievert.report.guess_bounds import least_record, least_repeated
-from sievert.report.promises import Promise, promise_of_noise
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.tables.budget import number
 
 __all__ = ["NoiseAudit", "noise_audit", "noise_audit_lines"]
-
-CLOSED_FORM = "exact: by the likelihood ratios of the noise"
 
 
 @dataclass(frozen=True)

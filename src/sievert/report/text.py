@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sievert.report.audit import Audit
 from sievert.report.findings import Finding
-from sievert.report.words import bits, guess_words, probability, times
+from sievert.report.words import belief_growth, bits, guess_words, probability, times
 
 __all__ = ["audit_lines"]
 
@@ -72,10 +72,7 @@ def _record(audit: Audit) -> list[str]:
             f"now and {most}{after} after the release ({growth})."
         ]
     if audit.radii and audit.epsilon.nats > 0:
-        reach = ", ".join(f"{times(factor)} for {radius:.3g}" for radius, factor in audit.radii)
-        lines.append(
-            f"For someone who knows it to within a distance, belief in the truth grows at most {reach}."
-        )
+        lines.append(belief_growth("places" if audit.on_map else "values", audit.radii, " m" * audit.on_map))
     if audit.person_records > 1:
         lines.append(
             f"One person may own {audit.person_records} records: together they are protected by ε = "

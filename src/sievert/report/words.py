@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
-from sievert.results import in_bits
+from sievert.results import in_bits, upwards
 
-__all__ = ["bits", "guess_words", "probability", "times"]
+__all__ = ["belief_growth", "bits", "guess_words", "probability", "times"]
 
 
 def bits(value: float) -> str:
@@ -44,6 +44,20 @@ def times(factor: float) -> str:
     texts = (f"{factor:.{digits}g}" for digits in range(4, 18))
     text = next((text for text in texts if text != "1"), "1")
     return "once" if text == "1" else f"{text} times"
+
+
+def belief_growth(what: str, factors: Sequence[tuple[float, float]], unit: str = "") -> str:
+    """How much belief grows when only values up to a distance apart are possible; bounds, rounded up.
+
+    >>> print(belief_growth("places", [(50, 2.3511), (100, 5.5)], " m"))
+    Belief in the truth grows at most 2.352 times for someone to whom only places up to 50 m apart are ...
+    """
+    (nearest, least), *others = factors
+    more = "".join(f", {times(float(upwards(factor)))} for {apart:.4g}{unit}" for apart, factor in others)
+    return (
+        f"Belief in the truth grows at most {times(float(upwards(least)))} for someone to whom only {what} "
+        f"up to {nearest:.4g}{unit} apart are possible{more}."
+    )
 
 
 def guess_words(action: Hashable) -> str:

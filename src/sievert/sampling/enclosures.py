@@ -125,7 +125,8 @@ class Ratio:
         return {"eps": str(self.eps)} if self.eps is not None else {"alpha": str(self.alpha)}
 
     def __str__(self) -> str:
-        return f"ε = {self.eps}" if self.eps is not None else f"ratio {self.alpha}"
+        what, value = ("ε =", self.eps) if self.eps is not None else ("ratio", self.alpha)
+        return f"{what} {brief(str(value))[1:-1]}"
 
 
 @dataclass(frozen=True)

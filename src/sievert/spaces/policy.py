@@ -142,7 +142,7 @@ class Policy:
             )
         star = secret_graphs._secret(
             [ABSENT, *items],
-            [(0, i + 1) for i in range(len(items))],
+            np.column_stack([np.zeros(len(items), np.intp), np.arange(1, len(items) + 1)]),
             "add-remove",
             "whether a record is present, and with which value, may not be told",
         )

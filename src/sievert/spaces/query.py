@@ -220,6 +220,11 @@ class Query:
         policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
         if metric is not None:
             instance("metric", metric, Metric, "a sv.Metric on the answers", MetricError)
+        apart = policy.record_metric.uniform_distance
+        numeric = self.kind in ("count", "sum") or (self.kind == "record" and policy.records == 1)
+        if metric is None and apart is not None and numeric and not policy.constrained:
+            # Any two values are equally far apart, so the least and the greatest decide.
+            return self._spread(policy) / apart if len(policy.values) > 1 else 0.0
         if metric is not None or self.kind in ("record", "table") or policy.constrained:
             return self._explicit_sensitivity(policy, metric)
         edges = policy.record_edges
@@ -228,9 +233,20 @@ class Query:
             present = np.array([not _is_absent(value, policy) for value in policy.values], dtype=np.float64)
             change = present[first] + present[second]
         else:
-            numbers = np.array([float(number) for number in self._numbers(policy)])
+            whole, scale = self.whole_contributions(policy)
+            numbers = np.array([number / scale for number in whole])
             change = np.abs(numbers[first] - numbers[second])
         return _largest_ratio(change, edges.lengths)
+
+    def _spread(self, policy: Policy) -> float:
+        """The greatest contribution of a value less the least one."""
+        if isinstance(policy.values, range) and self.kind != "count":
+            return float(abs(policy.values[-1] - policy.values[0]))
+        if self.kind == "record":
+            numbers = [_as_number(value) for value in policy.values]
+            return float(max(numbers) - min(numbers))
+        whole, scale = self.whole_contributions(policy)
+        return (max(whole) - min(whole)) / scale
 
     def _explicit_sensitivity(self, policy: Policy, metric: Metric | None) -> float:
         answers = self.answers(policy)
@@ -257,18 +273,23 @@ class Query:
                 f"where: {brief(name)} is not one of the policy's values {shown(policy.values)}"
                 f"{did_you_mean(name, policy.values)}"
             )
-        return [
-            Fraction(0) if _is_absent(value, policy) else Fraction(str(contribution(value)))
-            for value in policy.values
-        ]
+        found = [0 if _is_absent(value, policy) else contribution(value) for value in policy.values]
+        return [Fraction(number if type(number) is int else str(number)) for number in found]
+
+    def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:
+        """Each value's contribution to a count or sum as a whole number of 1/scale, and the scale."""
+        if self.kind == "sum" and isinstance(policy.values, range):
+            return list(policy.values), 1
+        numbers = self._numbers(policy)
+        scale = math.lcm(*(number.denominator for number in numbers))
+        return [number.numerator * (scale // number.denominator) for number in numbers], scale
 
     def _contributions(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:
         """Each value's contribution as an integer, and how to read a total back as an answer."""
         if self.kind == "histogram":
             return self._digits(policy)
-        numbers = self._numbers(policy)
-        scale = math.lcm(*(number.denominator for number in numbers))
-        integers = whole_numbers([int(number * scale) for number in numbers], policy.records)
+        numbers, scale = self.whole_contributions(policy)
+        integers = whole_numbers(numbers, policy.records)
         return integers, lambda total: total // scale if total % scale == 0 else total / scale
 
     def _digits(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:

@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import BudgetError, FileError, LedgerError
+from sievert.numerics.checks import brief
+from sievert.numerics.rationals import as_fraction
 from sievert.tables.reading import existing
 from sievert.tables.relation import Relation, stated_relation
 
 __all__ = ["Budget", "amount", "number"]
 
 Amounts = Mapping[str, Fraction]
+# Amounts outside these are mistakes; inside, every one can be written down and shown as a float.
+LEAST_AMOUNT = Fraction(1, 10**300)
+LARGEST_AMOUNT = Fraction(10**300)
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Budget:
         target = existing(path, "; write one with the line: person = 3.0 (the most ε for one person)")
         try:
             raw = tomllib.loads(target.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        except (OSError, ValueError, RecursionError) as problem:
             raise FileError(f"{target}: cannot be read as TOML ({problem})") from None
         unknown = sorted(set(raw) - {"person", "columns", "relation"})
         if unknown:
@@ -107,14 +112,15 @@ def amount(value: object, what: str) -> Fraction:
     >>> amount(0.1, "eps"), amount("1/3", "eps")
     (Fraction(1, 10), Fraction(1, 3))
     """
+    rule = "it must be a number ≥ 0 (0, or from 1e-300 to 1e300)"
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
             raise ValueError
-        found = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise LedgerError(f"{what} is {value!r}; it must be a number ≥ 0") from None
-    if found < 0:
-        raise LedgerError(f"{what} is {value!r}; it must be a number ≥ 0")
+        found = as_fraction(str(value)) if isinstance(value, float) else as_fraction(value)
+    except ValueError:
+        raise LedgerError(f"{what} is {brief(value)}; {rule}") from None
+    if found and not LEAST_AMOUNT <= found <= LARGEST_AMOUNT:
+        raise LedgerError(f"{what} is {brief(value)}; {rule}")
     return found
 
 

@@ -116,8 +116,8 @@ def as_float(value: Any) -> float | None:
     >>> as_float(" 2.50"), as_float("1_0"), as_float("east")
     (2.5, None, None)
     """
-    # Python reads 1_0 as ten; people do not.
-    if isinstance(value, str) and "_" in value:
+    # Python reads 1_0 and १० as ten; whoever declared numbers means neither.
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
         return None
     try:
         return float(value)
@@ -134,7 +134,8 @@ class KnownLabels:
     """
 
     def __init__(self, labels: Iterable[Hashable]) -> None:
-        items = list(labels)
+        self._range = labels if isinstance(labels, range) else None
+        items = [] if self._range is not None else list(labels)
         self._texts: dict[str, Hashable] = {label_text(item): item for item in items}
         for item in items:
             if isinstance(item, str):
@@ -143,6 +144,8 @@ class KnownLabels:
 
     def find(self, value: Any) -> Hashable | None:
         """The expected label, or None."""
+        if self._range is not None:
+            return _whole_in(self._range, value)
         if not isinstance(value, str):
             item = label(value)
             return self._labels.get(item, self._texts.get(label_text(item)))
@@ -153,4 +156,15 @@ class KnownLabels:
         if number is None or not math.isfinite(number):
             return None
         found = self._labels.get(number)
-        return None if isinstance(found, bool) else found
+        # Beyond 2^53 several whole numbers are one float, and only the text says which.
+        inexact = isinstance(found, int) and abs(found) >= 2**53
+        return None if isinstance(found, bool) or inexact else found
+
+
+def _whole_in(expected: range, value: Any) -> int | None:
+    """The whole number of a range that a cell means."""
+    item = cell(value) if isinstance(value, str) else label(value)
+    number = item if type(item) is int else as_float(item)
+    if number is None or isinstance(item, bool) or not math.isfinite(number) or number != int(number):
+        return None
+    return int(number) if int(number) in expected else None

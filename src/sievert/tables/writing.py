@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sievert.errors import FileError
+from sievert.numerics.checks import brief
 from sievert.tables.atomic import create, reopen, write_all
 
 __all__ = ["TableWriter", "require_writable", "table_bytes", "table_writer"]
 
+# File systems allow 255 bytes; the names of the sidecar and of unfinished files are longer than the output's.
+LONGEST_NAME = 150
 ARROW_SUFFIXES = (".parquet", ".arrow", ".feather", ".ipc")
 
 
@@ -57,6 +60,12 @@ def table_writer(path: Path, target: Path, names: Sequence[str], size: int = 0) 
 
 def require_writable(target: Path) -> None:
     """Refuse a name in whose format nothing can be written here, before anything is done for it."""
+    length = len(os.fsencode(target.name))
+    if length > LONGEST_NAME or any(letter < " " for letter in str(target)):
+        raise FileError(
+            f"output is {brief(str(target))}, whose name has {length} bytes; give a name of at most "
+            f"{LONGEST_NAME} bytes without control characters"
+        )
     suffix = target.suffix.lower()
     if suffix in ARROW_SUFFIXES:
         _ArrowWriter(io.BytesIO(), suffix, [])

@@ -1,0 +1,121 @@
+"""A release that the file's [accept] refuses is not made unless it is asked for by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sievert as sv
+from sievert.cli.app import app
+from sievert.errors import NotAcceptedError
+
+TABLE = """version = 1
+[policy]
+values = ["a", "b", "c"]
+records = 3
+[query]
+{query}
+[mechanism]
+{mechanism}
+[adversary]
+observations = {observations}
+[accept]
+{accept}
+[data]
+input = "data.csv"
+column = "value"
+[release]
+ledger = "budget.toml"
+output = "out.csv"
+"""
+COUNT = 'kind = "count"\nwhere = ["a"]'
+NOISE = 'kind = "truncated-geometric"\neps = 2.0'
+
+
+def write(folder: Path, query: str, mechanism: str, accept: str, observations: int = 1) -> Path:
+    text = TABLE.format(query=query, mechanism=mechanism, accept=accept, observations=observations)
+    if "record" in query:
+        text = text.replace("records = 3", "records = 1")
+    (folder / "file.toml").write_text(text, encoding="utf-8")
+    (folder / "data.csv").write_text("value\na\nb\nc\n")
+    (folder / "budget.toml").write_text("person = 30.0\n")
+    return folder / "file.toml"
+
+
+def sievert(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("query", "mechanism"),
+    [
+        (COUNT, NOISE),
+        ('kind = "histogram"', 'kind = "geometric"\neps = 2.0'),
+        ('kind = "record"', 'kind = "randomised-response"\neps = 2.0'),
+        (COUNT, 'kind = "exponential"\neps = 2.0'),
+    ],
+)
+@pytest.mark.parametrize(
+    ("accept", "observations", "holds"),
+    [
+        ("guess = 0.4", 1, False),
+        ("guess = 0.99", 1, True),
+        ("eps = 1.9", 1, False),
+        ("eps = 2.0", 1, True),
+        ("eps = 2.0", 2, False),
+        ("bits = 0.1", 1, False),
+        ("advantage = 0.05", 1, False),
+    ],
+)
+def test_preview_release_and_audit_agree_on_what_is_accepted(
+    tmp_path: Path, query: str, mechanism: str, accept: str, observations: int, holds: bool
+) -> None:
+    file = write(tmp_path, query, mechanism, accept, observations)
+    assert sievert("audit", file)[0] == (0 if holds else 1)
+    code, text = sievert("release", file, "--preview")
+    assert code == (0 if holds else 1) and ("does not accept" in text) != holds
+    code, text = sievert("release", file)
+    assert code == (0 if holds else 1)
+    assert (tmp_path / "out.csv").exists() == holds
+    assert (tmp_path / "budget.ledger").exists() == holds, "what is refused is not charged"
+
+
+def test_a_release_despite_its_limits_says_so(tmp_path: Path) -> None:
+    file = write(tmp_path, COUNT, NOISE, "guess = 0.4")
+    with pytest.raises(NotAcceptedError, match=r"EXCEEDS the limit 0.4, which the file does not accept"):
+        sv.release.run(file)
+    assert not sv.release.preview(file).possible
+    assert sv.release.preview(file, despite_accept=True).possible
+    code, text = sievert("release", file, "--preview", "--json")
+    assert code == 1 and json.loads(text)["accept"][0]["passed"] is False
+    code, text = sievert("release", file, "--despite-accept")
+    assert code == 0, text
+    (limit,) = json.loads((tmp_path / "out.csv.json").read_text())["accept"]
+    assert limit["holds"] is False and "EXCEEDS" in limit["limit"]
+
+
+def test_on_a_map_only_epsilon_can_be_accepted(tmp_path: Path) -> None:
+    text = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 52.505, west = 13.36, north = 52.53, east = 13.42, cell = 50 }
+[mechanism]
+kind = "planar-geometric"
+eps = 0.01
+[accept]
+LIMIT
+[data]
+input = "data.csv"
+column = ["lat", "lon"]
+[release]
+ledger = "budget.toml"
+"""
+    (tmp_path / "budget.toml").write_text("person = 1.0\n")
+    for limit, possible in (("eps = 0.01", True), ("eps = 0.005", False), ("guess = 0.9", False)):
+        (tmp_path / "file.toml").write_text(text.replace("LIMIT", limit))
+        found = sv.release.preview(tmp_path / "file.toml")
+        assert found.possible is possible
+    assert "NOT SHOWN" in str(found)
