@@ -201,7 +201,7 @@ def _images(
         raise ChannelError("policy: give the list of new inputs together with a function")
     if not callable(query) or not isinstance(policy, Iterable):
         raise ChannelError(
-            f"query is {brief(query)} and policy {brief(policy)}; give a query with its policy, a mapping, or "
+            f"query is {brief(query)} and policy {brief(policy)}; give a query and policy, a mapping, or "
             "a function with the list of new inputs"
         )
     return {label(new): query(new) for new in policy}
