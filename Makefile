@@ -59,7 +59,8 @@ run: setup  ## audit every example and leave an HTML report of each
 test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a quick look)
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
-fuzz: setup  ## try hostile arguments for an hour (SIEVERT_FUZZ_SECONDS, SIEVERT_FUZZ_SEED)
+fuzz: setup  ## hostile arguments, files and crashes for an hour (SIEVERT_FUZZ_SECONDS, SIEVERT_FUZZ_SEED)
+	SIEVERT_CRASH=long $(BIN)/python -m pytest -n $(WORKERS) tests/crash $(PYTEST_ARGS)
 	SIEVERT_FUZZ_SECONDS=$${SIEVERT_FUZZ_SECONDS:-3600} $(BIN)/python -m pytest -s tests/fuzz $(PYTEST_ARGS)
 
 lint: setup  ## ruff, formatting, types, and the arrows between the rooms

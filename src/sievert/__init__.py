@@ -92,7 +92,7 @@ _ATTRIBUTES = {
     "estimate_mean": "sievert.estimation.means",
     "expected_loss": "sievert.leakage.expected_losses",
     "explain": "sievert.limits.explain",
-    "explain_dp_accounting": "sievert.limits.adapters",
+    "explain_dp_accounting": "sievert.limits.events",
     "explain_opendp": "sievert.limits.adapters",
     "frontier": "sievert.design.frontier",
     "geometric_optimality": "sievert.design.line_certificate",
@@ -272,13 +272,13 @@ if TYPE_CHECKING:
     from sievert.leakage.until import observations_until as observations_until
     from sievert.leakage.until import query_budget as query_budget
     from sievert.limits import bounds as bounds
-    from sievert.limits.adapters import explain_dp_accounting as explain_dp_accounting
     from sievert.limits.adapters import explain_opendp as explain_opendp
     from sievert.limits.backwards import WeakestClaim as WeakestClaim
     from sievert.limits.backwards import weakest_claim as weakest_claim
     from sievert.limits.bounds import Bound as Bound
     from sievert.limits.composition import ComposedClaim as ComposedClaim
     from sievert.limits.composition import composed_claim as composed_claim
+    from sievert.limits.events import explain_dp_accounting as explain_dp_accounting
     from sievert.limits.explain import Explanation as Explanation
     from sievert.limits.explain import explain as explain
     from sievert.limits.largest import largest_epsilon as largest_epsilon

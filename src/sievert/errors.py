@@ -40,9 +40,14 @@ class SievertError(ValueError):
     def __init__(self, message: str, *, fix: str = "", file_fix: str = "") -> None:
         super().__init__(f"{message}; {fix}" if fix else message)
         self._file_message = f"{message}; {file_fix}" if file_fix else message
+        self._file_fix = file_fix
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, self.__dict__)
+
+    def on_command_line(self) -> str:
+        """The message for someone who does not write Python, with the fix that fits best."""
+        return self._file_message if self._file_fix else str(self)
 
     def in_file(self) -> str:
         """The message for someone who wrote the input in a file."""

@@ -173,7 +173,7 @@ def test_groups_are_named_and_words_are_used(tmp_path: Path) -> None:
     assert sievert("audit", tmp_path / "blocks-optimal.toml").returncode == 0
     wrong = path.read_text().replace('loss = "bayes-risk"', 'loss = "absolute"')
     path.write_text(wrong)
-    assert "the value 'flu' is not a number" in sievert("design", path).stderr
+    assert "the value 'flu' is not a number" in sievert("design", path, "--force").stderr
 
 
 def test_much_worse_is_said_in_times(tmp_path: Path) -> None:

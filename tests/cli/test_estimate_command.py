@@ -85,7 +85,7 @@ def test_true_values_make_a_page_private_and_public_ones_do_without(tmp_path: Pa
     path = tmp_path / "public.toml"
     path.write_text(absent, encoding="utf-8")
     assert sievert("estimate", path).returncode == 2
-    done = sievert("estimate", path, "--public", "--report", page)
+    done = sievert("estimate", path, "--public", "--report", page, "--force")
     assert done.returncode == 0, done.stderr
     html = page.read_text(encoding="utf-8").split("<body>")[1]
     for text in (words(done.stdout), html):

@@ -81,7 +81,7 @@ def test_backwards_leaves_a_page_and_a_proof(tmp_path: Path) -> None:
     assert "ε ≤ 0.405465 guarantees" in text and "Report written" in text
     assert sv.verify(proof)
     assert "ε ≤ 0.405465 guarantees" in page.read_text(encoding="utf-8")
-    run("--guess", "0.7", "--proof", str(proof), "--json")
+    run("--guess", "0.7", "--proof", str(proof), "--json", "--force")
     assert "at most 0.7000" in str(sv.verify(proof))
 
 

@@ -113,7 +113,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("command, option, reads", COMMANDS, ids=lambda item: " ".join(item)[:40])
+@pytest.mark.parametrize(
+    "command, option, reads",
+    COMMANDS,
+    ids=lambda item: item if isinstance(item, str) else " ".join(item)[:40],
+)
 def test_no_command_writes_what_it_must_not(
     folder: Path, command: list[str], option: str, reads: list[str]
 ) -> None:

@@ -171,6 +171,15 @@ def test_what_is_no_answer_is_not_called_one(
     assert ("Traceback" in said) == isinstance(problem, AssertionError)
 
 
+def test_long_names_are_cut_and_are_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["audit", "x" * 5000], ["audit", SURVEY, "--report", str(tmp_path / ("x" * 5000))]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code in (2, 3)
+        said = capsys.readouterr().err
+        assert "xxx…xxx" in said and len(said) < 600
+
+
 def test_every_error_has_an_exit_code() -> None:
     kinds = [SievertError, *SievertError.__subclasses__()]
     assert {kind.exit_code for kind in kinds} <= {1, 2, 3, 4}
@@ -187,3 +196,35 @@ def test_wrong_options_name_the_right_ones(capsys: pytest.CaptureFixture[str]) -
             main(arguments)
         assert ended.value.code == 2
         assert meant in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", ["nan", "१", "1_0", "", "1e", "0x1", "½"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["explain", "--eps"], ["limits", SURVEY, "--eps"], ["release", SURVEY, "--wait"]],
+)
+def test_options_take_plain_numbers(
+    arguments: list[str], written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, written])
+    assert ended.value.code == 2
+    assert f"Invalid value for '{arguments[-1]}': {written!r} is not a number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", ["1..1000000000", "1000000000", "1,1000000000", "1.." + "9" * 5000])
+def test_observations_beyond_the_limit_are_refused_before_work(
+    written: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["breach", SURVEY, "--observations", written])
+    assert ended.value.code == 2
+    assert "100,000 is the limit here, so ask for fewer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", ["0", "-1", "5..2", "1..", "..", "", "1,,2", "१", "1.5", "0..3"])
+def test_observations_that_are_none(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["breach", SURVEY, "--observations", written])
+    assert ended.value.code == 2
+    assert "write 1..1000, or 10 for 1..10" in capsys.readouterr().err

@@ -169,7 +169,7 @@ def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatc
     metric = sv.metrics.euclidean([(0, 0), (1, 0), (0, 1), (2, 2)])
     best = sv.optimal_mechanism(metric, 1.0, None, sv.losses.distance(metric))
     assert best.certificate.verify().holds and best.gap > 0.1 and "time limit" in best.method
-    assert float(best.loss) == pytest.approx(best.without_release)
+    assert float(best.loss) <= best.without_release + 1e-12
 
 
 def test_nothing_lost_is_exactly_nothing() -> None:

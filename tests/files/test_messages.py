@@ -131,3 +131,10 @@ def test_histograms_that_cannot_be_listed_say_what_can(tmp_path: Path) -> None:
         _ = load_scenario(tmp_path / "file.toml").answers
     assert "1.67e17 answers, and 50,000 can be listed; coarsen the values" in str(caught.value)
     assert "geometric noise to every cell, which `sievert audit`" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_values_are_finite(tmp_path: Path, value: str) -> None:
+    (tmp_path / "file.toml").write_text(f"version = 1\n[policy]\nvalues = [{value}, 1]\n")
+    with pytest.raises(FileError, match=r"policy.values, entry 1 must be a finite number, a text or a list"):
+        load_scenario(tmp_path / "file.toml")

@@ -13,7 +13,7 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.proofs import load_proof, proof_from_dict, save_proof, verify
-from sievert.proofs.reading import flag, floats, fraction, indices, parse_json, whole
+from sievert.proofs.reading import flag, floats, fraction, indices, parse_json, require_plain, whole
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def honest() -> dict[str, dict[str, Any]]:
         ("[" * 100_000 + "]" * 100_000, "nested"),
         ("[" * 60 + "]" * 60, "nested"),
         ('{"a":' * 60 + "1" + "}" * 60, "nested"),
-        ("[" + "9" * 100_000 + "]", "digits"),
-        ("[1e400]", "finite"),
+        ("[" + "9" * 100_000 + "]", "a whole number has 100000 digits"),
+        ("[1e400]", "beyond the largest float"),
         ("[NaN]", "finite"),
         ("[-Infinity]", "finite"),
         ('{"a": 1, "a": 2}', "twice"),
@@ -100,7 +100,7 @@ def test_large_powers_are_not_written_out(honest: dict[str, Any]) -> None:
         "second_parameter": "1/2",
         "holds": False,
     }
-    assert "too many" in str(proof_from_dict(many).verify())
+    assert "too long" in str(proof_from_dict(many).verify())
     assert proof_from_dict({**many, "size": 50}).verify()
 
 
@@ -146,6 +146,17 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("sievert.proofs.base.LARGEST_FILE", 1000)
     with pytest.raises(FileError, match="1,000 bytes"):
         load_proof(path)
+
+
+def test_numbers_in_python_data_are_finite() -> None:
+    with pytest.raises(ValueError, match="not a finite number"):
+        require_plain({"a": [float("nan")]})
+
+
+def test_long_texts_are_not_converted() -> None:
+    for text in ("1" * 5000, "1/" + "1" * 5000):
+        with pytest.raises(ValueError, match="has more than 4300 digits"):
+            fraction(text)
 
 
 def test_scalars() -> None:

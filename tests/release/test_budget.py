@@ -291,6 +291,28 @@ def test_lost_places_are_not_drawn_again(tmp_path: Path, lost: str) -> None:
         assert not sv.release.preview(described).possible
 
 
+def test_a_store_without_batches_is_adopted(tmp_path: Path) -> None:
+    """As it was kept before the ledger knew its stores: still nobody is drawn twice."""
+    described = scenario(tmp_path, PLACES, places(), HEADER)
+    sv.release.run(described, output=tmp_path / "1.csv")
+    ledger = tmp_path / "budget.ledger"
+    records = Ledger.look(ledger).chain.records
+    for name in ("ledger.jsonl", "ledger.lock"):
+        (ledger / name).unlink()
+    chain = Chain.read(ledger / "ledger.jsonl")
+    for record in records:
+        chain.append({key: value for key, value in record.items() if key != "places"})
+    base = sqlite3.connect(ledger / "places.sqlite")
+    with base:
+        base.execute("DROP TABLE batches")
+    base.close()
+    assert sv.release.run(described, output=tmp_path / "2.csv").eps == 0
+    assert (tmp_path / "1.csv").read_text() == (tmp_path / "2.csv").read_text()
+    (ledger / "places.sqlite").unlink()
+    with pytest.raises(LedgerError, match="is missing"):
+        sv.release.run(described)
+
+
 def test_a_ledger_older_than_its_places_is_refused(tmp_path: Path) -> None:
     described = scenario(tmp_path, PLACES, places(), HEADER)
     sv.release.run(described, output=tmp_path / "1.csv")

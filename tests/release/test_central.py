@@ -559,7 +559,7 @@ def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
 
 def test_intervals_of_numbers_cut_off_by_the_outputs_hold_the_truth(tmp_path: Path) -> None:
     """Outputs may be fewer than the possible answers; a number at their end says only "here or beyond"."""
-    text = COUNT.replace("eps = 0.5", "eps = 2.0\noutputs = [2, 3, 4]") + "confidence = 0.99\n"
+    text = COUNT.replace("eps = 0.5", "eps = 2.0\noutputs = [2, 3, 4]")
     for rows in (["low"] * 6, ["high"] * 6):
         described = scenario(tmp_path, text, rows, budget="person = 100")
         truth = rows.count("low")
@@ -569,7 +569,8 @@ def test_intervals_of_numbers_cut_off_by_the_outputs_hold_the_truth(tmp_path: Pa
             assert done.table is not None
             (row,) = done.table.rows
             intervals.append((row["low"], row["high"]))
-        assert sum(low <= truth <= high for low, high in intervals) == 20
+        # At 95 % more than three misses of twenty have a chance of 1.6 % (fixed seeds).
+        assert sum(low <= truth <= high for low, high in intervals) >= 17
     found = sv.release.preview(described, output=tmp_path / "unused.csv")
     assert "clamped to 2 … 4" in found.mechanism
     assert any("outside the outputs 2 … 4" in note for note in found.warnings)

@@ -6,17 +6,20 @@ data did not fit and nothing was charged. Only 0 and 1 are answers.
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
 from sievert.cli.streams import complain, steady_output
 from sievert.errors import SievertError
+from sievert.numerics.checks import brief
 
 __all__ = ["main"]
 
 BAD_INPUT = 2
 NO_ANSWER = 3
+WRONG_NAMES = {errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP}
 # What a shell calls a program ended by Ctrl-C; typer returns it where a command did not answer itself.
 INTERRUPTED = 130
 
@@ -31,11 +34,14 @@ def _exit_code(arguments: Sequence[str]) -> int:
         with steady_output():
             code = _run(list(arguments))
     except SievertError as problem:
-        complain(str(problem))
+        complain(problem.on_command_line())
         return problem.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
     except OSError as problem:
+        if problem.errno in WRONG_NAMES:
+            complain(f"{brief(problem.filename)}: {problem.strerror}; name another file")
+            return BAD_INPUT
         complain(_words(problem))
         return NO_ANSWER
     except MemoryError:

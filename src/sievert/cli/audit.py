@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli.options import real_option, whole_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
@@ -26,10 +27,19 @@ def audit(
         Path | None,
         typer.Option(help="Audit a black box: a table of runs with the columns input and output."),
     ] = None,
-    eps: Annotated[float | None, typer.Option(help="With --samples: the claimed ε (the file's).")] = None,
-    delta: Annotated[float | None, typer.Option(help="With --samples: the claimed δ (the file's).")] = None,
-    confidence: Annotated[float, typer.Option(help="With --samples: how sure to be.")] = 0.95,
-    seed: Annotated[int | None, typer.Option(help="With --samples: for the split into halves.")] = None,
+    eps: Annotated[
+        float | None,
+        real_option("With --samples: the claimed ε (the file's)."),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        real_option("With --samples: the claimed δ (the file's)."),
+    ] = None,
+    confidence: Annotated[float, real_option("With --samples: how sure to be.")] = 0.95,
+    seed: Annotated[
+        int | None,
+        whole_option("With --samples: for the split into halves."),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -83,7 +93,8 @@ def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None
 
     if report is not None:
         raise FileError(
-            "--report needs a channel, and a histogram with noise in every cell has none; use --json"
+            "--report draws what each input is released as, and a histogram with noise in every cell has too "
+            "many inputs for that; leave --report out, or keep the answer with --json"
         )
     result = noise_audit(scenario)
     if as_json:

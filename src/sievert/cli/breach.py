@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.options import real_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, print_table
+from sievert.cli.progress import progress_bar
 
 __all__ = ["breach"]
 
@@ -27,7 +29,7 @@ def breach(
     ] = None,
     level: Annotated[
         float | None,
-        typer.Option(help="Bits by which belief must grow for a breach; by default half way to certainty."),
+        real_option("Bits by which belief must grow for a breach; by default half way to certainty."),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
@@ -40,7 +42,8 @@ def breach(
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
     outputs = claimed(scenario.reads(), force, report=report)
-    result = breach_of(scenario, counts, about or (), level)
+    with progress_bar():
+        result = breach_of(scenario, counts, about or (), level)
     if report is not None:
         from sievert.report.breach_page import breach_html
 

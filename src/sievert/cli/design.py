@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.options import real_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
@@ -19,7 +20,10 @@ EXACT, FLOATS = CHANNELS = (".csv", ".npz")
 
 def design(
     file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy, query and [use].")],
-    eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
+    eps: Annotated[
+        float | None,
+        real_option("ε in nats; by default the file's own."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the designed file here (.toml; the channel beside it, as .npz or .csv)."),

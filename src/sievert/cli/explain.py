@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
+from sievert.cli.options import real_option, whole_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
 
@@ -23,26 +24,41 @@ def explain(
     file: Annotated[
         Path | None, typer.Argument(help="A TOML file with a policy, and perhaps a claim and limits.")
     ] = None,
-    eps: Annotated[float | None, typer.Option(help="ε of each release, in nats.")] = None,
-    delta: Annotated[float | None, typer.Option(help="δ of each release, with ε (0).")] = None,
-    rho: Annotated[float | None, typer.Option(help="ρ of zero-concentrated privacy, instead of ε.")] = None,
-    sigma: Annotated[float | None, typer.Option(help="Scale of Gaussian noise, instead of ε.")] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(help="With --sigma: how far one person moves the answer (1).")
+    eps: Annotated[float | None, real_option("ε of each release, in nats.")] = None,
+    delta: Annotated[float | None, real_option("δ of each release, with ε (0).")] = None,
+    rho: Annotated[
+        float | None,
+        real_option("ρ of zero-concentrated privacy, instead of ε."),
     ] = None,
-    values: Annotated[int | None, typer.Option(help="How many values a person may have (2).")] = None,
+    sigma: Annotated[
+        float | None,
+        real_option("Scale of Gaussian noise, instead of ε."),
+    ] = None,
+    sensitivity: Annotated[
+        float | None,
+        real_option("With --sigma: how far one person moves the answer (1)."),
+    ] = None,
+    values: Annotated[
+        int | None,
+        whole_option("How many values a person may have (2)."),
+    ] = None,
     prior: Annotated[
         str | None, typer.Option(help="What is believed before: probabilities, as 0.6,0.3,0.1.")
     ] = None,
-    releases: Annotated[int | None, typer.Option(help="How many releases with this claim (1).")] = None,
+    releases: Annotated[
+        int | None,
+        whole_option("How many releases with this claim (1)."),
+    ] = None,
     guess: Annotated[
-        float | None, typer.Option(help="Backwards: the highest acceptable probability of a right guess.")
+        float | None,
+        real_option("Backwards: the highest acceptable probability of a right guess."),
     ] = None,
     solve: Annotated[
-        Solve | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
+        str | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
     ] = None,
     within: Annotated[
-        float | None, typer.Option(help="Metric privacy: the value is known to within this distance.")
+        float | None,
+        real_option("Metric privacy: the value is known to within this distance."),
     ] = None,
     centre: Annotated[str | None, typer.Option(help="… of this place (the worst one).")] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
@@ -145,7 +161,7 @@ def _save(
 def _backwards(
     scenario: Scenario | None,
     guess: float,
-    solve: Solve | None,
+    solve: str | None,
     claim: dict[str, Any],
     values: int | None,
     prior: list[float] | None,
@@ -158,10 +174,14 @@ def _backwards(
     from sievert.errors import MechanismError
     from sievert.files.identity import question_digest
     from sievert.limits.backwards import weakest_claim
+    from sievert.numerics.checks import choice
     from sievert.report.explain import weakest_for_file, weakest_report
 
+    unknown: Any = solve
+    if solve is not None:
+        choice("--solve", solve, get_args(Solve), MechanismError)
     given = any(name in claim for name in ("eps", "rho", "sigma"))
-    unknown = solve or ("releases" if given else "eps")
+    unknown = unknown or ("releases" if given else "eps")
     text, about = None, None
     if scenario is None:
         count = 1 if releases is None else releases

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.options import real_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections
 from sievert.cli.progress import progress_bar
@@ -16,7 +17,10 @@ __all__ = ["limits"]
 
 def limits(
     file: Annotated[Path, typer.Argument(help="The TOML file that describes the policy (and a mechanism).")],
-    eps: Annotated[float | None, typer.Option(help="ε in nats; by default the file's own.")] = None,
+    eps: Annotated[
+        float | None,
+        real_option("ε in nats; by default the file's own."),
+    ] = None,
     proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,

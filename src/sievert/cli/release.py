@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli.options import real_option, whole_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, terminal
 from sievert.cli.streams import complain
@@ -33,13 +34,13 @@ def release(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give up an interrupted run of this release and begin anew.")
     ] = False,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for another release.")] = 60.0,
+    wait: Annotated[float, real_option("Seconds to wait for another release.")] = 60.0,
     anchor: Annotated[
         str | None, typer.Option(help="A hash of the ledger noted earlier; an older copy is refused.")
     ] = None,
     insecure_seed: Annotated[
         int | None,
-        typer.Option(help="NOT private: another seed than the test_seed of a file that is a test."),
+        whole_option("NOT private: another seed than the test_seed of a file that is a test."),
     ] = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -108,6 +109,7 @@ def _fill_standard_descriptors() -> None:
 
 
 def complain(message: str) -> None:
-    """Say on standard error why there is no answer."""
+    """Say on standard error why there is no answer; names as long as a page are cut in the middle."""
+    message = re.sub(r"(\S{80})\S{80,}(\S{80})", r"\1…\2", message)
     with suppress(OSError):  # nowhere is left to say it; the exit code still does
         print(f"sievert: {message}", file=sys.stderr, flush=True)

@@ -73,7 +73,7 @@ class LeakageDesign(Designed):
         return self.posterior if self.family == "least leakage" else self.loss
 
     def __str__(self) -> str:
-        return (
+        return self._warned(
             f"loses {self.shown_loss:.6g} on average and takes the adversary from {self.prior:.6g} to "
             f"{self.posterior:.6g}; within {self.gap:.1e} of the {self.family} possible"
         )

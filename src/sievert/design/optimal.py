@@ -73,7 +73,7 @@ class OptimalMechanism(Designed):
     def __str__(self) -> str:
         optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
         value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
-        return (
+        return self._warned(
             f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )

@@ -21,7 +21,7 @@ from sievert.design.problem import Piece
 from sievert.errors import TooLargeError
 from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.numerics.progress import advance
-from sievert.numerics.row_generation import RowProgram
+from sievert.numerics.row_generation import RowProgram, cost_scale
 from sievert.proofs.design import Multipliers
 
 __all__ = ["hub_program", "lazy_program"]
@@ -37,9 +37,10 @@ SIMPLEX_UNKNOWNS = 1500
 # Constraints for each unknown at the start, on either side, and the most that a round adds.
 START_SIMPLEX, START_INTERIOR, ADDED = 3, 5, 10
 # Beyond this many unknowns a few rounds must do, the best of which counts; the certificate says what they
-# miss.
+# miss. The same holds for the time that such a program is given.
 LARGEST_EXACT = 20_000
 MOST_ROUNDS, LARGE_ROUNDS = 40, 10
+MOST_SECONDS = 60.0
 # Constraints that are listed, each with its numbers.
 LARGEST_ROWS = 20_000_000
 
@@ -58,11 +59,16 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
     units = np.exp(scale.ravel()[folding.first_entry])
     sizes = np.bincount(folding.entry.ravel())
     objective = np.asarray(units * np.bincount(folding.entry.ravel(), cost.ravel()), dtype=np.float64)
-    program = RowProgram(objective, _row_sums(folding, units), np.ones(len(folding.first_point)))
+    large = unknowns > LARGEST_EXACT
+    program = RowProgram(
+        objective,
+        _row_sums(folding, units),
+        np.ones(len(folding.first_point)),
+        seconds=MOST_SECONDS if large else None,
+    )
     first = "simplex" if unknowns <= SIMPLEX_UNKNOWNS else "ipm"
     listed = _least(rows, START_SIMPLEX if first == "simplex" else START_INTERIOR)
     coefficients = np.exp(-rows.defect)
-    large = unknowns > LARGEST_EXACT
     most = LARGE_ROUNDS if large else MOST_ROUNDS
     method = f"linear program, {unknowns} unknowns"
     if unknowns < cost.size:
@@ -75,14 +81,16 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
         violation = coefficients * z[rows.right] - z[rows.left]
         wanted = np.flatnonzero(violation > VIOLATED)
         advance("meeting the constraints", len(rows.left) - len(wanted), len(rows.left))
-        last = not len(wanted) or turn == most - 1
+        last = not len(wanted) or turn == most - 1 or program.out_of_time
         if every_round or large or last:
             share = sizes / np.bincount(folding.point)[_point_of(folding)]
             target = prices[_point_of(folding)] * units * share
             final, values = polished(rows, listed, y, objective, target, units * share, _point_of(folding))
             multipliers = _expanded(piece, folding, rows, final, values / units[rows.left[final]])
             words = f"{method}, {len(program.left)} constraints"
-            if len(wanted):
+            if program.out_of_time:
+                words += f", stopped after {MOST_SECONDS:g} seconds"
+            elif len(wanted):
                 words += f", stopped after {turn + 1} of its rounds"
             yield Candidate((units * z)[folding.entry], multipliers, words)
         if last:
@@ -214,8 +222,11 @@ def hub_program(piece: Piece) -> Candidate:
     lower = np.concatenate([np.zeros(hub), np.ones(size)])
     upper = np.concatenate([np.full(hub, np.inf), np.ones(size)])
     unknowns = hub + count
-    program = LinearProgram(objective, matrix, lower, upper, np.zeros(unknowns), np.full(unknowns, np.inf))
-    solution = solved(program, tolerance=1e-10)
+    scale = cost_scale(objective)
+    program = LinearProgram(
+        objective * scale, matrix, lower, upper, np.zeros(unknowns), np.full(unknowns, np.inf)
+    )
+    solution = solved(program, tolerance=1e-10, time_limit=MOST_SECONDS)
     channel = a * solution.primal[hub:] + rest * solution.primal[:hub].reshape(size, count)
     method = f"discrete metric, linear program with hubs, {unknowns} unknowns"
-    return Candidate(channel, Multipliers.none(), method, solution.dual[hub:])
+    return Candidate(channel, Multipliers.none(), method, solution.dual[hub:] / scale)

@@ -19,6 +19,9 @@ __all__ = ["majorant", "private_counts", "with_reserve"]
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 BLOCK_ENTRIES = 4_000_000
+# Beyond this ε·distance a unit of 2^-53 more or less breaks few ratios: what rounding leaves over may go to
+# the best action of each point.
+LOOSE = 30.0
 
 
 def private_counts(piece: Piece, channel: FloatArray, factors: FloatArray) -> NDArray[np.int64]:
@@ -45,6 +48,11 @@ def private_counts(piece: Piece, channel: FloatArray, factors: FloatArray) -> ND
         raised = _raised(piece, table, factors)
         rest = SCALE - raised.astype(np.int64).sum(axis=1)
         counts = raised.astype(np.int64)
+        if nearest > LOOSE and (rest >= 0).all():
+            own = counts.copy()
+            own[np.arange(piece.size), piece.cost.argmin(axis=1)] += rest
+            if _allowed(piece, own.astype(np.float64), factors):
+                return own
         counts[:, answer] += rest
         column = counts[:, answer].astype(np.float64)[:, None]
         if (rest >= 0).all() and _allowed(piece, column, factors):

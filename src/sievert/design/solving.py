@@ -76,9 +76,11 @@ def solve_problem(
         counts[members] = part.counts[place[problem.group_of[members]]]
         parts.append(part)
     spare = SPARE * float(np.abs(problem.cost).max(axis=1).sum())
+    floor = 0.0 if (problem.cost >= 0).all() else -np.inf
     if len(parts) == 1 and pieces[0].size == len(counts):
         only = parts[0]
-        lower, upper = min(only.lower, only.upper) - spare, _spared(only.upper, spare)
+        lower = max(floor, min(only.lower, only.upper) - spare)
+        upper = _spared(only.upper, problem.cost, counts)
         return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
     multipliers = Multipliers.joined([part.multipliers for part in parts])
     uniform = tuple(item for part in parts for item in part.uniform)
@@ -88,12 +90,13 @@ def solve_problem(
     methods = tuple(dict.fromkeys(part.method for part in parts))
     if len(parts) > 1:
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
-    return Solved(counts, multipliers, uniform, min(lower, upper) - spare, _spared(upper, spare), methods)
+    lower, most = max(floor, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
+    return Solved(counts, multipliers, uniform, lower, most, methods)
 
 
-def _spared(upper: float, spare: float) -> float:
-    """A claim with room for sums in another order; a sum of zeros needs none."""
-    return upper + spare if upper else 0.0
+def _spared(upper: float, cost: FloatArray, counts: NDArray[np.int64]) -> float:
+    """A claim with room for sums of the same terms in another order."""
+    return upper + SPARE * float((np.abs(cost) * as_probabilities(counts)).sum())
 
 
 def _settled(
@@ -103,6 +106,7 @@ def _settled(
     space = ProofSpace(piece.size, piece.pairs, problem.space.lengths[piece.edges])
     best: _Part | None = None
     lower, upper = -np.inf, np.inf
+    stopped: str | bool = False
     for candidate in _proposals(piece, method, allowed, stretch):
         counts = private_counts(piece, candidate.channel, factors)
         uniform, own = _uniform(problem, piece, candidate)
@@ -116,8 +120,11 @@ def _settled(
             lower, best = proved, replace(best, multipliers=candidate.multipliers, uniform=uniform)
         if upper - lower <= allowed:
             break
+        stopped = stopped or ("stopped" in candidate.method and candidate.method)
     assert best is not None
-    return replace(best, lower=lower, upper=upper)
+    hidden = stopped and upper - lower > allowed and stopped != best.method
+    method = f"{best.method} ({stopped})" if hidden else best.method
+    return replace(best, lower=lower, upper=upper, method=method)
 
 
 def _proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
@@ -161,6 +168,9 @@ def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) 
     except Unsolved as problem:
         # Still a private mechanism with an honest gap.
         yield _constant(piece, f"{problem}: the best constant answer")
+        found = kernel_form(piece)
+        if found is not None:
+            yield found
 
 
 def _constant(piece: Piece, method: str) -> Candidate:

@@ -122,8 +122,11 @@ class Scenario:
 
     @property
     def claimed_eps(self) -> float | None:
-        """The ε the file claims for the policy, or None when it claims none."""
-        return self._mechanism[1]
+        """The ε the file claims for the policy: [claim]'s, else the mechanism's; None when it claims none."""
+        stated = self.document.claim
+        if stated is None:
+            return self._mechanism[1]
+        return None if stated.delta else stated.eps
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
@@ -132,7 +135,9 @@ class Scenario:
     @cached_property
     def distance(self) -> Metric:
         """Distance in which guesses about the answer are judged."""
-        return inputs_metric(self.answers)
+        answers = self.answers
+        with self._at("query"):
+            return inputs_metric(answers)
 
     @cached_property
     def prior(self) -> NDArray[Any]:

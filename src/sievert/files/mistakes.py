@@ -21,6 +21,7 @@ NOUNS = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
+    "finite_number": "a finite number",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a table",
@@ -77,6 +78,8 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
     if message.startswith("Input should be"):
         return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
+    if not paths[meant]:
+        return f"{message}{shown}"
     return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
 
 
@@ -163,5 +166,7 @@ def _noun(error: ErrorDetails) -> str | None:
 
 
 def _alternatives(kinds: list[str]) -> str:
-    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or "a number" not in kinds]
+    # A whole number is a number.
+    numbers = {"a number", "a finite number"} & set(kinds)
+    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or not numbers]
     return distinct[0] if len(distinct) == 1 else f"{', '.join(distinct[:-1])} or {distinct[-1]}"

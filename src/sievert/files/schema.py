@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -29,12 +30,12 @@ __all__ = [
     "ValuesModel",
 ]
 
-Value = int | float | str | list[int | float | str]
 Probability = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Value = int | Finite | str | list[int | Finite | str]
 
 
 class Section(BaseModel):
@@ -413,3 +414,18 @@ class Document(Section):
     data: DataModel | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
+
+    @model_validator(mode="after")
+    def _one_promise(self) -> Self:
+        """[claim] and [mechanism] may both say what is promised, if they say the same."""
+        claim, mechanism = self.claim, self.mechanism
+        if claim is None or mechanism is None or claim.eps is None or mechanism.eps is None:
+            return self
+        # A nominal ε is a parameter, and a claim with δ is another kind of promise.
+        nominal = mechanism.kind == "exponential" and mechanism.level != "true"
+        if not nominal and not claim.delta and not math.isclose(claim.eps, mechanism.eps, rel_tol=1e-9):
+            raise ValueError(
+                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {mechanism.eps:g}; they must agree, "
+                "so state the promise once"
+            )
+        return self

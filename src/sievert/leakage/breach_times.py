@@ -27,6 +27,7 @@ from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATI
 from sievert.leakage.type_tables import TypeTable, types_of
 from sievert.numerics.checks import brief, choice, whole
 from sievert.numerics.checks import probability as as_probability
+from sievert.numerics.progress import advance
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result, in_bits
 from sievert.spaces.labels import label, shown
@@ -353,6 +354,7 @@ def _exactly(
             alive[part] -= met
             not_by[n - 1] += float(weights @ alive[part])
         by[n - 1] = happened
+        advance("observations followed", n, most)
     at, by, not_at, not_by = np.minimum((at, by, not_at, not_by), 1.0)
     return at, by, not_at, not_by
 
@@ -397,6 +399,7 @@ def _simulated(
         breach, _ = question.judge(seen)
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
+        advance("observations simulated", n + 1, most)
     lower, upper = share_interval(hits, samples)
     return hits / samples, lower, upper
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,13 @@ from sievert.numerics.linear_programs import LinearProgram, solved
 from sievert.proofs.claims import ApproximateProof, GuessProof, hockey_stick_excess
 
 __all__ = [
+    "Ends",
     "approximate_interval",
     "approximate_program",
     "guess_proof",
     "likeliest",
     "pure_guess",
+    "worst_ends",
     "worst_guess",
 ]
 
@@ -62,13 +64,46 @@ def pure_guess(eps: float, values: int, prior: FloatArray | None = None) -> tupl
     return min(1.0, float(guesses[used])), used + 1
 
 
+class Ends(NamedTuple):
+    """A guess with what it gains over the blind one and what it misses, each in full relative precision."""
+
+    guess: float
+    gained: float
+    missed: float
+
+
+def worst_ends(eps: float, delta: float, values: int, prior: FloatArray | None = None) -> Ends:
+    """`worst_guess`, 1 minus it, and its difference from the blind guess, without cancellation.
+
+    >>> math.isclose(worst_ends(40.0, 0.0, 2).missed, math.exp(-40), rel_tol=1e-12)
+    True
+    """
+    q, hidden = math.exp(-eps), -math.expm1(-eps)
+    guess, used = pure_guess(eps, values, prior)
+    if prior is None:
+        share = 1 / values
+        missed = (values - 1) * q / (1 + (values - 1) * q)
+        gained = (values - 1) * share * hidden / (1 + (values - 1) * q)
+        top = share
+    else:
+        ordered = np.sort(prior)[::-1]
+        top, rest = float(ordered[0]), math.fsum(ordered[used:].tolist())
+        missed = (rest + (used - 1) * q) / (1 + (used - 1) * q)
+        # S_m - π_1·(1 + (m-1)q) = Σ_{j≤m} (π_j - π_1) + (m-1)·π_1·(1-q)
+        short = math.fsum((ordered[:used] - top).tolist())
+        gained = max(0.0, (short + (used - 1) * top * hidden) / (1 + (used - 1) * q))
+    return Ends(
+        min(1.0, delta + (1 - delta) * guess), (1 - delta) * gained + delta * (1 - top), (1 - delta) * missed
+    )
+
+
 def worst_guess(eps: float, delta: float, values: int, prior: FloatArray | None = None) -> float:
     """Best guess that any (ε, δ)-private mechanism allows when any two values are neighbours.
 
     >>> round(worst_guess(1.2, 0.01, 2), 6)
     0.77084
     """
-    return min(1.0, delta + (1 - delta) * pure_guess(eps, values, prior)[0])
+    return worst_ends(eps, delta, values, prior).guess
 
 
 def guess_proof(

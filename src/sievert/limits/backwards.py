@@ -13,7 +13,7 @@ from sievert.limits.claims import LARGEST_RELEASES, Claim, claim_of
 from sievert.limits.explain import Explanation, _count, explain_claim, guess_under, listed
 from sievert.limits.policy_guesses import checked_prior
 from sievert.limits.worst import Target
-from sievert.numerics.checks import choice
+from sievert.numerics.checks import choice, probability
 from sievert.results import Result
 
 __all__ = ["WeakestClaim", "weakest_claim"]
@@ -22,6 +22,8 @@ Unknown = Literal["eps", "delta", "rho", "sigma", "releases"]
 HIGHEST = 1e300
 # Relative width at which a bisection stops.
 PRECISION = 1e-12
+# Below this a parameter is 0: what it lets anybody gain is 0 as a float.
+SMALLEST = 1e-300
 SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
 
 
@@ -98,8 +100,9 @@ def weakest_claim(
     26
     """
     choice("solve", solve, tuple(SYMBOLS), MechanismError)
-    if isinstance(guess, bool) or not isinstance(guess, int | float) or not 0 < guess <= 1:
-        raise MechanismError(f"guess is {guess!r}; it must be a probability above 0")
+    guess = probability("guess", guess, MechanismError)
+    if guess == 0:
+        raise MechanismError("guess is 0; somebody always guesses right sometimes, so give a number above 0")
     given: dict[str, object] = {
         "eps": eps,
         "delta": delta,
@@ -119,15 +122,15 @@ def weakest_claim(
         return claim_of(**chosen)  # type: ignore[arg-type]
 
     def keeps(value: float) -> bool:
-        return guess_under(claim(value), count, belief, policy, upper_only=True)[0].upper <= guess * (
-            1 + 1e-15
-        )
+        found, before = guess_under(claim(value), count, belief, policy, upper_only=True)
+        # Near the blind guess what is gained tells more than the guess itself, which is rounded.
+        return guess >= 1 or (found.upper <= guess and found.gain(before) <= guess - before)
 
     value = _search(solve, keeps, guess, count)
     explanation = None
     if (math.isfinite(value) and solve != "sigma") or value > 0:
         explanation = None if math.isinf(value) else explain_claim(claim(value), count, belief, policy)
-    return WeakestClaim(solve, value, float(guess), explanation)
+    return WeakestClaim(solve, value, guess, explanation)
 
 
 def _require_open(solve: str, given: dict[str, object]) -> None:
@@ -164,10 +167,12 @@ def _search(solve: str, keeps: Callable[[float], bool], guess: float, count: int
 
 def _bisect(keeps: Callable[[float], bool], low: float, high: float) -> float:
     """The last value that keeps the promise, between one that does and one that does not."""
-    while abs(high - low) > PRECISION * max(abs(high), abs(low)):
+    while abs(high - low) > max(PRECISION * max(abs(high), abs(low)), SMALLEST):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         low, high = (middle, high) if keeps(middle) else (low, middle)
-    return low
+    return 0.0 if low < SMALLEST else low
 
 
 def _smallest_sigma(keeps: Callable[[float], bool], guess: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sievert.errors import PolicyError
-from sievert.numerics.checks import brief, non_negative, require_size, whole
+from sievert.numerics.checks import brief, non_negative, whole
 from sievert.results import Result, in_bits
 
 __all__ = [
@@ -27,7 +27,9 @@ __all__ = [
 ]
 
 LN2 = math.log(2)
-LARGEST_LIST = 10_000_000
+LARGEST_SIZE = 10**18
+# Up to here the sum for a cycle is added term by term, which loses no digits for small ε.
+LONGEST_SUM = 1_000_000
 
 
 @dataclass(frozen=True, order=True)
@@ -69,8 +71,8 @@ def database_bound(records: int, values: int, eps: float) -> Bound:
     >>> round(database_bound(100, 2, 5).bits, 6)
     99.03118
     """
-    records = whole("records", records, PolicyError)
-    return Bound(records * individual_bound(values, eps).log)
+    count = _size("records", records)
+    return Bound(count * individual_bound(values, eps).log)
 
 
 def individual_bound(values: int, eps: float) -> Bound:
@@ -79,11 +81,11 @@ def individual_bound(values: int, eps: float) -> Bound:
     >>> round(individual_bound(3, 1.35).bits, 6)
     0.982334
     """
-    values, eps = whole("values", values, PolicyError), _level(eps)
+    level, count = _level(eps), _size("values", values)
     # v·e^ε/(v-1+e^ε) = v/(1 + (v-1)e^-ε), written so that ε → 0 loses no digits.
-    return Bound(
-        -math.log1p((values - 1) / values * math.expm1(-eps)) if eps < math.inf else math.log(values)
-    )
+    if level > 1:
+        return Bound(math.log(count) - math.log1p((count - 1) * math.exp(-level)))
+    return Bound(-math.log1p((count - 1) / count * math.expm1(-level)))
 
 
 def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -> Bound:
@@ -91,22 +93,26 @@ def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -
 
     The appendix prints ℓ = ceil(log_v r), which is false.
     """
-    records, values = whole("records", records, PolicyError), whole("values", values, PolicyError)
-    outputs, eps = whole("outputs", outputs, PolicyError), _level(eps)
-    any_outputs = database_bound(records, values, eps)
+    eps, records, values = _level(eps), _size("records", records), _size("values", values)
+    outputs = whole("outputs", outputs, PolicyError)
+    everything = database_bound(records, values, eps)
     if values == 1:
-        return any_outputs
+        return everything
     if math.isinf(eps):
-        # Each output may name one database.
-        return min(any_outputs, Bound(math.log(outputs)))
+        return min(everything, Bound(math.log(outputs)))
     length = 0
     while values ** (length + 1) <= outputs and length < records:
         length += 1
     # r·e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu}), divided through by e^{εu}.
-    lead = length * math.log1p((values - 1) * math.exp(-eps)) + eps * length
-    rest = math.exp(eps * (length - records)) * math.expm1(lead - eps * length)
-    proposition = Bound(math.log(outputs) - math.log1p(rest))
-    return min(any_outputs, proposition)
+    if eps > 1:
+        lead = length * math.log1p((values - 1) * math.exp(-eps))
+        rest = math.exp(eps * (length - records)) * math.expm1(lead)
+        return min(everything, Bound(math.log(outputs) - math.log1p(rest)))
+    # For small ε the same over v^ℓ, so that nothing cancels.
+    words, hidden = values**length, math.expm1(-eps * (records - length))
+    shrunk = (1 + hidden) * math.expm1(-length * individual_bound(values, eps).log)
+    shortfall = (1 - 1 / words) * hidden + shrunk
+    return min(everything, Bound(math.log1p((outputs - words) / words) - math.log1p(shortfall)))
 
 
 def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float) -> Bound:
@@ -115,8 +121,11 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
     `diameters` lists one entry a component, or maps a diameter to how many components have it. With radii
     instead, the bound is better and as valid.
     """
-    eps = _level(eps)
-    terms = [_product(eps, extent) + math.log(count) for extent, count in _counted(diameters).items()]
+    level, counted = _level(eps), _counted(diameters)
+    # An unbounded component tells nothing at ε = 0, and a point nothing at ε = ∞.
+    terms = [
+        (level * extent if level and extent else 0.0) + math.log(count) for extent, count in counted.items()
+    ]
     top = max(terms)
     if math.isinf(top):
         return Bound(math.inf)
@@ -125,63 +134,56 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
 
 def posterior_bound(diameters: Mapping[float, int] | Sequence[float], eps: float, databases: int) -> float:
     """Upper bound on the best guess of the database under a uniform prior (Edwards et al., Thm 2)."""
-    databases = whole("databases", databases, PolicyError)
-    return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(databases)))
+    possible = _size("databases", databases)
+    return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(possible)))
 
 
 def _counted(diameters: Mapping[float, int] | Sequence[float]) -> dict[float, int]:
     """How many components have each diameter."""
-    if isinstance(diameters, Mapping):
-        pairs = [(extent, whole("diameters", count, PolicyError)) for extent, count in diameters.items()]
-    elif (
-        isinstance(diameters, str)
-        or not isinstance(diameters, Iterable)
-        or getattr(diameters, "ndim", 1) == 0
-    ):
-        pairs = []
-    else:
-        pairs = [(extent, 1) for extent in diameters]
-    if not pairs:
-        raise PolicyError(
-            f"diameters is {brief(diameters)}; give one for each component, or map a diameter to how many "
-            "components have it"
-        )
     counted: dict[float, int] = {}
+    if isinstance(diameters, Mapping):
+        pairs = [(extent, _size("a number of components", count)) for extent, count in diameters.items()]
+    elif isinstance(diameters, Iterable) and not isinstance(diameters, str):
+        pairs = [(extent, 1) for extent in diameters]
+    else:
+        raise PolicyError(
+            f"diameters is {brief(diameters)}; give one diameter for each component, or a mapping from a "
+            "diameter to how many components have it"
+        )
     for extent, count in pairs:
-        size = non_negative("diameters", extent, PolicyError, infinite=True)
+        size = non_negative("a diameter", extent, PolicyError, infinite=True)
         counted[size] = counted.get(size, 0) + count
+    if not counted:
+        raise PolicyError("diameters is empty; a policy has at least one component")
     return counted
-
-
-def _product(eps: float, extent: float) -> float:
-    """ε·diameter; nothing leaks through a component at ε = 0 or of diameter 0, whatever the other is."""
-    return 0.0 if 0 in (eps, extent) else eps * extent
-
-
-def _level(eps: object) -> float:
-    return non_negative("eps", eps, PolicyError, infinite=True)
 
 
 def path_capacity(size: int, eps: float) -> Bound:
     """Exact for a path (and for any tree with ε ≥ ln(Δ-1)): 1 + (n-1)·tanh(ε/2)."""
-    size = whole("size", size, PolicyError)
-    return Bound(math.log1p((size - 1) * math.tanh(_level(eps) / 2)))
+    return Bound(math.log1p((_size("size", size) - 1) * math.tanh(_level(eps) / 2)))
 
 
 def complete_capacity(size: int, eps: float) -> Bound:
     """Exact for a complete graph: n/(1 + (n-1)e^-ε)."""
-    return individual_bound(whole("size", size, PolicyError), eps)
+    return individual_bound(_size("size", size), eps)
 
 
 def cycle_capacity(size: int, eps: float) -> Bound:
-    """Exact for a cycle: n/Σ_d n_d e^(-εd)."""
-    size = whole("size", size, PolicyError)
-    require_size(size, LARGEST_LIST, "the distances of a cycle", "bound it by sv.bounds.path_capacity")
-    half = size // 2
-    counts = [1, *([2] * half)]
-    if size % 2 == 0 and half:
-        counts[half] = 1
-    return regular_capacity(counts, eps)
+    """Exact for a cycle: n/Σ_d n_d e^(-εd).
+
+    The sum is 1 + 2(q + … + q^⌊(n-1)/2⌋), and q^(n/2) once more when n is even, with q = e^-ε.
+    """
+    points, level = _size("size", size), _level(eps)
+    half, opposite = (points - 1) // 2, points // 2
+    if level == 0:
+        return Bound(0.0)
+    if level > 1 or half > LONGEST_SUM:
+        q = math.exp(-level)
+        total = 1 + 2 * q * math.expm1(-level * half) / math.expm1(-level) if half else 1.0
+        total += math.exp(-level * opposite) if points % 2 == 0 else 0.0
+        return Bound(math.log(points) - math.log(total))
+    counts = [1, *([2] * half), *([1] if points % 2 == 0 else [])]
+    return regular_capacity(counts, level)
 
 
 def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
@@ -189,13 +191,27 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
 
     `counts` holds n_d, the number of points at distance d of any point, from n_0 = 1.
     """
+    level = _level(eps)
     if isinstance(counts, str) or not isinstance(counts, Iterable):
-        raise PolicyError(f"counts is {brief(counts)}; give the number of points at distance 0, 1, 2, …")
-    counts = [whole("counts", count, PolicyError, least=0) for count in counts]
-    if not counts or counts[0] < 1:
-        raise PolicyError(f"counts is {brief(counts)}; the first is the point itself, at distance 0")
-    eps = _level(eps)
-    total = sum(counts)
+        raise PolicyError(f"counts is {brief(counts)}; give how many points are at distance 0, 1, 2, …")
+    sizes = [whole(f"counts[{d}]", count, PolicyError, least=0) for d, count in enumerate(counts)]
+    if not sizes or sizes[0] != 1:
+        raise PolicyError(
+            f"counts is {brief(counts)}; it begins with n_0 = 1, the point itself, then how many points are "
+            "at distance 1, 2, …"
+        )
+    total = sum(sizes)
+    if level > 1:
+        near = math.fsum(count * math.exp(-level * d) for d, count in enumerate(sizes) if d)
+        return Bound(math.log(total) - math.log1p(near))
     # n/Σ n_d e^-εd = 1/(1 + Σ n_d (e^-εd - 1)/n), without cancellation for small ε.
-    shortfall = math.fsum(count / total * math.expm1(-_product(eps, d)) for d, count in enumerate(counts))
+    shortfall = math.fsum(count / total * math.expm1(-level * d) for d, count in enumerate(sizes) if d)
     return Bound(-math.log1p(shortfall))
+
+
+def _level(eps: float) -> float:
+    return non_negative("eps", eps, PolicyError, infinite=True)
+
+
+def _size(name: str, value: int) -> int:
+    return whole(name, value, PolicyError, most=LARGEST_SIZE)

@@ -10,17 +10,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import MechanismError
+from sievert.limits.approximate import Ends
 from sievert.limits.composition import (
     composed_delta,
     composed_epsilon,
     composed_points,
+    corners_between,
     gaussian_delta,
     gaussian_epsilon,
     log_conversion,
@@ -30,6 +32,7 @@ from sievert.limits.composition import (
     zcdp_delta,
 )
 from sievert.limits.tradeoff import from_profile, gaussian_tradeoff, response_tradeoff
+from sievert.numerics.checks import brief, non_negative, probability, whole
 
 __all__ = [
     "ApproximateClaim",
@@ -53,25 +56,17 @@ HIGHEST = 1e6
 
 def checked_eps(eps: object, name: str = "eps") -> float:
     """A number ≥ 0, perhaps infinite."""
-    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not eps >= 0:
-        raise MechanismError(f"{name} is {eps!r}; it must be a number ≥ 0")
-    return float(eps)
+    return non_negative(name, eps, MechanismError, infinite=True)
 
 
 def checked_delta(delta: object, name: str = "delta") -> float:
     """A probability."""
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta <= 1:
-        raise MechanismError(f"{name} is {delta!r}; it is a probability, so give a number from 0 to 1")
-    return float(delta)
+    return probability(name, delta, MechanismError)
 
 
 def checked_releases(releases: object) -> int:
     """A whole number ≥ 1."""
-    if isinstance(releases, bool) or not isinstance(releases, int | np.integer) or releases < 1:
-        raise MechanismError(f"releases is {releases!r}; it must be a whole number ≥ 1")
-    if releases > LARGEST_RELEASES:
-        raise MechanismError(f"releases is {releases}; at most {LARGEST_RELEASES} are counted")
-    return int(releases)
+    return whole("releases", releases, MechanismError, most=LARGEST_RELEASES)
 
 
 class Claim(ABC):
@@ -90,22 +85,49 @@ class Claim(ABC):
     def levels(self) -> FloatArray:
         """Levels ε ≥ 0 between which the best one is looked for."""
 
+    def between(self, low: float, high: float) -> FloatArray:
+        """Further levels between two, for a closer look; none where the look is close enough."""
+        return np.linspace(low, high, 41) if math.isfinite(high) and low < high else np.zeros(0)
+
     @abstractmethod
     def tradeoff(self) -> Tradeoff:
         """Misses against false alarms of whoever must tell two neighbours apart."""
 
-    def between_two(self, first: float) -> float | None:
-        """Exact best guess between two values, the first of which has this prior; None where not known."""
+    def between_two(self, first: float) -> Ends | None:
+        """Exact best guess between two values, the likelier of which has this prior; None where not known."""
         return None
 
     def of_group(self, size: int) -> Claim:
         """What the claim implies for somebody who owns several records."""
         if size == 1:
             return self
-        raise MechanismError(
-            f"{self.words}: what this implies for a person with {size} records is not known; give eps, rho "
-            "or sigma"
-        )
+
+        def profile(level: float) -> float:
+            # One record after the other, each at a part of ε: δ·(1 + e^(ε/m) + … + e^((m-1)ε/m)).
+            lost, step = float(self.delta(np.array([level / size]))[0]), level / size
+            return lost * math.fsum(math.exp(min(k * step, 700.0)) for k in range(size))
+
+        return ProfileClaim(profile, f"{self.words}, {size} times in a row")
+
+    def largest_event(self, share: float) -> float:
+        """The largest probability that an event may have in a database when in a neighbour it has `share`.
+
+        1 - f(share) for the trade-off function f: the least of δ + e^ε·share and 1 - e^-ε·(1-δ-share) over
+        the curve. Every ε gives a valid bound, so a finer look only helps.
+        """
+        if not 0 < share < 1:
+            return 1.0 if share > 0 else float(self.delta(np.array([math.inf]))[0])
+        levels, least = np.unique(self.levels()), 1.0
+        for _ in range(4):
+            lost = self.delta(levels)
+            with np.errstate(over="ignore"):
+                found = np.minimum(lost + np.exp(levels) * share, 1 - np.exp(-levels) * (1 - lost - share))
+            best = int(np.argmin(found))
+            least = min(least, float(found[best]))
+            levels = self.between(levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)])
+            if not len(levels):
+                break
+        return least
 
     @property
     def pure(self) -> float:
@@ -163,17 +185,27 @@ class ApproximateClaim(Claim):
     def levels(self) -> FloatArray:
         return composed_points(self.eps, self.lost, self.releases)[0]
 
+    def between(self, low: float, high: float) -> FloatArray:
+        """Corners of the composed curve; between two of them δ is a straight line in e^ε."""
+        return corners_between(self.eps, self.releases, low, high)
+
     def tradeoff(self) -> Tradeoff:
         return response_tradeoff(self.eps, self.lost, self.releases)
 
-    def between_two(self, first: float) -> float:
-        mass, _ = repeated_response(self.eps, self.releases)
-        second = np.zeros(1) if math.isinf(self.eps) else mass[::-1]
-        guessed = float(np.maximum(first * mass, (1 - first) * second).sum())
+    def between_two(self, first: float) -> Ends:
         if math.isinf(self.eps):
-            guessed = 1.0
-        given_away = revealed(self.lost, self.releases)
-        return min(1.0, given_away + (1 - given_away) * guessed)
+            return Ends(1.0, 1 - first, 0.0)
+        mass, loss = repeated_response(self.eps, self.releases)
+        # Σ max(π_1·P, π_2·Q) - π_1 = Σ max(0, π_2·Q - π_1·P), and what is missed is Σ min(π_1·P, π_2·Q).
+        with np.errstate(over="ignore", invalid="ignore"):
+            other = (1 - first) * mass[::-1]
+            grown = mass * ((1 - first) * np.expm1(-loss) + (1 - 2 * first))
+        gained = math.fsum(np.where(np.isfinite(grown), grown, other)[other > first * mass].tolist())
+        missed = math.fsum(np.minimum(first * mass, other).tolist())
+        lost = revealed(self.lost, self.releases)
+        gained = (1 - lost) * gained + lost * (1 - first)
+        missed = (1 - lost) * missed
+        return Ends(min(1.0, 1 - missed if missed < 0.5 else first + gained), gained, missed)
 
     @property
     def tight(self) -> bool:
@@ -205,6 +237,10 @@ class GaussianClaim(Claim):
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return gaussian_delta(self.mu, eps)
+
+    def largest_event(self, share: float) -> float:
+        # Dong, Roth and Su, Def 2.6: 1 - G_μ(α) = Φ(Φ⁻¹(α) + μ).
+        return float(ndtr(ndtri(share) + self.mu))
 
     def epsilon(self, delta: float) -> float:
         return gaussian_epsilon(self.mu, delta)
@@ -362,7 +398,7 @@ def claim_of(
         raise MechanismError(
             f"delta is {lost:g}; it goes with eps, while {named[0]} already implies a δ for every ε"
         )
-    if sigma is None and sensitivity != 1.0:
+    if sigma is None and checked_eps(sensitivity, "sensitivity") != 1.0:
         raise MechanismError(
             f"sensitivity is {sensitivity!r}; it goes with sigma; {named[0]} already speaks of one person"
         )
@@ -379,10 +415,12 @@ def claim_of(
 
 def _renyi(curve: Mapping[float, float], releases: int) -> RenyiClaim:
     if not isinstance(curve, Mapping) or not curve:
-        raise MechanismError(f"renyi is {curve!r}; give a mapping from order α > 1 to divergence in nats")
-    pairs: list[tuple[Any, Any]] = sorted(curve.items())
-    for order, divergence in pairs:
-        if not checked_eps(order, "order of renyi") > 1:
-            raise MechanismError(f"renyi: order {order!r} must be above 1")
-        checked_eps(divergence, f"renyi at order {order!r}")
-    return RenyiClaim(tuple(float(a) for a, _ in pairs), tuple(float(d) for _, d in pairs), releases)
+        raise MechanismError(f"renyi is {brief(curve)}; give a mapping from orders α > 1 to divergences")
+    pairs = []
+    for order, divergence in curve.items():
+        level = checked_eps(order, "order of renyi")
+        if not level > 1:
+            raise MechanismError(f"renyi: order {brief(order)} must be above 1")
+        pairs.append((level, checked_eps(divergence, f"renyi at order {brief(order)}")))
+    pairs.sort()
+    return RenyiClaim(tuple(a for a, _ in pairs), tuple(d for _, d in pairs), releases)

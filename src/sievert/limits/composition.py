@@ -26,6 +26,7 @@ __all__ = [
     "composed_delta",
     "composed_epsilon",
     "composed_points",
+    "corners_between",
     "gaussian_delta",
     "gaussian_epsilon",
     "repeated_response",
@@ -118,11 +119,10 @@ def _excesses(first: FloatArray, loss: FloatArray, levels: FloatArray) -> FloatA
     here = np.concatenate([[0.0], np.cumsum(first)])
     there = np.concatenate([[0.0], np.cumsum(first[::-1])])
     counted = np.searchsorted(-loss, -levels, side="left")
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = here[counted] - np.exp(levels) * there[counted]
-    return np.where(
-        counted > 0, np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0), 0.0
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # e^level·Q as one exponential; a Q that a float cannot hold is left out, which only raises δ.
+        second = np.where(there[counted] > 0, np.exp(levels + np.log(there[counted])), 0.0)
+    return np.where(counted > 0, np.clip(here[counted] - second, 0.0, 1.0), 0.0)
 
 
 def composed_points(eps: float, delta: float, releases: int) -> tuple[FloatArray, FloatArray]:
@@ -137,6 +137,18 @@ def composed_points(eps: float, delta: float, releases: int) -> tuple[FloatArray
         levels = np.append(levels, 0.0)
     levels = np.unique(levels)[::-1]
     return np.asarray(levels, dtype=np.float64), composed_delta(eps, delta, releases, levels)
+
+
+def corners_between(eps: float, releases: int, low: float, high: float) -> FloatArray:
+    """Corners (k-2l)·ε of the composed curve strictly between two levels, at most MOST_POINTS of them."""
+    if eps == 0 or math.isinf(eps) or math.isinf(high):
+        return np.zeros(0)
+    first = max(0, math.ceil((releases - high / eps) / 2))
+    last = min(releases // 2, math.floor((releases - low / eps) / 2))
+    count = max(0, last - first + 1)
+    steps = np.linspace(first, last, min(count, MOST_POINTS)).round() if count else np.zeros(0)
+    corners = np.unique((releases - 2.0 * steps) * eps)
+    return np.asarray(corners[(corners > low) & (corners < high)], dtype=np.float64)
 
 
 def composed_epsilon(eps: float, delta: float, releases: int, total_delta: float) -> float:
@@ -276,12 +288,13 @@ def zcdp_delta(rho: float, eps: ArrayLike) -> FloatArray:
     if math.isinf(rho):
         return np.ones(levels.shape)
     low = np.full(levels.shape, 1 + 1e-9)
-    high = np.maximum((levels + 1) / (2 * rho) + 2, 2.0)
+    # Orders beyond 1e150 say no more, and their products would overflow.
+    high = np.minimum((levels + 1) / (2 * max(rho, 1e-150)) + 2, 1e150)
     for _ in range(HALVINGS // 2):
         order = (low + high) / 2
         rising = (2 * order - 1) * rho - levels + np.log1p(-1 / order) > 0
         low, high = np.where(rising, low, order), np.where(rising, order, high)
-    found = np.exp(log_conversion(high, rho * high, levels))
+    found = np.exp(np.minimum(log_conversion(high, rho * high, levels), 0.0))
     at_zero = min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))
     # δ falls with ε, so what holds at 0 holds above.
     return np.clip(np.minimum(found, at_zero), 0.0, 1.0)

@@ -54,6 +54,9 @@ TABLE_EPS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 # δ at which a curve is read off.
 READ_DELTAS = (1e-3, 1e-6, 1e-9)
 TABLE_FACTORS = (0.25, 0.5, 2.0, 4.0)
+# What is guessed about a person.
+VALUE = "one person's value"
+PRESENCE = "whether one person is in the data"
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Explanation(Result):
     Attributes
     ----------
     claim : the claim in words
+    about : what is guessed about the person
     values : how many values the person may have
     before, after : best guess without and with the release(s), at worst over all mechanisms with the claim
     reached : what some mechanism with the claim lets an attacker guess; `exact` when that is `after`
@@ -79,6 +83,7 @@ class Explanation(Result):
         and the curve are then about a person whose records all say the same
     table : the same question at other parameters: (name, value, after) each
     method, certificate : how `after` was found, and its proof where there is one
+    uncertified : why there is no proof
     """
 
     claim: str
@@ -101,8 +106,10 @@ class Explanation(Result):
     policy: str | None = None
     person: str | None = None
     between: str = "two neighbouring databases"
+    about: str = VALUE
     table: tuple[tuple[str, float, float], ...] = ()
     certificate: Proof | None = field(default=None, repr=False)
+    uncertified: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words as plain data; the proof is saved on its own."""
@@ -129,10 +136,14 @@ class Explanation(Result):
         if self.values == 1:
             return "There is only one possible value: nothing can be learned."
         return (
-            f"{self.claim}: someone who knows everything else guesses one person's value among {self.values} "
-            f"with probability {self.before:.4g} before and at most {self.after:.6g} after {releases}, "
-            f"{reached}"
+            f"{self.claim}: someone who knows everything else guesses {self.guessed} with probability "
+            f"{self.before:.4g} before and at most {self.after:.6g} after {releases}, {reached}"
         )
+
+    @property
+    def guessed(self) -> str:
+        """What is guessed, and among how many values."""
+        return f"{self.about} among {self.values}" if self.about == VALUE else self.about
 
 
 def explain(
@@ -187,8 +198,11 @@ def explain_claim(
     policy: Target | None = None,
     within: float | None = None,
     centre: object = None,
+    *,
+    about: str = VALUE,
+    between: str | None = None,
 ) -> Explanation:
-    """`explain` for a claim that is already an object."""
+    """`explain` for a claim that is already an object; `about` and `between` say what it speaks of."""
     named = listed(values)
     count = _count(named, prior, policy)
     belief = checked_prior(prior, count, named, policy)
@@ -213,9 +227,9 @@ def explain_claim(
         after=guess.upper,
         reached=guess.lower,
         exact=guess.exact,
-        odds=odds_growth(before, guess.upper),
-        bits=math.log2(guess.upper / before),
-        advantage=guess.upper - before,
+        odds=odds_growth(before, guess.upper, guess.miss()),
+        bits=math.log1p(guess.gain(before) / before) / math.log(2),
+        advantage=guess.gain(before),
         distinguishing=curve.advantage,
         curve=curve,
         releases=getattr(claim, "releases", 1),
@@ -226,9 +240,11 @@ def explain_claim(
         database=None if policy is None else database_bits(claim, policy),
         policy=_described(policy),
         person=judged.words if people > 1 else None,
-        between=_between(policy, within),
+        between=_between(policy, within) if between is None else between,
+        about=about,
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
+        uncertified=guess.reason if guess.certificate is None else None,
     )
 
 
@@ -355,11 +371,17 @@ def _apart(eps: float, radius: float) -> float:
     return 0.0 if eps == 0 or radius == 0 else 2 * eps * radius
 
 
-def odds_growth(before: float, after: float) -> float:
-    """Growth of the odds of a right guess; 1 where nothing was left to learn."""
+def odds_growth(before: float, after: float, missed: float | None = None) -> float:
+    """Growth of the odds of a right guess; 1 where nothing was left to learn.
+
+    `missed` is 1 - after where it is known without cancellation.
+    """
     if before >= 1:
         return 1.0
-    return math.inf if after >= 1 else after / (1 - after) / (before / (1 - before))
+    wrong = 1 - after if missed is None else missed
+    if wrong <= 0:
+        return math.inf
+    return max(1.0, after * (1 - before) / before / wrong)
 
 
 def _totals(claim: Claim) -> ComposedClaim | None:

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-__all__ = ["simplex_guess"]
+from sievert.limits.approximate import Ends
+
+__all__ = ["simplex_ends", "simplex_guess"]
 
 FloatArray = NDArray[np.float64]
 # Deviations from a mean beyond which a Gaussian weighs less than 1e-32.
@@ -24,6 +26,15 @@ REACH = 12.0
 NODES = 24
 # Corners this many deviations apart are never confused as far as floats can tell.
 CERTAIN = 60.0
+
+
+def simplex_ends(mu: float, values: int, prior: FloatArray | None = None) -> Ends:
+    """`simplex_guess`, its difference from the blind guess, and 1 minus it."""
+    guess = simplex_guess(mu, values, prior)
+    if values == 2 and prior is None:
+        return Ends(guess, math.erf(mu / math.sqrt(8)) / 2, float(ndtr(-mu / 2)))
+    blind = 1 / values if prior is None else float(prior.max())
+    return Ends(guess, guess - blind, 1 - guess)
 
 
 def simplex_guess(mu: float, values: int, prior: FloatArray | None = None) -> float:

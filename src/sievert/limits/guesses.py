@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.limits.approximate import guess_proof, pure_guess, worst_guess
+from sievert.limits.approximate import Ends, guess_proof, likeliest, pure_guess, worst_ends
 from sievert.limits.claims import ApproximateClaim, Claim, GaussianClaim
 from sievert.limits.composition import revealed
-from sievert.limits.gaussian_guess import simplex_guess
+from sievert.limits.gaussian_guess import simplex_ends
+from sievert.limits.replacement import ReplacementClaim
 from sievert.limits.responses import coded_response_guess, repeated_response_guess
 from sievert.numerics.balls import read_eps
 from sievert.proofs.base import Proof
@@ -28,18 +29,43 @@ LARGEST_REPEATED_PROOF = 2_000
 # Releases of many-valued randomised response that are counted exactly; fewer releases are a lower bound.
 MOST_COUNTED = 120
 MOST_USED = 8
+# Levels at which another number of values becomes worst that are looked at.
+MOST_SWITCHES = 512
+NUMERICAL = "the exact value is an integral, computed with floats"
 # Two ends this close are one number to every digit anybody prints.
 MEETS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """Ends of the best guess that mechanisms with a claim allow, how they were found, and the proof."""
+    """Ends of the best guess that mechanisms with a claim allow, how they were found, and the proof.
+
+    `reason` says why there is no proof. `gained` and `missed` are the upper end minus the blind guess and 1
+    minus the upper end, where they are known more precisely than by that difference.
+    """
 
     lower: float
     upper: float
     method: str
     certificate: Proof | None = None
+    reason: str | None = None
+    gained: float | None = None
+    missed: float | None = None
+
+    @classmethod
+    def exactly(
+        cls, ends: Ends, method: str, certificate: Proof | None = None, reason: str | None = None
+    ) -> Guess:
+        """A guess that some mechanism reaches, with its difference from the blind one and from 1."""
+        return cls(ends.guess, ends.guess, method, certificate, reason, ends.gained, ends.missed)
+
+    def gain(self, before: float) -> float:
+        """How much better than the blind guess, in full precision where that is known."""
+        return max(0.0, self.upper - before) if self.gained is None else self.gained
+
+    def miss(self) -> float:
+        """1 minus the guess, in full precision where that is known."""
+        return 1 - self.upper if self.missed is None else self.missed
 
     @property
     def exact(self) -> bool:
@@ -55,75 +81,126 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
     before = 1 / values if prior is None else float(prior.max())
     if before >= 1:
         return Guess(1.0, 1.0, "only one value is possible")
+    if isinstance(claim, ReplacementClaim):
+        return _replaced_guess(claim, values, prior, before)
     if isinstance(claim, ApproximateClaim) and claim.releases == 1:
-        found = worst_guess(claim.eps, claim.lost, values, prior)
-        certificate = None
-        if not upper_only and _is_provable(claim, values, prior):
-            certificate = guess_proof(claim.eps, claim.lost, values, prior)
-        theorem = f"Alvim et al., Prop 21{', with δ' if claim.lost else ''}"
-        return Guess(found, found, f"closed form ({theorem})", certificate)
+        ends = worst_ends(claim.eps, claim.lost, values, prior)
+        method = f"closed form (Alvim et al., Prop 21{', with δ' if claim.lost else ''})"
+        if upper_only:
+            return Guess.exactly(ends, method)
+        reason = _unprovable(claim, values, prior)
+        proof = None if reason else guess_proof(claim.eps, claim.lost, values, prior)
+        return Guess.exactly(ends, method, *_checked(proof, reason))
     if isinstance(claim, GaussianClaim):
-        found = simplex_guess(claim.mu, values, prior)
-        return Guess(found, found, "exact: Gaussian noise on answers as far apart as may be (a simplex)")
+        method = "exact: Gaussian noise on answers as far apart as may be (a simplex)"
+        return Guess.exactly(simplex_ends(claim.mu, values, prior), method, None, NUMERICAL)
     possible = values if prior is None else int((prior > 0).sum())
     if possible == 2:
-        first = 0.5 if prior is None else before
-        exact = claim.between_two(first)
+        exact = claim.between_two(0.5 if prior is None else before)
         if exact is not None:
             method = "exact: k-fold randomised response dominates (Kairouz, Oh and Viswanath, Thm 3.3)"
-            return Guess(exact, exact, method, None if upper_only else _repeated_proof(claim, first, exact))
+            if upper_only:
+                return Guess.exactly(exact, method)
+            return Guess.exactly(exact, method, *_repeated_proof(claim, before, values))
     upper, level = _least_over_levels(claim, values, prior)
     upper = max(before, upper)
     if upper_only:
         return Guess(before, upper, "best (ε, δ) of the claim's curve")
     lower = max(before, _reached(claim, values, prior))
     method = "the best (ε, δ) that the claim implies"
-    return Guess(min(lower, upper), upper, method, _composed_proof(claim, values, prior, level))
+    return Guess(min(lower, upper), upper, method, *_composed_proof(claim, values, prior, level))
 
 
-def _is_provable(claim: ApproximateClaim, values: int, prior: FloatArray | None) -> bool:
-    """Whether a certificate can be written out."""
-    return math.isfinite(claim.eps) and (prior is None or values <= LARGEST_PROOF)
+def _replaced_guess(claim: ReplacementClaim, values: int, prior: FloatArray | None, before: float) -> Guess:
+    """The lesser of two bounds: values as a group of two, and by comparison with the person's absence."""
+    grouped = best_guess(claim.replaced, values, prior, upper_only=True).upper
+    compared = claim.largest_guess(before)
+    if compared < grouped:
+        return Guess(before, compared, "how far the promise lets a blind guess without the person grow")
+    return Guess(before, grouped, "two values of a person as a group of two: one removed, the other added")
 
 
-def _composed_proof(claim: Claim, values: int, prior: FloatArray | None, level: float) -> Proof | None:
-    """The guess at the best (ε, δ) of the composition, whose ε is a whole number of steps of the claim's."""
-    if not isinstance(claim, ApproximateClaim) or claim.releases > LARGEST_REPEATED_PROOF:
-        return None
-    if not _is_provable(claim, values, prior) or claim.eps == 0:
-        return None
-    eps, lost = read_eps(claim.eps), read_eps(claim.lost)
-    total = round(level / claim.eps) * eps
-    above = composed_delta_above(eps, lost, claim.releases, total)
-    return ComposedGuessProof(eps, lost, claim.releases, guess_proof(total, above, values, prior))
-
-
-def _repeated_proof(claim: Claim, first: float, value: float) -> Proof | None:
-    if not isinstance(claim, ApproximateClaim) or claim.releases > LARGEST_REPEATED_PROOF:
-        return None
+def _unprovable(claim: Claim, values: int, prior: FloatArray | None) -> str | None:
+    """Why no certificate is written out; None where one can be."""
+    if not isinstance(claim, ApproximateClaim):
+        return "the bound follows from a curve δ(ε), which is computed with floats"
     if math.isinf(claim.eps):
-        return None
-    one = Fraction(str(first))
-    # Float sums of k + 1 terms are off by far less than this; verify() recomputes with balls.
-    room = Fraction(1, 10**11)
-    ends = max(Fraction(0), Fraction(value) - room), min(Fraction(1), Fraction(value) + room)
-    return RepeatedGuessProof(
-        read_eps(claim.eps), read_eps(claim.lost), claim.releases, (one, 1 - one), *ends
+        return "ε = ∞ promises nothing"
+    if prior is not None and values > LARGEST_PROOF:
+        return f"the prior has {values} entries, and proofs are written out up to {LARGEST_PROOF}"
+    if claim.releases > LARGEST_REPEATED_PROOF:
+        return f"proofs are written out for up to {LARGEST_REPEATED_PROOF} releases"
+    return None
+
+
+def _checked(proof: Proof | None, reason: str | None) -> tuple[Proof | None, str | None]:
+    """A proof that holds, or none and why: a certificate that fails is shown to nobody."""
+    if proof is None:
+        return None, reason
+    found = proof.verify()
+    return (proof, None) if found else (None, f"the one that was tried does not hold: {found.statement}")
+
+
+def _composed_proof(
+    claim: Claim, values: int, prior: FloatArray | None, level: float
+) -> tuple[Proof | None, str | None]:
+    """The guess at the best (ε, δ) of the composition, a whole number of steps of the claim's ε or not."""
+    reason = _unprovable(claim, values, prior)
+    if reason is not None or not isinstance(claim, ApproximateClaim):
+        return None, reason
+    eps, lost = read_eps(claim.eps), read_eps(claim.lost)
+    steps = round(level / claim.eps) if claim.eps else 0
+    on_corner = math.isclose(steps * claim.eps, level, rel_tol=1e-12)
+    total = steps * eps if on_corner else read_eps(level)
+    above = composed_delta_above(eps, lost, claim.releases, total)
+    return _checked(
+        ComposedGuessProof(eps, lost, claim.releases, guess_proof(total, above, values, prior)), None
     )
 
 
+def _repeated_proof(claim: Claim, first: float, values: int) -> tuple[Proof | None, str | None]:
+    reason = _unprovable(claim, values, None)
+    if reason is not None or not isinstance(claim, ApproximateClaim):
+        return None, reason
+    one = Fraction(str(first))
+    eps, lost = read_eps(claim.eps), read_eps(claim.lost)
+    return _checked(RepeatedGuessProof.of(eps, lost, claim.releases, (one, 1 - one)), None)
+
+
 def _least_over_levels(claim: Claim, values: int, prior: FloatArray | None) -> tuple[float, float]:
-    """min over ε of δ(ε) + (1-δ(ε))·V_ε, and that ε: every ε gives a valid bound, a finer look only helps."""
-    levels = np.unique(claim.levels())
+    """min over ε of δ(ε) + (1-δ(ε))·V_ε, and that ε: every ε gives a valid bound, a finer look only helps.
+
+    Where δ is a line in e^ε and V_ε uses one number of values, the bound has no least value inside, so for a
+    composed claim the corners of both are enough. The least over all ε rises with ε and with releases.
+    """
+    levels = np.unique(np.concatenate([claim.levels(), _switches(claim, prior)]))
     found = _bounds_at(claim, levels, values, prior)
     best = int(np.argmin(found))
-    if not isinstance(claim, ApproximateClaim):
-        for _ in range(3):
-            around = np.linspace(levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)], 41)
-            finer = _bounds_at(claim, around, values, prior)
-            levels, found = around, finer
-            best = int(np.argmin(found))
+    for _ in range(3):
+        around = claim.between(levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)])
+        if not len(around):
+            break
+        levels = np.union1d(around, levels[best])
+        found = _bounds_at(claim, levels, values, prior)
+        best = int(np.argmin(found))
     return float(found[best]), float(levels[best])
+
+
+def _switches(claim: Claim, prior: FloatArray | None) -> FloatArray:
+    """Levels ε up to the claim's highest at which the worst mechanism begins to use one more value.
+
+    m values and m+1 allow the same guess where e^ε = (π_1+…+π_m)/π_{m+1} - (m-1).
+    """
+    if prior is None:
+        return np.zeros(0)
+    ordered = np.sort(prior[prior > 0])[::-1]
+    growth = likeliest(ordered)[:-1] / ordered[1:] - np.arange(len(ordered) - 1)
+    switches = np.unique(np.log(np.maximum(growth, 1.0)))
+    top = float(np.max(claim.levels(), initial=0.0))
+    kept = switches[switches <= top]
+    if len(kept) > MOST_SWITCHES:
+        kept = kept[np.linspace(0, len(kept) - 1, MOST_SWITCHES).round().astype(np.intp)]
+    return np.asarray(kept, dtype=np.float64)
 
 
 def _bounds_at(claim: Claim, levels: FloatArray, values: int, prior: FloatArray | None) -> FloatArray:
@@ -159,7 +236,7 @@ def _reached_by_response(claim: ApproximateClaim, values: int, prior: FloatArray
     # Between two values all releases are counted, however many.
     pair = next((share for used, share in shares if used == 2), 0.0)
     plain = ApproximateClaim(claim.eps, 0.0, claim.releases)
-    repeated = pair * plain.between_two(0.5)
+    repeated = pair * plain.between_two(0.5).guess
     for used, share in shares:
         if used > 2:
             repeated = max(repeated, share * repeated_response_guess(claim.eps, used, counted))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.errors import PolicyError
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
-from sievert.limits.ladder import LARGEST_CHANNEL, Rung, climb, covering
+from sievert.limits.ladder import LARGEST_CHANNEL, SMALL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.mechanisms import randomised_response
 from sievert.numerics.balls import log2_bounds, read_eps
@@ -277,7 +277,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
         packing=Bound(records * log2_bounds(cover, cover)[1] * LN2),
         lower=ends[0],
         upper=ends[1],
-        exact=Bound((ends[0].log + ends[1].log) / 2) if meets else None,
+        exact=_common(ends, pieces, rungs, float(eps), records) if meets else None,
         method=_method(pieces, rungs),
         reason=None if meets else _reason(rungs, uppers == chosen),
         mechanism=_mechanism(space, float(eps), pieces, rungs, records),
@@ -285,6 +285,28 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
         eps=float(eps),
         records=records,
     )
+
+
+def _common(
+    ends: tuple[Bound, Bound], pieces: list[Piece], rungs: list[Rung], eps: float, records: int
+) -> Bound:
+    """The value where both ends meet: their mean, or for small ε the closed form between them.
+
+    The ends enclose a factor next to 1 then, which leaves its logarithm few digits.
+    """
+    middle = (ends[0].log + ends[1].log) / 2
+    if len(pieces) > 1 or pieces[0].count > 1 or eps * pieces[0].space.extent[0] >= SMALL:
+        return Bound(middle)
+    space, closed = pieces[0].space, middle
+    if rungs[0].upper["type"] == "transitive":
+        away = np.unique(space.distances[0], return_counts=True)
+        missing = sum(
+            count * math.expm1(-eps * d) for d, count in zip(*(a.tolist() for a in away), strict=True)
+        )
+        closed = -records * math.log1p(missing / space.size)
+    elif space.is_tree and np.bincount(space.pairs.ravel()).max(initial=0) <= 2:
+        closed = records * math.log1p(math.fsum(np.tanh(eps * space.lengths / 2).tolist()))
+    return Bound(min(max(closed, ends[0].log), ends[1].log))
 
 
 def _joined(pieces: list[Piece], certificates: list[dict[str, Any]]) -> dict[str, Any]:

@@ -72,10 +72,15 @@ class Unsolved(Exception):
 
 
 def solved(
-    program: LinearProgram, method: Method = "choose", *, tolerance: float = 1e-9, crossover: bool = True
+    program: LinearProgram,
+    method: Method = "choose",
+    *,
+    tolerance: float = 1e-9,
+    crossover: bool = True,
+    time_limit: float | None = None,
 ) -> Solution:
     """Solve a program that is known to have an optimum; `Unsolved` when the solver does not find it."""
-    solution = solve(program, method, tolerance=tolerance, crossover=crossover)
+    solution = solve(program, method, tolerance=tolerance, crossover=crossover, time_limit=time_limit)
     if not solution.optimal or not np.isfinite(solution.primal).all():
         raise Unsolved(f"the linear-program solver stopped with the status {solution.status!r}")
     return solution

@@ -17,12 +17,13 @@ from scipy.sparse import csr_array
 
 from sievert.numerics.linear_programs import Unsolved
 
-__all__ = ["RowProgram"]
+__all__ = ["RowProgram", "cost_scale"]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 # Coefficients below the default 1e-9 would silently be deleted.
 SMALLEST_COEFFICIENT = 1e-12
+LARGEST_COST = 14
 
 
 class RowProgram:
@@ -33,9 +34,22 @@ class RowProgram:
     cost : objective
     equalities : matrix of the equality rows, whose right side is `right`
     tolerance : primal and dual feasibility (HiGHS accepts 1e-10 at the least)
+    seconds : after which every solve stops with what it has; None for no limit
+
+    The solver measures dual feasibility in units of the cost, so costs are scaled up before and multipliers
+    down after: a tolerance of 1e-10 is then 1e-14 of the largest cost.
     """
 
-    def __init__(self, cost: FloatArray, equalities: csr_array, right: FloatArray, tolerance: float = 1e-9):
+    def __init__(
+        self,
+        cost: FloatArray,
+        equalities: csr_array,
+        right: FloatArray,
+        tolerance: float = 1e-10,
+        seconds: float | None = None,
+    ):
+        self.scale = cost_scale(cost)
+        self.seconds = seconds
         self.equalities = equalities.shape[0]
         self.left = np.empty(0, dtype=np.intp)
         self.right = np.empty(0, dtype=np.intp)
@@ -47,7 +61,7 @@ class RowProgram:
         self._set("small_matrix_value", SMALLEST_COEFFICIENT)
         size = len(cost)
         self.solver.addVars(size, np.zeros(size), np.full(size, highspy.kHighsInf))
-        self.solver.changeColsCost(size, np.arange(size, dtype=np.int32), cost)
+        self.solver.changeColsCost(size, np.arange(size, dtype=np.int32), cost * self.scale)
         rows = equalities.tocsr()
         self.solver.addRows(
             rows.shape[0],
@@ -88,6 +102,8 @@ class RowProgram:
         self._set("solver", "simplex" if method == "warm" else method)
         if method == "warm":
             self._set("simplex_dual_edge_weight_strategy", 1)
+        if self.seconds is not None:
+            self._set("time_limit", self.seconds)
         self.solver.run()
         found = self.solver.getSolution()
         primal, dual = np.array(found.col_value), np.array(found.row_dual)
@@ -96,4 +112,16 @@ class RowProgram:
             word = self.solver.modelStatusToString(self.solver.getModelStatus()).lower()
             if not len(primal) or not np.isfinite(primal).all() or not np.isfinite(dual).all():
                 raise Unsolved(f"the linear-program solver stopped with the status {word!r}")
+        dual /= self.scale
         return primal, dual[: self.equalities], np.maximum(dual[self.equalities :], 0.0)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time that was given is spent; the clock runs over all solves."""
+        return self.seconds is not None and self.solver.getRunTime() >= self.seconds
+
+
+def cost_scale(cost: FloatArray) -> float:
+    """A power of 2 that brings the largest cost to about 2^14."""
+    largest = float(np.abs(cost).max(initial=0.0))
+    return 1.0 if largest == 0 else float(2.0 ** (LARGEST_COST - np.frexp(largest)[1]))

@@ -201,6 +201,14 @@ class RepeatedGuessProof(Proof):
             _probability(data["upper"], "upper"),
         )
 
+    @classmethod
+    def of(
+        cls, eps: Fraction, delta: Fraction, releases: int, prior: tuple[Fraction, Fraction]
+    ) -> RepeatedGuessProof:
+        """The proof whose ends are the enclosure itself, rounded outward."""
+        ends = cls(eps, delta, releases, prior, Fraction(0), Fraction(1)).enclosure()
+        return cls(eps, delta, releases, prior, *_outward(*ends))
+
     def enclosure(self) -> tuple[Fraction, Fraction]:
         """Rationals that enclose the guess."""
         if self.eps < 0 or self.releases < 1 or sum(self.prior) != 1:
@@ -211,7 +219,8 @@ class RepeatedGuessProof(Proof):
             total = sum(self._outcomes(), flint.arb(0))
             hidden = (1 - _ball(self.delta)) ** self.releases
             guess = 1 - hidden + hidden * total
-            return _exact(guess.lower()), _exact(guess.upper())
+            # A ball around a probability near 0 or 1 reaches beyond it.
+            return max(Fraction(0), _exact(guess.lower())), min(Fraction(1), _exact(guess.upper()))
         finally:
             flint.ctx.prec = old
 

@@ -83,7 +83,7 @@ class Decay:
         if self.alpha is not None:
             return Fraction(small) >= self._power(length) * large
         assert self.eps is not None
-        if length == 0 or self.eps == 0:
+        if length == 0 or self.eps == 0 or small >= large:
             return small >= large
         exponent = -self.eps * Fraction(length)
         if small >= exp_above(exponent) * large:

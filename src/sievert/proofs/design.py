@@ -247,7 +247,10 @@ def loss_below(
     multipliers: Multipliers,
     uniform: tuple[UniformPart, ...] = (),
 ) -> float:
-    """A float proved to be at most the expected loss of every private mechanism."""
+    """A float proved to be at most the expected loss of every private mechanism.
+
+    Where no cost is negative, that is never below 0, whatever rounding leaves of the multipliers' bound.
+    """
     n, m = cost.shape
     bracket, size = cost, np.abs(cost)
     terms: NDArray[Any] = np.zeros((1, 1))
@@ -275,12 +278,13 @@ def loss_below(
     if len(np.unique(together)) != len(together):
         raise ValueError("a point is in uniform parts twice")
     for part in uniform:
-        total.append(-price[part.points])
         total.append(np.array([_uniform_below(space, decay, cost, part)]))
+        total.append(-price[part.points])
     joined = np.concatenate(total)
     if not np.isfinite(joined).all():
         raise ValueError("the certificate's numbers overflow")
-    return float(np.nextafter(math.fsum(joined), -np.inf))
+    floor = 0.0 if (cost >= 0).all() else -np.inf
+    return max(floor, float(np.nextafter(math.fsum(joined), -np.inf)))
 
 
 def _uniform_below(space: ProofSpace, decay: Decay, cost: FloatArray, part: UniformPart) -> float:

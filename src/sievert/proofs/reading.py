@@ -58,7 +58,7 @@ def _no_constant(text: str) -> float:
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"{brief(text)} is not a finite number")
+        raise ValueError(f"{brief(text)} is beyond the largest float")
     return value
 
 

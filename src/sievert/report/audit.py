@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,14 @@ from sievert.limits.composition import composed_epsilon
 from sievert.limits.explain import odds_growth
 from sievert.limits.worst import WorstLeakage, worst_leakage
 from sievert.report.findings import Finding, findings
+from sievert.report.guess_bounds import is_exact, least_record, least_repeated
+from sievert.report.promises import CLAIM_TOLERANCE, Promise, kept_promise
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 
 __all__ = ["Audit", "Check", "audit", "checks", "has_noise_in_cells"]
-
-# A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
-CLAIM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,9 @@ class Audit(Result):
     Attributes
     ----------
     epsilon : smallest ε for which the mechanism keeps the policy, with its witness
-    claimed_eps : ε the file claims (None: no claim)
-    satisfied : whether ε is finite and within the claim
+    claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
+    promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
+    satisfied : whether ε is finite and the claim is kept
     leakages : for each gain of the file, about the mechanism's input
     record : one record when all others are known
     database : the whole database, whatever the prior
@@ -86,6 +86,7 @@ class Audit(Result):
     mechanism: str
     epsilon: Epsilon
     claimed_eps: float | None
+    promise: Promise | None
     satisfied: bool
     leakages: tuple[Finding, ...]
     record: RecordLeakage
@@ -111,18 +112,18 @@ class Audit(Result):
     @property
     def record_is_bound(self) -> bool:
         """Whether the guess about one record is only an upper bound."""
-        return not _is_exact(self.record)
+        return not is_exact(self.record)
 
     def __str__(self) -> str:
-        found, claimed = self.epsilon.nats, self.claimed_eps
+        found = self.epsilon.nats
         if math.isinf(found):
             return "The mechanism keeps no promise: no ε is large enough."
-        if not self.satisfied:
+        if self.promise is not None and not self.promise.kept:
             return (
-                f"The mechanism does not keep its promise: it claims ε = {claimed:.6g} but only satisfies "
-                f"ε = {found:.6g}."
+                f"The mechanism does not keep its promise: it claims {self.promise.claim} but only satisfies "
+                f"{self.promise.satisfied}."
             )
-        promise = "keeps its promise" if claimed is not None else f"satisfies ε = {found:.6g}"
+        promise = "keeps its promise" if self.promise is not None else f"satisfies ε = {found:.6g}"
         failed = [check for check in self.checks if not check.passed]
         if failed:
             return f"The mechanism {promise} but is not acceptable: {failed[0]}."
@@ -157,9 +158,8 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     policy = scenario.policy
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
-    claimed = scenario.claimed_eps
-    within = claimed is None or found.nats <= claimed * (1 + CLAIM_TOLERANCE)
-    record = record_leakage(channel, answers, scenario.record_prior)
+    promise = kept_promise(scenario, found.nats)
+    record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
     repeated = _repeated(scenario, record, found)
     total = found.nats * scenario.observations * policy.person_records
     return Audit(
@@ -168,8 +168,9 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         query=scenario.query.words,
         mechanism=describe_mechanism(scenario),
         epsilon=found,
-        claimed_eps=claimed,
-        satisfied=math.isfinite(found.nats) and within,
+        claimed_eps=scenario.claimed_eps,
+        promise=promise,
+        satisfied=math.isfinite(found.nats) and (promise is None or promise.kept),
         leakages=findings(scenario),
         record=record,
         database=capacity(channel),
@@ -205,16 +206,11 @@ def _repeated(scenario: Scenario, record: RecordLeakage, found: Epsilon) -> Repe
     """Best guess about one record after all releases."""
     count = scenario.observations
     if count == 1:
-        return RepeatedGuess(record.before, record.after, _is_exact(record), count)
-    try:
+        return RepeatedGuess(record.before, record.after, is_exact(record), count)
+    repeated = None
+    with suppress(TooLargeError):
         repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
-    except TooLargeError:
-        bound = record_leakage(found.nats * count, scenario.policy, scenario.record_prior)
-        return RepeatedGuess(bound.before, bound.after, False, count)
-    if _is_exact(record) and repeated.before == record.before and repeated.guess < record.after:
-        # More releases never help less; rounding may say so by 1e-16.
-        return dataclasses.replace(repeated, guess=record.after)
-    return repeated
+    return least_repeated(scenario, repeated, record, found.nats, count)
 
 
 def _budget(scenario: Scenario) -> dict[str, Any]:
@@ -275,7 +271,7 @@ def checks(
     for what, limit, single, value in limits:
         if limit is None:
             continue
-        one_release_is_too_many = _is_exact(record) and not _is_within(single, limit)
+        one_release_is_too_many = is_exact(record) and not _is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
             compared.append(Check(f"{what} about one record after one release", limit, single, False))
         else:
@@ -304,10 +300,6 @@ def _total_at(scenario: Scenario, total: float, delta: float) -> float:
         return smallest_epsilon(scenario.channel, scenario.answers, delta)
     except TooLargeError:
         return total
-
-
-def _is_exact(record: RecordLeakage) -> bool:
-    return not record.method.startswith("bound")
 
 
 def _is_within(value: float, limit: float) -> bool:

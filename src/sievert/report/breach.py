@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from sievert.leakage.breach_times import (
 from sievert.leakage.breaches import Breaches, breaches
 from sievert.leakage.success import EXACT, SuccessProbability
 from sievert.leakage.until import ObservationsUntil, observations_until_each
+from sievert.numerics.checks import brief, did_you_mean, require_size
 from sievert.report import plots
 from sievert.report.audit import describe_mechanism
 from sievert.report.words import bits, probability, times
@@ -35,6 +37,9 @@ STEPS = (1, 2, 5)
 MOST_ROWS = 12
 # Numbers of observations of a long range for which success is computed.
 MOST_POINTS = 200
+# A breach is followed from one observation to the next.
+MOST_OBSERVATIONS = 100_000
+LONGEST_NUMBER = 30
 SEED = 0
 BAR = 20
 
@@ -86,19 +91,31 @@ def read_range(text: str) -> list[int]:
     >>> read_range("3..5"), read_range("2"), read_range("1,10")
     ([3, 4, 5], [1, 2], [1, 10])
     """
-    try:
-        if ".." in text:
-            first, last = (int(part) for part in text.split(".."))
-            found = list(range(first, last + 1))
-        elif "," in text:
-            found = sorted({int(part) for part in text.split(",")})
-        else:
-            found = list(range(1, int(text) + 1))
-    except ValueError:
-        found = []
-    if not found or found[0] < 1:
-        raise FileError(f"--observations is {text!r}; write 1..1000, or 10 for 1..10, or 1,10,100")
-    return found
+    written = re.fullmatch(r"\s*(?:(\d+)\s*\.\.)?\s*(\d+)\s*|\s*(\d+(?:\s*,\s*\d+)+)\s*", text, re.ASCII)
+    numbers = [] if written is None else _numbers(*written.groups())
+    if not numbers or numbers[0] < 1 or numbers[-1] < numbers[0]:
+        raise FileError(
+            f"--observations is {brief(text)}; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on"
+        )
+    _require_few(numbers[-1], "--observations")
+    return numbers if written is None or written[3] else list(range(numbers[0], numbers[-1] + 1))
+
+
+def _numbers(first: str | None, last: str | None, several: str | None) -> list[int]:
+    """First and last of a range, or the numbers of a list in order; longer ones than any limit are cut."""
+    if several is not None:
+        return sorted({int(part.strip()[:LONGEST_NUMBER]) for part in several.split(",")})
+    assert last is not None
+    return [int((first or "1")[:LONGEST_NUMBER]), int(last[:LONGEST_NUMBER])]
+
+
+def _require_few(last: int, what: str) -> None:
+    require_size(
+        last,
+        MOST_OBSERVATIONS,
+        f"{what}: following the observations one after the other",
+        "so ask for fewer; how many it takes until a guess is right is answered in any case",
+    )
 
 
 def breach_of(
@@ -112,6 +129,8 @@ def breach_of(
     Without a level, a breach is belief in the predicate that has come more than half of the way to certainty.
     """
     channel, prior = scenario.channel.finite(), scenario.prior
+    if not observations:
+        _require_few(scenario.observations, f"{scenario.source}, adversary.observations")
     counts = list(observations) if observations else list(range(1, max(10, scenario.observations) + 1))
     predicate = _about(channel.inputs, about)
     members = None if predicate is None else predicate_members(channel, predicate)
@@ -160,7 +179,8 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
     for text in texts:
         item = known.find(text)
         if item is None:
-            raise FileError(f"--about is {text!r}, which is no input; inputs are {listed(inputs)}")
+            hint = did_you_mean(text, inputs)
+            raise FileError(f"--about is {brief(text)}, which is no input; inputs are {listed(inputs)}{hint}")
         named.append(item)
     return named
 

@@ -116,6 +116,8 @@ def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
             else "Every probability is a fraction; nothing is rounded.",
         ],
     )
+    if best.warning is not None:
+        yield "What it cannot be used for", [f"{best.warning[0].upper()}{best.warning[1:]}."]
     rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
     missing = [
         f"{name[0].upper()}{name[1:]}: not possible here ({why})."

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.channels.privacy import epsilon
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario
-from sievert.files.building import build_prior
 from sievert.files.schema import AcceptModel, ClaimModel
+from sievert.leakage.repeats import repeated_guess
 from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_claim
-from sievert.limits.claims import Claim, claim_of
+from sievert.limits.claims import ApproximateClaim, Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
-from sievert.report.audit import CLAIM_TOLERANCE, Check
+from sievert.limits.guesses import MEETS
+from sievert.report.audit import Check
+from sievert.report.guess_bounds import record_belief
+from sievert.report.promises import CLAIM_TOLERANCE
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
 from sievert.spaces.metric import Metric
@@ -107,10 +107,30 @@ def explain_file(
     claim = _claim(scenario, count, options)
     policy = scenario.policy
     explanation = explain_claim(
-        claim, prior=_record_prior(scenario), policy=policy, within=within, centre=_value(scenario, centre)
+        claim, prior=record_belief(scenario), policy=policy, within=within, centre=_value(scenario, centre)
     )
+    curve = _mechanism_curve(scenario)
+    explanation = _with_own_guess(scenario, explanation, claim, curve)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
-    return ClaimReport(scenario.title, explanation, checks, _mechanism_curve(scenario))
+    return ClaimReport(scenario.title, explanation, checks, curve)
+
+
+def _with_own_guess(
+    scenario: Scenario, found: Explanation, claim: Claim, curve: MechanismCurve | None
+) -> Explanation:
+    """The file's own mechanism, where it keeps the claim, is one that reaches what it lets anybody guess."""
+    if found.exact or curve is None or not isinstance(claim, ApproximateClaim):
+        return found
+    if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
+        return found
+    try:
+        own = repeated_guess(scenario.channel, scenario.answers, found.releases, scenario.record_prior)
+    except TooLargeError:
+        return found
+    if not own.exact or not math.isclose(own.before, found.before, rel_tol=1e-9):
+        return found
+    reached = min(found.after, max(found.reached, own.guess))
+    return replace(found, reached=reached, exact=found.after - reached <= MEETS)
 
 
 def weakest_for_file(
@@ -129,7 +149,7 @@ def weakest_for_file(
         given = {**stated_claim(scenario), **options}
         if solve == "delta":
             given.pop("delta", None)
-    prior = _record_prior(scenario)
+    prior = record_belief(scenario)
     return weakest_claim(guess, solve, **given, prior=prior, releases=count, policy=scenario.policy)
 
 
@@ -163,18 +183,6 @@ def stated_claim(scenario: Scenario) -> dict[str, Any]:
     if level is None:
         level = epsilon(scenario.channel, scenario.answers).nats
     return {"eps": level}
-
-
-def _record_prior(scenario: Scenario) -> NDArray[np.float64] | None:
-    """The belief about one record; None where it is uniform."""
-    adversary = scenario.document.adversary
-    given = adversary.record_prior
-    if given is None and scenario.query.kind == "record":
-        given = adversary.prior
-    if given is None or given == "uniform":
-        return None
-    found = build_prior(given, scenario.policy.values, scenario.folder, scenario.policy.absent)
-    return np.asarray(found, dtype=np.float64)
 
 
 def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
@@ -232,7 +240,7 @@ def headline(found: Explanation) -> str:
     after = "the release" if found.releases == 1 else f"{found.releases} releases"
     most = "" if found.exact else "at most "
     return (
-        f"Someone who knows everything else guesses one person's value among {found.values} with probability "
+        f"Someone who knows everything else guesses {found.guessed} with probability "
         f"{probability(found.before)} before and {most}{probability(found.after)} after {after}."
     )
 
@@ -266,6 +274,8 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     if found.certificate is not None:
         checked = str(found.certificate.verify())
         yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
+    elif found.uncertified is not None:
+        yield "Certificate", [f"None: {found.uncertified}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
         if any(check.name.startswith("total ε") and math.isinf(check.value) for check in report.checks):
@@ -296,7 +306,7 @@ def _person(found: Explanation) -> list[str]:
             "guess better."
         ]
         if found.reached > found.before:
-            lines[0] += f" The worst one that is known allows {probability(found.reached)}."
+            lines[0] += f" Some mechanism that keeps it allows {probability(found.reached)}."
     lines.append(f"How it was found: {found.method}.")
     most = "" if found.exact else "at most "
     growth = "without limit" if math.isinf(found.odds) else f"{most}{times(found.odds)}"

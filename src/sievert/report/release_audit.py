@@ -13,13 +13,15 @@ from fractions import Fraction
 
 from sievert.errors import FileError
 from sievert.files import Scenario
-from sievert.leakage.records import BOUND, RecordLeakage, record_leakage
+from sievert.leakage.records import BOUND, RecordLeakage
 from sievert.leakage.repeats import RepeatedGuess
 from sievert.proofs import verify
 from sievert.release.plan import make_plan
 from sievert.release.preview import guesses
 from sievert.release.sidecar import noise_proof, policy_words, promise, query_words
 from sievert.report.audit import Check, checks
+from sievert.report.guess_bounds import least_record, least_repeated
+from sievert.report.promises import Promise, promise_of_noise
 from sievert.report.words import probability
 from sievert.results import Result
 from sievert.tables.budget import number
@@ -42,6 +44,7 @@ class NoiseAudit(Result):
     repeated_eps : total ε of all observations for one person
     repeated : best guess about one record after all observations
     checks : the limits of [accept]
+    claim : what [claim] says, and whether ε implies it (None: no such table)
     """
 
     title: str
@@ -57,15 +60,22 @@ class NoiseAudit(Result):
     repeated_eps: float
     repeated: RepeatedGuess
     checks: tuple[Check, ...]
+    claim: Promise | None = None
 
     @property
     def passed(self) -> bool:
         """Whether the promise and every limit hold."""
-        return self.proved is not False and all(check.passed for check in self.checks)
+        kept = self.claim is None or self.claim.kept
+        return self.proved is not False and kept and all(check.passed for check in self.checks)
 
     def __str__(self) -> str:
         if self.proved is False:
             return "The mechanism does not keep its promise: the noise is not enough for one record."
+        if self.claim is not None and not self.claim.kept:
+            return (
+                f"The mechanism is not shown to keep its promise: it claims {self.claim.claim} and satisfies "
+                f"{self.claim.satisfied}."
+            )
         most = "" if self.record.method == CLOSED_FORM else "at most "
         before, after = probability(self.record.before), probability(self.record.after)
         found = (
@@ -89,12 +99,13 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
     plan = make_plan(scenario)
     before, after, is_bound = guesses(plan)
     assert before is not None and after is not None and plan.sensitivity is not None
-    record = RecordLeakage(before, after, math.log2(after / before), (), BOUND if is_bound else CLOSED_FORM)
+    method = BOUND if is_bound else CLOSED_FORM
     count, nats = scenario.observations, float(plan.unit_eps)
-    repeated = RepeatedGuess(before, after, not is_bound, count)
+    found = RecordLeakage(before, after, math.log2(after / before), (), method)
+    record = least_record(scenario, found, nats)
+    repeated = RepeatedGuess(before, record.after, not is_bound, count)
     if count > 1:
-        bound = record_leakage(nats * count, scenario.policy, scenario.record_prior)
-        repeated = RepeatedGuess(bound.before, bound.after, False, count)
+        repeated = least_repeated(scenario, None, record, nats, count)
     certificate = noise_proof(plan)
     total = nats * count * scenario.policy.person_records
     return NoiseAudit(
@@ -111,6 +122,7 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
         total,
         repeated,
         checks(scenario, record, repeated, total),
+        promise_of_noise(scenario, nats),
     )
 
 
@@ -125,7 +137,11 @@ def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
             f"ε = {number(found.eps)}: one record moves the table by at most {number(found.steps)} for a "
             f"unit of distance, and the noise {enough} for it."
         )
-    yield "Does it keep its promise?", [found.promise, proof]
+    kept = []
+    if found.claim is not None:
+        verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
+        kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
+    yield "Does it keep its promise?", [found.promise, proof, *kept]
     most = "" if found.record.method == CLOSED_FORM else "at most "
     lines = [
         "Someone who knows every other record guesses the remaining one with probability "

@@ -32,10 +32,12 @@ def _promise(audit: Audit) -> list[str]:
     found = audit.epsilon
     if math.isinf(found.nats):
         answer = "NO: no ε is large enough."
-    elif audit.claimed_eps is None:
+    elif audit.promise is None:
         answer = f"The file claims no ε; the smallest one that holds is {found.nats:.6g}."
-    elif not audit.satisfied:
-        answer = f"NO: it claims ε = {audit.claimed_eps:.6g} but only satisfies ε = {found.nats:.6g}."
+    elif not audit.promise.kept:
+        answer = f"NO: it claims {audit.promise.claim} but only satisfies {audit.promise.satisfied}."
+    elif audit.claimed_eps is None:
+        answer = f"Yes: it claims {audit.promise.claim} and satisfies {audit.promise.satisfied}."
     elif found.nats < audit.claimed_eps * (1 - 1e-6):
         answer = f"Yes, and better than claimed: true ε = {found.nats:.6g}, claimed {audit.claimed_eps:.6g}."
     else:

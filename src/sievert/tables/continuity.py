@@ -13,6 +13,7 @@ from pathlib import Path
 from sievert.errors import LedgerError
 from sievert.tables.atomic import write_all
 from sievert.tables.chain import Chain
+from sievert.tables.paths import require_plain
 
 __all__ = ["LEDGER", "LOCK", "add_note", "last_note", "refuse_lost_records", "refuse_other"]
 
@@ -24,10 +25,7 @@ _NOTE = re.compile(rb"^[0-9a-f]{64}$", re.MULTILINE)
 
 def last_note(lock: Path) -> str | None:
     """The last whole hash in the lock file."""
-    try:
-        found = _NOTE.findall(lock.read_bytes())
-    except FileNotFoundError:
-        return None
+    found = _NOTE.findall(lock.read_bytes()) if require_plain(lock) else []
     return found[-1].decode() if found else None
 
 

@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sievert.errors import LedgerOutputError
 from sievert.tables.atomic import NO_LINKS
+from sievert.tables.paths import require_plain
 
 __all__ = ["locked"]
 
@@ -35,14 +36,15 @@ def locked(path: Path, wait: float) -> Iterator[int]:
     try:
         descriptor = _opened(path)
         try:
-            while not _try_lock(descriptor):
+            while not _tried(descriptor, path):
                 if time.monotonic() >= deadline:
                     raise _busy(path, wait)
                 time.sleep(PAUSE)
             try:
                 yield descriptor
             finally:
-                _unlock(descriptor)
+                with suppress(OSError):  # closing the file frees the lock as well
+                    _unlock(descriptor)
         finally:
             os.close(descriptor)
     finally:
@@ -50,11 +52,22 @@ def locked(path: Path, wait: float) -> Iterator[int]:
 
 
 def _opened(path: Path) -> int:
+    require_plain(path)
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINKS, 0o600)
     except OSError as problem:
         raise LedgerOutputError(
             f"{path}: cannot be opened ({problem.strerror}); nothing was released"
+        ) from None
+
+
+def _tried(descriptor: int, path: Path) -> bool:
+    try:
+        return _try_lock(descriptor)
+    except OSError as problem:
+        raise LedgerOutputError(
+            f"{path}: cannot be locked ({problem.strerror}); nothing was released. Keep the ledger on a disk "
+            "that has locks"
         ) from None
 
 

@@ -1,0 +1,637 @@
+"""For each check of each proof a forged proof that this check refuses, and says so in its own words.
+
+`python -m pytest -p mutants tests/proofs` (tests/mutants.py) switches the checks off one by one.
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.errors import FileError
+from sievert.proofs import proof_from_dict, save_proof
+from sievert.proofs.base import FORMAT
+from sievert.proofs.decay import Decay
+from sievert.proofs.design import check_private, require_rows
+from sievert.proofs.space import ProofSpace
+from sievert.spaces.graph import Graph
+
+Content = dict[str, Any]
+UNIT = 2**53
+HALF = 2**52
+PATH = {"size": 3, "edges": [[0, 1], [1, 2]]}
+EVEN = [["1/2", "1/2"], ["1/2", "1/2"]]
+TRUE = [["1", "0"], ["0", "1"]]
+
+
+def of(kind: str, **data: Any) -> Callable[[], Content]:
+    return lambda: {"format": FORMAT, "kind": kind, **copy.deepcopy(data)}
+
+
+def saved(make: Callable[[], Any]) -> Callable[[], Content]:
+    kept: list[Content] = []
+
+    def content() -> Content:
+        if not kept:
+            kept.append(json.loads(save_proof(make())))
+        return copy.deepcopy(kept[0])
+
+    return content
+
+
+PACKED = {"type": "packing", "y": [1.0, 1.0, 1.0]}
+BLIND = {"type": "channel", "denominator": 1, "rows": [[1], [1], [1]]}
+NO_DUAL = {"type": "dual", "y": [1.0, 1.0, 1.0], "forward": [], "backward": []}
+
+BASES: dict[str, Callable[[], Content]] = {
+    "additive": of(
+        "additive capacity",
+        channel=TRUE,
+        prior=[["1/2", "1/2"]],
+        gain=TRUE,
+        reference=[["1/2", "1/2"]],
+        lower="1/2",
+        upper="1/2",
+        any_prior=False,
+    ),
+    "guess": of(
+        "guess under a claim",
+        eps="0",
+        delta="0",
+        values=2,
+        prior=None,
+        cover=["1/4"],
+        used=1,
+        lower="1/2",
+        upper="1/2",
+    ),
+    "guess with a prior": of(
+        "guess under a claim",
+        eps="0",
+        delta="0",
+        values=2,
+        prior=["1/2", "1/2"],
+        cover=["1/4", "1/4"],
+        used=1,
+        lower="1/2",
+        upper="1/2",
+    ),
+    "repeated": of(
+        "repeated guess between two values",
+        eps="1",
+        delta="0",
+        releases=2,
+        prior=["1/2", "1/2"],
+        lower="1/2",
+        upper="1",
+    ),
+    "composed": saved(lambda: sv.explain(eps=0.5, releases=4, values=3).certificate),
+    "approximate": of(
+        "approximate worst guess",
+        space=PATH,
+        eps="1",
+        delta="0",
+        objective=[[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]],
+        dual={"y": [1.0, 1.0, 1.0], "forward": [], "backward": []},
+        channel={"denominator": 1, "rows": [[1, 0], [1, 0], [1, 0]]},
+        lower="3",
+        upper="3.0001",
+    ),
+    "worst": of("worst leakage", space=PATH, eps="1", upper=PACKED, lower=BLIND),
+    "weights": of("worst leakage", space=PATH, eps="1", upper=PACKED, lower=None, weights=[0.5, 0.3, 0.2]),
+    "cover": of(
+        "worst leakage",
+        space=PATH,
+        eps="1",
+        upper={"type": "cover", "centres": [1], "radius": 1.0},
+        lower={"type": "levels", "source": 0},
+    ),
+    "dual": of("worst leakage", space=PATH, eps="1", upper=NO_DUAL, lower=None),
+    "kernel": of(
+        "worst leakage",
+        space=PATH,
+        eps="1",
+        upper=PACKED,
+        lower={"type": "kernel", "z": [1.0, 1.0, 1.0], "t": 0.1},
+    ),
+    "metric": of(
+        "worst leakage",
+        space={"size": 3, "edges": [[0, 1], [0, 2], [1, 2]], "lengths": [1.0, 1.5, 1.2], "metric": True},
+        eps="1",
+        upper=PACKED,
+        lower=BLIND,
+    ),
+    "transitive": of(
+        "worst leakage",
+        space={"size": 3, "edges": [[0, 1], [1, 2], [0, 2]]},
+        eps="1",
+        upper={"type": "transitive", "symmetries": [[1, 2, 0]]},
+        lower={"type": "transitive", "symmetries": [[1, 2, 0]]},
+    ),
+    "tree": of(
+        "worst leakage",
+        space=PATH,
+        eps="1",
+        upper={"type": "tree", "mu": [0.0, 0.0, 0.0]},
+        lower={"type": "tree", "denominator": 10, "there": [3, 3], "back": [3, 3]},
+    ),
+    "blocks": saved(
+        lambda: (
+            sv.worst_leakage(
+                Graph(range(7), [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (3, 5), (3, 6)]), 0.4
+            ).certificate
+        )
+    ),
+    "parts": of(
+        "worst leakage",
+        space={"size": 4, "edges": [[0, 1], [2, 3]]},
+        eps="1",
+        upper={"type": "parts", "parts": [{"type": "points", "points": [[0, 1], [2, 3]]}]},
+        lower=None,
+    ),
+    "one way": of(
+        "worst leakage, one way",
+        size=2,
+        arcs=[[0, 1]],
+        eps="1",
+        upper={"type": "packing", "y": [1.0, 1.0]},
+        lower={"denominator": 1, "rows": [[1], [1]]},
+    ),
+    "one way, dual": of(
+        "worst leakage, one way",
+        size=2,
+        arcs=[[0, 1]],
+        eps="1",
+        upper={"type": "dual", "y": [1.0, 1.0], "forward": [], "backward": []},
+        lower={"denominator": 1, "rows": [[1], [1]]},
+    ),
+    "groups": of(
+        "worst of groups",
+        space=PATH,
+        eps="1",
+        outputs=None,
+        symmetries=[],
+        cases=[{"points": [0, 2], "upper": {"type": "packing", "on": [0, 2], "y": [1.0, 1.0]}}],
+        lower={"points": [0, 2], "channel": {"denominator": 2, "rows": [[1, 1], [1, 1], [1, 1]]}},
+    ),
+    "outputs": of(
+        "worst of groups",
+        space=PATH,
+        eps="1",
+        outputs=1,
+        symmetries=[[2, 1, 0]],
+        cases=[{"points": [k], "upper": {"type": "packing", "on": [k], "y": [1.0]}} for k in (0, 1)],
+        lower={"points": [1], "channel": {"denominator": 1, "rows": [[1], [1], [1]]}},
+    ),
+    "design": of(
+        "optimal design",
+        space=PATH,
+        eps="1",
+        prior=[0.5, 0.25, 0.25],
+        loss=[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]],
+        counts=[[UNIT, 0]] * 3,
+        multipliers=[],
+        uniform=[],
+        lower=0.0,
+        upper=0.6,
+    ),
+    "uniform design": of(
+        "optimal design",
+        space={"size": 3, "edges": [[0, 1], [0, 2], [1, 2]]},
+        eps="1",
+        prior=[0.5, 0.25, 0.25],
+        loss=[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]],
+        counts=[[UNIT, 0]] * 3,
+        multipliers=[],
+        uniform=[{"points": [0, 1, 2], "group": [0, 1, 2], "price": [0.0, 0.0, 0.0]}],
+        lower=0.0,
+        upper=0.6,
+    ),
+    "hub design": of(
+        "optimal design",
+        space={"size": 3, "edges": [[0, 2], [1, 2]]},
+        eps="1",
+        prior=[0.5, 0.25, 0.25],
+        loss=[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]],
+        counts=[[UNIT, 0]] * 3,
+        multipliers=[],
+        uniform=[],
+        lower=0.0,
+        upper=0.6,
+    ),
+    "alpha design": of(
+        "optimal design",
+        space=PATH,
+        alpha="1/2",
+        prior=[0.5, 0.25, 0.25],
+        loss=[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]],
+        counts=[[UNIT, 0]] * 3,
+        multipliers=[],
+        uniform=[],
+        lower=0.0,
+        upper=0.6,
+    ),
+    "exact design": of(
+        "exact optimal design",
+        space={"size": 2, "edges": [[0, 1]]},
+        alpha="1/2",
+        prior=["1", "0"],
+        loss=[["0", "1"], ["1", "0"]],
+        channel=[["1", "0"], ["1", "0"]],
+        multipliers=[],
+    ),
+    "leakage design": of(
+        "leakage design",
+        family="least leakage",
+        prior=[0.5, 0.5],
+        loss=[[0.0, 1.0], [1.0, 0.0]],
+        gain=[[1.0, 0.0], [0.0, 1.0]],
+        budget=0.5,
+        counts=[[UNIT, 0], [UNIT, 0]],
+        strategy=[[0.5, 0.5], [0.5, 0.5]],
+        price=0.0,
+        lower=0.4,
+        upper=0.6,
+    ),
+    "likelihood": of(
+        "likelihood",
+        rows=[["3/4", "1/4"], ["1/4", "3/4"]],
+        outputs=[2],
+        counts=["1", "1"],
+        distribution=["1/2", "1/2"],
+        reports="2",
+        bound="1/1000",
+    ),
+    "transport": of(
+        "transport",
+        distances=[["0", "1"], ["1", "0"]],
+        p=["1", "0"],
+        q=["0", "1"],
+        moves=[[0, 1, "1"]],
+        potentials=["1", "0"],
+        lower="1",
+        upper="1",
+    ),
+    "families": of(
+        "refinement of families",
+        first="truncated geometric",
+        second="truncated geometric",
+        size=3,
+        first_parameter="1/3",
+        second_parameter="1/2",
+        holds=True,
+    ),
+    "noise": of("noise", eps="1", step_eps="1/2", step_alpha=None, moves=[[2, "1"]]),
+    "noise by ratio": of("noise", eps="0.6931471806", step_eps=None, step_alpha="1/2", moves=[[1, "1"]]),
+    "partitions": of("partitions", less_safe=[0, 1, 2], safer=[0, 0, 1], pair=None),
+    "pair": of("partitions", less_safe=[0, 0, 1], safer=[0, 1, 1], pair=[0, 1]),
+    "block sizes": of("block sizes", less_safe=[[2, 1]], safer=[[1, 2]]),
+    "privacy": of("privacy order holds", less_safe=[["3/4", "1/4"], ["1/4", "3/4"]], safer=EVEN, exact=True),
+    "privacy witness": of("privacy order", less_safe=EVEN, safer=TRUE, pair=[0, 1], output=0, exact=True),
+    "metric order": of(
+        "privacy order for one metric",
+        less_safe=[["3/4", "1/4"], ["1/4", "3/4"]],
+        safer=EVEN,
+        metric=[["0", "1"], ["1", "0"]],
+        holds=True,
+        exact=True,
+    ),
+    "refinement": of("refinement", less_safe=TRUE, safer=EVEN, post=EVEN, tolerance="0"),
+    "mixture": of("max refinement", less_safe=TRUE, safer=EVEN, mixing=EVEN, tolerance="0"),
+    "adversary": of(
+        "objecting adversary",
+        less_safe=EVEN,
+        safer=TRUE,
+        gain=TRUE,
+        prior=["1/2", "1/2"],
+        case="average",
+        exact=True,
+        before="1/2",
+        after="1",
+    ),
+    "class": of(
+        "class of adversaries",
+        less_safe=TRUE,
+        safer=EVEN,
+        generators=TRUE,
+        prior=["1/2", "1/2"],
+        post=EVEN,
+        tolerance="0",
+    ),
+}
+
+# base, the entry that is changed, its new value, words of the check that refuses it
+FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
+    ("additive", ("prior",), [["1"]], "sizes of the channel"),
+    ("additive", ("reference",), [["1"]], "sizes of the channel"),
+    ("additive", ("gain",), [["2", "0"], ["0", "1"]], "outside [0, 1]"),
+    ("additive", ("channel", 0), ["3/2", "-1/2"], "negative entry"),
+    ("additive", ("channel", 0), ["1", "1/2"], "does not sum to 1"),
+    ("additive", ("lower",), "3/5", "gains 0.5 only"),
+    ("additive", ("upper",), "2/5", "the reference allows"),
+    ("additive", ("gain",), [[]], "empty or ragged"),
+    ("additive", ("gain",), [["1", "0"], ["1"]], "empty or ragged"),
+    ("additive", ("prior", 0), "1", "must be a list"),
+    ("guess", ("eps",), "-1", "eps must be ≥ 0"),
+    ("guess", ("used",), 0, "used between 1 and values"),
+    ("guess", ("used",), 3, "used between 1 and values"),
+    ("guess", ("cover",), ["-1"], "must not be negative"),
+    ("guess", ("cover",), ["1/4", "1/4"], "one entry of the cover"),
+    ("guess", ("cover",), ["1/8"], "does not bound"),
+    ("guess", ("upper",), "1/4", "does not prove the ends"),
+    ("guess", ("delta",), "2", "between 0 and 1"),
+    ("guess with a prior", ("prior",), ["1/4", "1/2"], "the prior the sum 1"),
+    ("guess with a prior", ("cover",), ["1/2"], "prior and cover need one entry"),
+    ("repeated", ("eps",), "-1", "eps must be ≥ 0"),
+    ("repeated", ("releases",), 0, "releases ≥ 1"),
+    ("repeated", ("prior",), ["1/2", "1/4"], "prior must sum to 1"),
+    ("repeated", ("upper",), "3/5", "do not enclose"),
+    ("composed", ("delta",), "2", "delta a probability"),
+    ("composed", ("eps",), "-1", "eps must be ≥ 0"),
+    ("composed", ("eps",), "5", "not as private"),
+    ("approximate", ("eps",), "-1", "eps must be ≥ 0"),
+    ("approximate", ("objective",), [[1.0], [1.0]], "one row of finite numbers"),
+    ("approximate", ("channel", "rows"), [[1, 0], [1, 0]], "one row for each point"),
+    ("approximate", ("channel", "rows", 0), [2, 0], "not distributions"),
+    ("approximate", ("lower",), "4", "does not prove the ends"),
+    (
+        "approximate",
+        ("channel", "rows"),
+        [[1, 0], [1, 0], [0, 1]],
+        "not private enough",
+    ),
+    ("worst", ("eps",), "-1", "eps must be ≥ 0"),
+    ("worst", ("copies",), 0, "whole number ≥ 1"),
+    ("worst", ("space",), {"size": 3, "edges": [[0, 3]]}, "names a point that does not exist"),
+    ("worst", ("space",), {**PATH, "lengths": [1.0]}, "every edge needs one length"),
+    ("worst", ("space",), {**PATH, "lengths": [[1.0], [1.0]]}, "every edge needs one length"),
+    ("worst", ("space",), {**PATH, "lengths": [1.0, -1.0]}, "finite and ≥ 0"),
+    ("worst", ("space",), {**PATH, "metric": True}, "each pair at finite distance exactly once"),
+    ("worst", ("space",), {"size": 6001, "edges": [], "metric": True}, "too many for a table of distances"),
+    ("worst", ("gain",), [[1.0]], "gain must have one finite entry"),
+    ("worst", ("upper", "y"), [1.0, 1.0], "one finite entry ≥ 0"),
+    ("worst", ("upper", "y"), [1.0, -0.5, 1.0], "one finite entry ≥ 0"),
+    ("worst", ("upper", "y"), [0.0, 0.0, 0.0], "uncovered"),
+    ("worst", ("upper", "y"), ["1", "1", "1"], "not a finite number"),
+    ("worst", ("upper", "type"), "wishful", "unknown upper certificate"),
+    ("worst", ("lower", "type"), "wishful", "unknown lower certificate"),
+    ("worst", ("lower", "rows"), [[1], [1]], "one row for each point"),
+    ("worst", ("lower", "rows"), [[], [], []], "one row for each point"),
+    ("worst", ("lower", "rows", 0), [2], "not distributions"),
+    ("worst", ("lower", "rows"), [[1, 0], [1, 0], [0, 1]], "not private between"),
+    ("worst", ("upper",), {"type": "tree", "mu": [0.0, 0.0]}, "finite and ≥ 0, one for each"),
+    ("weights", ("weights",), [0.5, 0.5], "weights must have one finite entry"),
+    ("weights", ("upper", "type"), "points", "capacity only"),
+    ("weights", ("copies",), 2, "only a packing certificate"),
+    ("weights", ("gain",), [[1.0], [1.0], [1.0]], "not a general gain"),
+    ("cover", ("upper", "centres"), [], "centres that are points"),
+    ("cover", ("upper", "centres"), [3], "centres that are points"),
+    ("cover", ("upper", "radius"), 0.5, "farther from every centre"),
+    ("cover", ("lower", "source"), 3, "from 0 to 2"),
+    ("cover", ("space",), {**PATH, "lengths": [0.5, 0.5]}, "whole lengths"),
+    ("dual", ("upper", "y"), [1.0], "one finite entry for each point"),
+    ("dual", ("upper", "forward"), [[0, 0]], "a triple of finite numbers"),
+    ("dual", ("upper", "forward"), [[0, 0, -1.0]], "multipliers must be ≥ 0"),
+    ("dual", ("upper", "forward"), [[0.5, 0, 1.0]], "whole numbers"),
+    ("dual", ("upper", "forward"), [[0, 0, 1.0], [0, 0, 2.0]], "two multipliers"),
+    ("dual", ("upper", "forward"), [[0, 0, 1e308], [1, 0, 1e308]], "overflow"),
+    ("kernel", ("lower", "z"), [1.0, 1.0], "finite weights ≥ 0"),
+    ("kernel", ("lower", "t"), 1.0, "0 ≤ t < 1"),
+    ("kernel", ("lower", "z"), [0.0, 0.0, 0.0], "weights are all 0"),
+    ("kernel", ("lower", "t"), 0.0, "remainder of the kernel channel"),
+    ("transitive", ("upper", "symmetries"), [[1, 1, 0]], "permutation"),
+    ("transitive", ("upper", "symmetries"), [[0, 2, 1]], "do not move one point"),
+    ("transitive", ("space",), {**PATH, "lengths": [1.0, 1.0]}, "edges of the same length"),
+    ("transitive", ("space",), {"size": 3, "edges": []}, "connected graph"),
+    ("transitive", ("space", "lengths"), [0.5, 0.5, 0.5], "whole lengths"),
+    ("tree", ("space",), {"size": 3, "edges": [[0, 1], [1, 2], [0, 2]]}, "has a cycle"),
+    ("tree", ("lower", "there"), [3], "both probabilities"),
+    ("tree", ("lower", "there"), [1, 3], "not private on some edge"),
+    ("tree", ("lower",), {"type": "tree", "denominator": 10, "there": [5, 6], "back": [6, 5]}, "negative"),
+    ("parts", ("upper", "parts", 0, "points"), [[0, 1], [2, 4]], "does not exist"),
+    ("parts", ("upper", "parts", 0, "points"), [[0, 1], [1, 2]], "exactly once"),
+    ("parts", ("upper", "parts", 0, "points"), [[0, 2], [1, 3]], "joins two parts"),
+    ("parts", ("space", "lengths"), [1.0, 2.0], "different edges"),
+    ("parts", ("space", "edges"), [[0, 1]], "different edges"),
+    ("one way", ("arcs",), [[0, 2]], "does not exist"),
+    ("one way", ("eps",), "-1", "eps must be ≥ 0"),
+    ("one way", ("upper", "y"), [1.0], "one finite entry ≥ 0"),
+    ("one way", ("upper", "y"), [0.0, 0.0], "uncovered"),
+    ("one way", ("upper", "type"), "wishful", "unknown upper certificate"),
+    ("one way", ("lower", "rows"), [[1, 0], [0, 1]], "not private from point 0"),
+    ("one way, dual", ("upper", "backward"), [[0, 0, 1.0]], "in the other direction"),
+    ("groups", ("eps",), "-1", "eps must be ≥ 0"),
+    ("groups", ("cases",), [], "there must be a group"),
+    ("groups", ("cases", 0, "points"), [0, 0], "different points"),
+    ("groups", ("cases", 0, "points"), [0, 3], "different points"),
+    ("groups", ("cases", 0, "upper", "type"), "wishful", "unknown upper certificate"),
+    ("groups", ("cases", 0, "upper", "y"), [1.0], "each of its points"),
+    ("groups", ("cases", 0, "upper", "y"), [0.0, 0.0], "uncovered"),
+    ("groups", ("lower", "points"), [0, 1], "not listed"),
+    ("groups", ("lower", "channel", "rows"), [[2], [2], [2]], "one output for each action"),
+    ("outputs", ("outputs",), 4, "too many groups"),
+    ("outputs", ("outputs",), 2, "where 2 outputs"),
+    ("outputs", ("symmetries",), [], "image of no listed group"),
+    ("outputs", ("symmetries",), [[0, 0, 1]], "permutation"),
+    ("outputs", ("symmetries",), [[1, 2, 0]], "edges of the same length"),
+    (
+        "outputs",
+        ("lower",),
+        {"points": [0, 1], "channel": {"denominator": 2, "rows": [[1, 1], [1, 1], [1, 1]]}},
+        "more outputs than are allowed",
+    ),
+    ("design", ("multipliers",), [[0, 0]], "a triple of arc"),
+    ("design", ("multipliers",), [[4, 0, 0.1]], "does not exist"),
+    ("design", ("multipliers",), [[0, 2, 0.1]], "does not exist"),
+    ("design", ("multipliers",), [[0, 0, -0.1]], "finite and ≥ 0"),
+    ("design", ("multipliers",), [[0, 0, 1.7e308], [1, 0, 1.7e308]], "overflow"),
+    ("design", ("prior",), [0.5, 0.5], "do not fit each other"),
+    ("design", ("prior",), [0.5, 0.25, 0.5], "not a distribution"),
+    ("design", ("prior",), [1.5, -0.25, -0.25], "not a distribution"),
+    ("design", ("counts",), [[UNIT, 0], [0, UNIT], [UNIT, 0]], "not private between"),
+    ("design", ("counts",), [[UNIT, 1]] * 3, "not distributions"),
+    ("design", ("upper",), 0.4, "more than the 0.4 claimed"),
+    ("design", ("lower",), 0.5, "less than the 0.5 claimed"),
+    ("design", ("eps",), "-1", "eps must be ≥ 0"),
+    ("design", ("alpha",), "1/2", "either eps or alpha"),
+    ("alpha design", ("alpha",), "3/2", "from 0 to 1"),
+    ("alpha design", ("space",), {**PATH, "lengths": [0.5, 0.5]}, "whole lengths"),
+    ("uniform design", ("uniform", 0, "price"), [0.0, 0.0], "one finite price"),
+    ("uniform design", ("uniform", 0, "points"), [0, 1, 3], "does not exist"),
+    ("uniform design", ("uniform", 0, "group"), [0, 1], "a group for each point"),
+    ("uniform design", ("uniform", 0), {"points": [0, 1], "group": [0, 1], "price": [0.0, 0.0]}, "leaves"),
+    ("uniform design", ("space", "lengths"), [1.0, 1.0, 2.0], "not all equally far"),
+    ("uniform design", ("space", "edges"), [[0, 1], [0, 1], [1, 2]], "between two groups"),
+    ("uniform design", ("uniform", 0, "points"), [0, 1, 1], "twice"),
+    (
+        "hub design",
+        ("uniform",),
+        [{"points": [0, 1, 2], "group": [0, 0, 1], "price": [0.0, 0.0, 0.0]}],
+        "joined at distance 0",
+    ),
+    ("exact design", ("alpha",), "3/2", "from 0 to 1"),
+    ("exact design", ("prior",), ["1"], "do not fit each other"),
+    ("exact design", ("prior",), ["1", "1"], "prior is not a distribution"),
+    ("exact design", ("channel",), [["1", "1"], ["1", "0"]], "rows are not distributions"),
+    ("exact design", ("channel",), [["1", "0"], ["0", "1"]], "not private between"),
+    ("exact design", ("multipliers",), [[2, 0, "1"]], "that exist"),
+    ("exact design", ("multipliers",), [[0, 0, "-1"]], "must be ≥ 0"),
+    ("exact design", ("prior",), ["1/2", "1/2"], "proves only"),
+    ("leakage design", ("family",), "least trouble", "unknown family"),
+    ("leakage design", ("prior",), [1.0], "do not fit each other"),
+    ("leakage design", ("prior",), [0.5, 0.6], "not a distribution"),
+    ("leakage design", ("budget",), 0.4, "exceeds its budget"),
+    ("leakage design", ("upper",), 0.45, "may exceed what is claimed"),
+    ("leakage design", ("lower",), 0.55, "less than the 0.55 claimed"),
+    ("leakage design", ("strategy",), [[0.5, 0.5]], "for each output and guess"),
+    ("leakage design", ("strategy",), [[0.9, 0.9], [0.9, 0.9]], "must sum to 1"),
+    ("leakage design", ("price",), -1.0, "number ≥ 0"),
+    ("likelihood", ("distribution",), ["1/2", "1/4"], "not a distribution"),
+    ("likelihood", ("outputs",), [1], "do not fit together"),
+    ("likelihood", ("rows",), [["5/4", "-1/4"], ["1/4", "3/4"]], "negative"),
+    ("likelihood", ("rows",), [["3/4", "3/4"], ["1/4", "3/4"]], "does not sum to 1"),
+    ("likelihood", ("reports",), "3", "number of reports"),
+    ("likelihood", ("distribution",), ["1", "0"], "exceeds 1 + bound"),
+    ("transport", ("p",), ["2", "0"], "p is not a distribution"),
+    ("transport", ("q",), ["0", "2"], "q is not a distribution"),
+    ("transport", ("potentials",), ["1"], "do not fit together"),
+    ("transport", ("distances",), [["0", "1"], ["2", "0"]], "not symmetric"),
+    ("transport", ("distances",), [["1", "1"], ["1", "0"]], "not symmetric"),
+    ("transport", ("potentials",), ["2", "0"], "steeper"),
+    ("transport", ("moves",), [[0, 1, "2"]], "more than there is"),
+    ("transport", ("moves",), [[0, 1, "-1"]], "more than there is"),
+    ("transport", ("upper",), "1/2", "costs more"),
+    ("transport", ("lower",), "2", "do not reach"),
+    ("families", ("size",), 1, "two inputs or more"),
+    ("families", ("first_parameter",), "1", "parameters between"),
+    ("families", ("first",), "wishful", "unknown"),
+    ("families", ("second",), "exponential", "no inequality is known"),
+    ("families", ("holds",), False, "says otherwise"),
+    ("noise", ("step_alpha",), "1/2", "no level, or two"),
+    ("noise", ("moves",), [], "no length, or changes nothing"),
+    ("noise", ("moves",), [[0, "1"]], "no length, or changes nothing"),
+    ("noise", ("moves",), [[2, "1"], [3, "1"]], "needs more noise"),
+    ("noise", ("eps",), "2", "not the level"),
+    ("noise by ratio", ("step_alpha",), "2", "not in (0, 1]"),
+    ("noise by ratio", ("eps",), "0.69", "needs more noise"),
+    ("noise by ratio", ("eps",), "0.7", "not the level"),
+    ("partitions", ("safer",), [0, 0], "different numbers of inputs"),
+    ("partitions", ("less_safe",), [0, 1, 1], "two outputs of B"),
+    ("pair", ("pair",), [0, 3], "not among the inputs"),
+    ("pair", ("pair",), [1, 2], "does not show"),
+    ("block sizes", ("safer",), [[1, 3]], "same number of inputs"),
+    ("block sizes", ("safer",), [[2, 1]], "forbid nothing"),
+    ("privacy", ("safer",), [["1", "0"]], "different numbers of inputs"),
+    ("privacy", ("safer",), TRUE, "apart better than A"),
+    ("privacy witness", ("pair",), [0, 2], "does not exist"),
+    ("privacy witness", ("output",), 2, "does not exist"),
+    ("privacy witness", ("output",), 1, "not likelier"),
+    ("privacy witness", ("less_safe",), TRUE, "at least as well"),
+    ("metric order", ("metric",), [["0", "1"], ["2", "0"]], "symmetric table"),
+    ("metric order", ("metric",), [["0", "-1"], ["-1", "0"]], "negative distance"),
+    ("metric order", ("metric",), [["1", "1"], ["1", "0"]], "diagonal"),
+    ("metric order", ("safer",), TRUE, "is larger"),
+    ("metric order", ("holds",), False, "not larger"),
+    ("refinement", ("tolerance",), "1/10", "is rounding"),
+    ("refinement", ("post",), [["1/2", "1/2"]], "shapes"),
+    ("refinement", ("post",), TRUE, "away from A·R"),
+    ("mixture", ("tolerance",), "1/10", "is rounding"),
+    ("mixture", ("mixing",), [["1/2", "1/2"]], "shapes"),
+    ("mixture", ("mixing",), [["-1/2", "1/2"], ["1/2", "1/2"]], "negative entry"),
+    ("mixture", ("mixing",), TRUE, "not the stated mixture"),
+    ("adversary", ("case",), "worst", "unknown"),
+    ("adversary", ("prior",), ["1"], "one probability for each input"),
+    ("adversary", ("prior",), ["1/2", "1"], "not a distribution"),
+    ("adversary", ("gain",), [["1"]], "a gain for each input"),
+    ("adversary", ("after",), "2", "does not expect"),
+    ("class", ("tolerance",), "1/10", "is rounding"),
+    ("class", ("generators",), [["1"]], "a gain for each input"),
+    ("class", ("post",), TRUE, "may expect"),
+]
+
+
+def refusal(content: Content) -> str:
+    """Why the proof is refused."""
+    try:
+        result = proof_from_dict(content).verify()
+    except FileError as problem:
+        return str(problem)
+    assert not result, f"accepted: {result.statement}"
+    return result.statement
+
+
+@pytest.mark.parametrize("name", list(BASES))
+def test_the_proofs_to_be_forged_hold(name: str) -> None:
+    result = proof_from_dict(BASES[name]()).verify()
+    assert result, result.statement
+
+
+@pytest.mark.parametrize(("name", "path", "value", "words"), FORGED)
+def test_each_check_refuses_in_its_own_words(
+    name: str, path: tuple[Any, ...], value: Any, words: str
+) -> None:
+    content = BASES[name]()
+    place = content
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    assert words in refusal(content)
+
+
+def test_tables_of_many_points_are_refused() -> None:
+    """A ring of 6001 points has no table of distances."""
+    size = 6001
+    ring = {"size": size, "edges": [[v, (v + 1) % size] for v in range(size)]}
+    content = {**BASES["worst"](), "space": ring, "lower": None}
+    assert "table of distances" in refusal({**content, "upper": {"type": "packing", "y": [1.0] * size}})
+    dual = {"type": "dual", "y": [1.0] * size, "forward": [], "backward": []}
+    assert "table of gains" in refusal({**content, "upper": dual})
+
+
+def test_a_dual_that_fills_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sievert.proofs.uppers.LARGEST_DUAL", 5)
+    assert "too many for a dual" in refusal(BASES["dual"]())
+
+
+@pytest.mark.parametrize(
+    ("name", "upper"),
+    [
+        ("guess", "sievert.proofs.claims.GuessProof._upper"),
+        ("approximate", "sievert.proofs.claims.ApproximateProof._upper"),
+        ("worst", "sievert.proofs.worst.upper_value"),
+        ("one way", "sievert.proofs.directed.DirectedProof._upper"),
+        ("groups", "sievert.proofs.groups.GroupsProof._upper"),
+    ],
+)
+def test_bounds_that_cross_betray_a_wrong_check(
+    name: str, upper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upper, lambda *arguments: Fraction(1, 100))
+    assert "lower bound exceeds the upper bound" in refusal(BASES[name]())
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [
+        ("design", "sievert.proofs.design.loss_below"),
+        ("leakage design", "sievert.proofs.leakage_design.below"),
+    ],
+)
+def test_claims_that_cross_betray_a_wrong_check(
+    name: str, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(below, lambda *arguments: 10.0)
+    assert "lower bound exceeds the upper bound" in refusal({**BASES[name](), "lower": 5.0})
+
+
+def test_mechanisms_made_in_python_are_checked_too() -> None:
+    space, decay = ProofSpace.from_data(PATH), Decay(eps=Fraction(1))
+    with pytest.raises(ValueError, match="one row for each point"):
+        check_private(space, decay, np.full((2, 1), UNIT))
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        require_rows(np.array([[-1, UNIT + 1]]))

@@ -1,0 +1,82 @@
+"""A claim in a file is what is held against its mechanism; two that disagree are an error."""
+
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sievert as sv
+from sievert.cli.app import app
+from sievert.errors import FileError
+
+POLICY = 'version = 1\n[policy]\nvalues = ["a", "b", "c"]\n'
+BY_RATIO = '[mechanism]\nkind = "randomised-response"\nalpha = "1/3"\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "file.toml"
+    path.write_text(POLICY + text, encoding="utf-8")
+    return path
+
+
+def test_two_promises_that_disagree(tmp_path: Path) -> None:
+    mechanism = '[mechanism]\nkind = "randomised-response"\neps = 1.0986\n'
+    path = written(tmp_path, f"[claim]\neps = 0.0001\n{mechanism}")
+    with pytest.raises(FileError, match="must agree"):
+        sv.audit(path)
+    for command in ("audit", "explain"):
+        assert isinstance(CliRunner().invoke(app, [command, str(path)]).exception, FileError)
+    assert sv.audit(written(tmp_path, f"[claim]\neps = 1.0986\n{mechanism}")).passed
+
+
+@pytest.mark.parametrize(
+    ("claim", "kept"),
+    [
+        ("eps = 1.0", False),
+        ("eps = 1.0987", True),
+        ("eps = 0.9\ndelta = 0.3", True),
+        ("eps = 0.9\ndelta = 1e-6", False),
+        ("rho = 0.5", True),
+        ("rho = 0.05", False),
+        ("sigma = 1.0", False),
+        ("sigma = 0.5", True),
+        ("sigma = 10", False),
+    ],
+)
+def test_every_kind_of_claim_is_checked(tmp_path: Path, claim: str, kept: bool) -> None:
+    path = written(tmp_path, f"[claim]\n{claim}\n{BY_RATIO}")
+    found = sv.audit(path)
+    assert found.promise is not None and found.promise.kept == found.passed == kept
+    done = CliRunner().invoke(app, ["audit", str(path)])
+    assert done.exit_code == (0 if kept else 1), done.output
+    assert ("NO: it claims" in done.output) == (not kept)
+
+
+def test_a_claim_beside_a_matrix(tmp_path: Path) -> None:
+    (tmp_path / "rr.csv").write_text(",x,y\na,0.7,0.3\nb,0.3,0.7\nc,0.5,0.5\n", encoding="utf-8")
+    path = written(tmp_path, '[claim]\neps = 0.8\n[mechanism]\nmatrix = "rr.csv"\n')
+    assert not sv.audit(path).passed
+    path = written(tmp_path, '[claim]\neps = 0.85\n[mechanism]\nmatrix = "rr.csv"\n')
+    assert sv.audit(path).passed and sv.audit(path).claimed_eps == 0.85
+    assert math.log(7 / 3) < 0.85
+
+
+def test_the_divergences_of_a_promise_in_rho(tmp_path: Path) -> None:
+    """D_α/α of randomised response, largest over α > 1, is what ρ must not be below."""
+    found = sv.audit(written(tmp_path, f"[claim]\nrho = 0.5\n{BY_RATIO}")).promise
+    assert found is not None
+    rho = float(found.satisfied.removeprefix("ρ = "))
+    assert 0 < rho <= math.log(3) ** 2 / 2
+
+
+def test_noise_in_every_cell(tmp_path: Path) -> None:
+    text = (
+        'records = 10\n[query]\nkind = "histogram"\n[mechanism]\nkind = "geometric"\nalpha = "1/2"\n'
+        '[data]\ninput = "data.csv"\ncolumn = "answer"\n'
+    )
+    path = written(tmp_path, f"{text}[claim]\neps = 0.01\n")
+    done = CliRunner().invoke(app, ["audit", str(path)])
+    assert done.exit_code == 1 and "not shown to keep" in " ".join(done.output.split()), done.output
+    path = written(tmp_path, f"{text}[claim]\neps = 1.5\n")
+    assert CliRunner().invoke(app, ["audit", str(path)]).exit_code == 0
