@@ -514,7 +514,7 @@ def test_bad_input_is_named() -> None:
             asked(np.eye(2))
     with pytest.raises(ChannelError, match=r"give one sv.Channel; join several by first\.alongside"):
         sv.loss_curve([COIN, COIN], loss)
-    with pytest.raises(ChannelError, match="type int"):
+    with pytest.raises(ChannelError, match="channel is 3; give"):
         sv.observations_until(3, 0.5)
     with pytest.raises(ChannelError, match="observations is 0"):
         sv.success_probability(COIN, None, 0)

@@ -210,7 +210,7 @@ POLICY = sv.Policy.differential(2, 2)
             PolicyError,
             "the policy has 2 records but the product channel serves 3",
         ),
-        (lambda: record_leakage(-1.0, sv.Policy.local(2)), ChannelError, "channel is -1.0; give a channel"),
+        (lambda: record_leakage(-1.0, sv.Policy.local(2)), ChannelError, "channel is -1.0; it must be"),
         (lambda: record_leakage("1", sv.Policy.local(2)), ChannelError, "channel is '1'"),  # type: ignore[arg-type]
         (lambda: record_leakage(1.0, 3), PolicyError, "policy_or_answers is 3"),  # type: ignore[arg-type]
         (

@@ -87,5 +87,5 @@ def test_shapes_and_permutations_are_checked() -> None:
         symmetrise(wide, [])
     with pytest.raises(ChannelError, match="not a permutation"):
         symmetrise(diagonalise(wide), [[0, 0]])
-    with pytest.raises(ChannelError, match="metric has 3 points"):
+    with pytest.raises(ChannelError, match="metric has 3 elements"):
         smooth_by_distance(diagonalise(wide), sv.metrics.line(3))

@@ -65,7 +65,7 @@ def test_a_bad_eps_is_named(eps: object) -> None:
 
 
 def test_a_bad_target_is_named() -> None:
-    with pytest.raises(PolicyError, match="give a Policy, a Metric or a Graph"):
+    with pytest.raises(PolicyError, match=r"give a sv\.Policy, a sv\.Metric or a sv\.Graph"):
         worst_leakage([[0, 1], [1, 0]], 1)  # type: ignore[arg-type]
 
 

@@ -183,7 +183,7 @@ def test_unbounded_noise_samples() -> None:
 
 def test_unbounded_noise_on_points_too_far_apart_is_refused_with_its_size() -> None:
     noise = unbounded(points=[0, 10**12], eps=1.0)
-    with pytest.raises(TooLargeError, match="2 × 1000000000001 matrix"):
+    with pytest.raises(TooLargeError, match="2 × 1,000,000,000,001 matrix"):
         noise.finite()
 
 

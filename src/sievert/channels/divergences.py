@@ -254,11 +254,11 @@ def tradeoff_function(
     if (policy is None) == (pair is None):
         raise ChannelError("give exactly one of policy and pair: between which inputs?")
     if pair is not None:
-        if query is not None:
-            raise ChannelError("query goes with a policy; between two inputs of the channel leave it out")
         finite = finite_channel(channel)
+        if query is not None:
+            raise ChannelError("query goes with policy, not with pair; leave it out")
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise ChannelError(f"pair is {brief(pair)}; give two inputs of the channel")
+            raise ChannelError(f"pair is {brief(pair)}; give two inputs")
         a, b = (finite.input_index(item) for item in pair)
         rows = _Rows(finite.log_matrix, finite.relative_logs)
         return Tradeoff(*_corners(rows, a, b), pair=(pair[0], pair[1]))

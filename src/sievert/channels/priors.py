@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import PriorError, TooLargeError
-from sievert.numerics.checks import brief, non_negative, readable, whole
+from sievert.numerics.checks import brief, instance, non_negative, readable, whole
 from sievert.numerics.rationals import as_fraction, is_exact
-from sievert.spaces.labels import Labels, labels_or_range
+from sievert.spaces.labels import Labels, labels_of
 from sievert.spaces.tabular import by_label, column_of
 
 __all__ = ["SUM_TOLERANCE", "as_prior", "from_counts", "point", "uniform"]
@@ -66,7 +66,7 @@ def from_counts(counts: Any, labels: Labels | None = None) -> Prior:
     if labels is None:
         given = column_of(counts, "counts", PriorError).values
     else:
-        order = labels_or_range(labels, len(labels), "labels", PriorError)
+        order = labels_of(labels, "labels", "secrets", PriorError)
         given = by_label(counts, order, "counts", PriorError)
     values = [_count(position, count) for position, count in enumerate(given)]
     total = sum(values, Fraction(0))
@@ -141,7 +141,8 @@ def paired_distributions(p: object, q: object) -> tuple[Prior, Prior]:
 def listed_size(secrets: int | Labels | Channel) -> int:
     """How many secrets there are, refused where a prior over them cannot be written out."""
     size = secrets.shape[0] if isinstance(secrets, Channel) else secrets
-    size = size if isinstance(size, int) else len(size)
+    if not isinstance(size, int):
+        size = len(instance("secrets", size, Sized, "the labels of the secrets or their number", PriorError))
     if size > LARGEST_VECTOR:
         raise TooLargeError(
             f"a prior over {readable(size)} secrets is too long to be written out; "

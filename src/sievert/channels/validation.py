@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import ChannelError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, instance
 from sievert.numerics.logs import log_sum
 from sievert.numerics.rationals import as_fraction, fractions_of, is_exact
 from sievert.spaces.labels import Labels
@@ -95,6 +95,7 @@ def checked(data: NDArray[Any], form: Form, inputs: Labels, outputs: Labels, nor
         )
     with np.errstate(over="ignore"):
         sums = np.exp(log_sum(data, axis=1)) if form == "log" else data.sum(axis=1)
+    instance("normalise", normalise, bool, "True or False", ChannelError)
     if normalise:
         return _normalised(fractions_of(data) if data.dtype == np.int64 else data, sums, form, inputs)
     off = np.asarray(np.abs(sums - 1) > (0 if form == "exact" else ROW_SUM_TOLERANCE), dtype=bool)

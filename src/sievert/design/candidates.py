@@ -21,10 +21,11 @@ from sievert.channels.priors import as_prior
 from sievert.channels.privacy import epsilon, target_metric
 from sievert.design.optimal import OptimalMechanism, as_loss, optimal_mechanism
 from sievert.design.remap import remap
-from sievert.errors import MechanismError, SievertError
+from sievert.errors import GainError, MechanismError, SievertError
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.gains import as_gain
 from sievert.leakage.measures import posterior_vulnerability, vulnerability
+from sievert.numerics.checks import instance
 from sievert.numerics.progress import advance
 from sievert.orders.refinement import refines
 from sievert.results import Result
@@ -167,6 +168,7 @@ def candidates(
     metric = target_metric(metric_or_policy, query)
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
+    instance("gains", gains, list | tuple, "a list of gains", GainError)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
     built: dict[str, Channel] = {"optimal": best.mechanism}

@@ -15,7 +15,7 @@ from sievert.channels.channel import Channel
 from sievert.design.designed import Designed
 from sievert.design.leakage_programs import Family, Task, blind_strategy, generate, within_budget
 from sievert.errors import MechanismError
-from sievert.numerics.checks import finite
+from sievert.numerics.checks import finite, non_negative
 from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.design import SCALE, SPARE, loss_above
 from sievert.proofs.leakage_design import (
@@ -140,8 +140,9 @@ def least_loss(
     if bits is not None:
         if task.turned:
             raise MechanismError("bits measures gains; for an adversary's loss give posterior")
-        limit = task.blind * 2.0 ** min(finite("bits", bits, MechanismError), 1000.0)
+        limit = task.blind * 2.0 ** min(non_negative("bits", bits, MechanismError), 1000.0)
     else:
+        assert posterior is not None
         reached = finite("posterior", posterior, MechanismError)
         limit = -reached if task.turned else reached
     if not limit >= task.blind - ROUNDING * max(1.0, abs(task.blind)):

@@ -21,7 +21,7 @@ from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.mechanisms.parameters import Privacy, privacy
 from sievert.numerics.balls import read_eps
-from sievert.numerics.checks import choice, finite, non_negative
+from sievert.numerics.checks import brief, choice, finite
 from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
 from sievert.proofs.design import OptimalDesignProof, costs
@@ -136,10 +136,9 @@ def optimal_mechanism(
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
     choice("method", method, ("auto", "closed", "program", "spanner", "exact"), MechanismError)
-    tolerance = non_negative("tolerance", tolerance, MechanismError)
-    stretch = finite("stretch", stretch, MechanismError)
-    if stretch < 1:
-        raise MechanismError(f"stretch is {stretch!r}; it must be a number ≥ 1")
+    for name, value, least in (("tolerance", tolerance, 0.0), ("stretch", stretch, 1.0)):
+        if finite(name, value, MechanismError) < least:
+            raise MechanismError(f"{name} is {brief(value)}; it must be a number ≥ {least:g}")
     if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
         raise TooLargeError(
             f"{metric.size} inputs and {len(wanted.actions)} actions make "

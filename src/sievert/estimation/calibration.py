@@ -20,6 +20,7 @@ from sievert.numerics.checks import non_negative
 from sievert.results import Result
 from sievert.spaces import metrics
 from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import align
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["Calibration", "Privacy", "calibration"]
@@ -103,18 +104,14 @@ def calibration(first: Channel, second: Channel, metric: Metric, radius: float) 
     >>> found.agrees
     ('within',)
     """
-    first, second = finite_channel(first, "first"), finite_channel(second, "second")
     metric = metric_of(metric)
-    for name, channel in (("first", first), ("second", second)):
-        if len(channel.inputs) != metric.size:
-            raise EstimationError(
-                f"{name} has {len(channel.inputs)} inputs but the metric has {metric.size} points; give a "
-                "metric on the inputs"
-            )
+    first, second = finite_channel(first, "first"), finite_channel(second, "second")
     radius = non_negative("radius", radius, EstimationError, infinite=True)
+    for name, channel in (("first", first), ("second", second)):
+        align(channel.inputs, metric.points, f"the metric, for {name},", EstimationError)
     close = np.argwhere(np.triu(metric.matrix <= radius, 1))
-    neighbours = Metric.from_edges(Edges(close, np.ones(len(close))), None, metric.size)
-    return Calibration(_privacy(first, neighbours), _privacy(second, neighbours), radius)
+    neighbours = Metric.from_edges(Edges(close, np.ones(len(close))), metric.points, metric.size)
+    return Calibration(_privacy(first, neighbours), _privacy(second, neighbours), float(radius))
 
 
 def _privacy(channel: Channel, neighbours: Metric) -> Privacy:

@@ -9,7 +9,7 @@ error rate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sievert.errors import ChannelError
+from sievert.numerics.checks import brief
+from sievert.spaces.labels import iterable, label
 
 __all__ = ["Event", "candidate_events", "outputs_kind", "outputs_of", "runs_of"]
 
@@ -46,7 +48,7 @@ def outputs_kind(outputs: Any) -> str:
         return "label"
     try:
         table = np.asarray(outputs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return "label"
     if table.ndim == 1:
         return "number"
@@ -55,9 +57,11 @@ def outputs_kind(outputs: Any) -> str:
 
 def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
     """Samples as floats where they are numbers or vectors of numbers, else as a list of labels."""
-    if isinstance(given, str) or not hasattr(given, "__len__"):
-        raise ChannelError(f"{name} is {given!r}; give a list or array of outputs, one for each run")
-    items: Any = given
+    if isinstance(given, str) or not isinstance(given, Sized) or not iterable(given):
+        raise ChannelError(f"{name} is {brief(given)}; give a list or array of outputs, one for each run")
+    items: Any = given if isinstance(given, np.ndarray) else list(given)
+    if isinstance(items, np.ndarray) and items.dtype.kind == "c":
+        raise ChannelError(f"{name} is {brief(given)}; outputs are numbers, labels or vectors, not complex")
     if len(items) == 0:
         raise ChannelError(f"{name} is empty; give one output for each run")
     if outputs_kind(items) == "label":
@@ -67,11 +71,14 @@ def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
 
 def runs_of(inputs: object) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
     """Distinct inputs in order of first appearance, and the number of each run's input."""
-    if isinstance(inputs, str) or not hasattr(inputs, "__len__"):
-        raise ChannelError(f"inputs is {inputs!r}; give a list or array with one input for each run")
-    items: Any = inputs.tolist() if isinstance(inputs, np.ndarray) else list(inputs)  # type: ignore[call-overload]
+    if isinstance(inputs, str) or not isinstance(inputs, Sized) or not iterable(inputs):
+        raise ChannelError(f"inputs is {brief(inputs)}; give a list or array with one input for each run")
+    items: Any = inputs.tolist() if isinstance(inputs, np.ndarray) else list(inputs)
     position: dict[Hashable, int] = {}
-    named = [tuple(item) if isinstance(item, list) else item for item in items]
+    try:
+        named = [label(item) for item in items]
+    except TypeError as problem:
+        raise ChannelError(f"inputs: {problem}") from None
     numbers = [position.setdefault(item, len(position)) for item in named]
     return tuple(position), np.array(numbers, dtype=np.intp)
 

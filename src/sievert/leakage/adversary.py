@@ -237,6 +237,8 @@ def _read(table: Any, word: str) -> NDArray[Any]:
         rows = [list(row) for row in table]
     except TypeError:
         raise GainError(f"{word} is {brief(table)}; give one row of numbers for each action") from None
+    if isinstance(table, np.ndarray) and table.ndim != 2:
+        raise GainError(f"{word} has shape {table.shape}; give one row of numbers for each action")
     if not rows or not rows[0]:
         raise GainError(f"{word} is empty; give at least one action and one secret")
     for i, row in enumerate(rows):

@@ -25,12 +25,12 @@ from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
-from sievert.numerics.checks import brief, choice, whole
+from sievert.numerics.checks import brief, choice, non_negative, whole
 from sievert.numerics.checks import probability as as_probability
 from sievert.numerics.progress import advance
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result, in_bits
-from sievert.spaces.labels import label, shown
+from sievert.spaces.labels import iterable, label, shown
 
 __all__ = ["BreachCurve", "BreachUntil", "breach_curve", "observations_until_breach", "predicate_members"]
 
@@ -154,7 +154,7 @@ def predicate_members(channel: Channel, predicate: Predicate) -> tuple[int, ...]
         single = label(predicate) in inputs
     except TypeError:
         single = False
-    if single or isinstance(predicate, str) or not isinstance(predicate, Iterable):
+    if single or isinstance(predicate, str) or not iterable(predicate):
         return (channel.input_index(predicate),)
     return tuple(sorted({channel.input_index(item) for item in predicate}))
 
@@ -270,9 +270,7 @@ def observations_until_breach(
 
 
 def _level(level: float) -> float:
-    if not isinstance(level, int | float | np.number) or isinstance(level, bool) or not level >= 0:
-        raise GainError(f"level is {level!r}; it must be a number of bits ≥ 0")
-    return float(level)
+    return non_negative("level", level, GainError, infinite=True)
 
 
 class _Question:

@@ -44,7 +44,7 @@ from sievert.leakage.power_sums import row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.numerics.balls import UNIT
-from sievert.numerics.checks import choice
+from sievert.numerics.checks import brief, choice
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -134,6 +134,9 @@ def capacity(
     (Fraction(3, 2), Fraction(1, 4), Fraction(2, 1))
     """
     finite = finite_channel(channel)
+    choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
+    if gains is not None and not isinstance(gains, str | MatrixAdversary):
+        raise GainError(f"gains is {brief(gains)}; give the name of a class of gains, or a property")
     if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, gains, kind)
     choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)

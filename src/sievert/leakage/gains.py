@@ -24,7 +24,7 @@ from sievert.leakage.closed_forms import Belief, Identity, Tries
 from sievert.numerics.checks import brief
 from sievert.numerics.checks import non_negative as at_least_zero
 from sievert.spaces.arguments import metric_of
-from sievert.spaces.labels import Labels, label
+from sievert.spaces.labels import Labels, iterable, label
 from sievert.spaces.metric import Metric
 from sievert.spaces.tabular import floats, table_of
 
@@ -84,7 +84,7 @@ def partition(
     array([[1, 1, 0, 0],
            [0, 0, 1, 1]])
     """
-    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+    if isinstance(blocks, str) or not iterable(blocks):
         raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
     named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(blocks))
     members = {name: list(secret_labels(block, "blocks")) for name, block in named.items()}
@@ -125,7 +125,7 @@ def property(
     if callable(holds):
         row = np.array([bool(holds(item)) for item in labels], dtype=np.int64)
     else:
-        if isinstance(holds, str) or not isinstance(holds, Iterable):
+        if isinstance(holds, str) or not iterable(holds):
             raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
         inside = {label(item) for item in holds}
         unknown = inside - set(labels)
@@ -223,6 +223,8 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     """
     source = table_adversary(loss, "loss", is_loss=True)
     largest = source.table.max()
+    if isinstance(bound, list | tuple | np.ndarray):
+        raise GainError(f"bound is {brief(bound)}; give one number")
     top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
     if top < largest:
         raise GainError(f"bound is {bound!r} but the largest loss is {largest}; it must be at least that")

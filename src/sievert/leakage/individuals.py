@@ -97,7 +97,7 @@ def individual_breach(channel: Channel, policy_or_answers: Policy | Answers) -> 
     (1.0, 3.0)
     """
     finite = finite_channel(channel)
-    policy_or_answers = policy_or_answers_of(policy_or_answers)
+    policy_or_answers_of(policy_or_answers)
     policy = policy_or_answers.policy if isinstance(policy_or_answers, Answers) else policy_or_answers
     logs = finite.log_matrix
     rows = _rows(finite, policy_or_answers)

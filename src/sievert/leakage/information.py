@@ -23,6 +23,7 @@ from sievert.leakage.columns import float_prior
 from sievert.leakage.measures import leakage
 from sievert.leakage.power_sums import even_log_norms, log_power_sums, row_negentropies
 from sievert.leakage.products import record_priors
+from sievert.numerics.checks import non_negative
 from sievert.numerics.logs import log_of, log_sum
 
 __all__ = [
@@ -162,7 +163,6 @@ def _over_records(
 
 
 def _check_order(order: float, whose: str | None = None) -> None:
-    if not order >= 0:
-        raise GainError(f"order is {order!r}; it must be a number ≥ 0 (inf allowed)")
+    non_negative("order", order, GainError, infinite=True)
     if whose is not None and order == 0:
         raise GainError(f"order is 0; {whose} information is defined for orders above 0")

@@ -29,6 +29,7 @@ from sievert.leakage.products import (
     record_priors,
     tuple_prior,
 )
+from sievert.numerics.checks import choice
 from sievert.numerics.logs import log_of
 from sievert.results import Result, in_bits
 from sievert.spaces.labels import Labels
@@ -161,8 +162,7 @@ def posterior_vulnerability(
     >>> posterior_vulnerability(c, case="max").value
     Fraction(1, 1)
     """
-    if case not in ("average", "max"):
-        raise GainError(f'case is {case!r}; it must be "average" or "max"')
+    choice("case", case, ("average", "max"), GainError)
     channel = finite_channel(channel)
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_vulnerability(channel, prior, gain, case)[1]
@@ -219,8 +219,7 @@ def leakage(
     >>> print(leakage(c))
     identity (average case): 0.5 before, 0.9 after; factor 1.8 (0.848 bits), difference 0.4
     """
-    if kind not in ("multiplicative", "additive"):
-        raise GainError(f'kind is {kind!r}; it must be "multiplicative" or "additive"')
+    choice("kind", kind, ("multiplicative", "additive"), GainError)
     channel = finite_channel(channel)
     if isinstance(channel, ProductChannel) and is_product_question(channel, prior, gain):
         return _product_leakage(channel, prior, gain, kind, case)

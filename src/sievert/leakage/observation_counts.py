@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Sized
 
 from sievert.errors import ChannelError, SievertError
 from sievert.numerics.checks import brief, require_size, whole
+from sievert.spaces.labels import iterable
 
 __all__ = ["LONGEST_CURVE", "observation_counts", "upto"]
 
@@ -15,7 +16,7 @@ LONGEST_CURVE = 1_000_000
 
 def observation_counts(observations: object) -> list[int]:
     """Numbers of observations in increasing order; a single N stands for 1…N."""
-    if not isinstance(observations, Iterable):
+    if not iterable(observations):
         return list(range(1, upto(observations, ChannelError) + 1))
     if isinstance(observations, str | bytes):
         raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from sievert.channels.channel import Channel, finite_channel
-from sievert.errors import MechanismError
 from sievert.leakage.breach_levels import worst_level
 from sievert.leakage.chernoff import ChernoffPairs, chernoff_pairs
 from sievert.leakage.row_classes import equal_rows
+from sievert.mechanisms.parameters import privacy
 from sievert.results import Result, in_bits
 
 __all__ = ["Rate", "Rates", "geometric_rate", "rates"]
@@ -118,11 +118,9 @@ def geometric_rate(alpha: float | Fraction | str | None = None, eps: float | Non
     >>> round(geometric_rate(alpha="1/2").bits, 7)
     0.0849625
     """
-    if (alpha is None) == (eps is None):
-        raise MechanismError("give exactly one of alpha and eps")
-    nats = float(eps) if eps is not None else -math.log(float(Fraction(alpha)))  # type: ignore[arg-type]
-    if not nats >= 0:
-        raise MechanismError(f"eps is {nats:g}; it must be a number ≥ 0 (alpha between 0 and 1)")
+    nats = privacy(eps, alpha).eps
+    if math.isinf(nats):
+        return Rate(math.inf)
     # log((1 + e^-ε)/2) + ε/2 = log cosh(ε/2), and cosh h = 1 + 2 sinh²(h/2) without cancellation.
     half = nats / 2
     if half < 1:

@@ -24,8 +24,10 @@ from sievert.channels.products import ProductChannel
 from sievert.errors import ChannelError, PolicyError, PriorError, TooLargeError
 from sievert.leakage.columns import float_prior
 from sievert.leakage.measures import leakage
+from sievert.numerics.checks import brief, non_negative
 from sievert.results import Result, in_bits
 from sievert.spaces import metrics
+from sievert.spaces.arguments import policy_or_answers_of, query_of
 from sievert.spaces.labels import align
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
@@ -111,9 +113,9 @@ def record_leakage(
     >>> record_leakage(1.35, Policy.differential(3, records=10**6)).bits
     0.982334
     """
+    policy_or_answers_of(policy_or_answers)
     policy = policy_or_answers.policy if isinstance(policy_or_answers, Answers) else policy_or_answers
-    if not isinstance(policy, Policy):
-        raise PolicyError(f"policy_or_answers is {policy!r}; give a Policy or a query's answers")
+    query = query_of(query)
     if not isinstance(channel, Channel):
         return _bound(_level(channel), policy, prior)
     channel = finite_channel(channel)
@@ -134,9 +136,9 @@ def record_leakage(
 
 def _level(eps: object) -> float:
     value = eps.nats if isinstance(eps, Epsilon) else eps
-    if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not value >= 0:
-        raise ChannelError(f"channel is {eps!r}; give a channel or its level of privacy, a number ≥ 0 (nats)")
-    return float(value)
+    if not isinstance(value, int | float | np.number):
+        raise ChannelError(f"channel is {brief(eps)}; give a channel or its level of privacy (nats)")
+    return non_negative("channel", value, ChannelError, infinite=True)
 
 
 def _answers(given: Policy | Answers, query: Query | None) -> Answers | None:

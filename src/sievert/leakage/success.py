@@ -28,7 +28,7 @@ from sievert.numerics.checks import brief, require_size, whole
 from sievert.numerics.logs import log_of
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result, cell_text, html_table, plain
-from sievert.spaces.labels import align
+from sievert.spaces.labels import align, iterable
 
 __all__ = [
     "Attack",
@@ -270,9 +270,9 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
     """The attack on one secret through one mechanism, or through several in turn."""
     if isinstance(channel, Channel):
         return Attack(row_classes(channel, prior), (0,))
-    if not isinstance(channel, Iterable):
+    if not iterable(channel):
         finite_channel(channel)
-    given = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in channel]
+    given: list[Any] = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in channel]
     if not given:
         raise ChannelError("channel is an empty list; give at least one mechanism")
     channels: list[Channel] = []

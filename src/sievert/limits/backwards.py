@@ -13,7 +13,7 @@ from sievert.limits.claims import LARGEST_RELEASES, Claim, claim_of
 from sievert.limits.explain import Explanation, _count, explain_claim, guess_under, listed
 from sievert.limits.policy_guesses import checked_prior
 from sievert.limits.worst import Target
-from sievert.numerics.checks import choice, probability
+from sievert.numerics.checks import choice
 from sievert.results import Result
 
 __all__ = ["WeakestClaim", "weakest_claim"]
@@ -100,9 +100,8 @@ def weakest_claim(
     26
     """
     choice("solve", solve, tuple(SYMBOLS), MechanismError)
-    guess = probability("guess", guess, MechanismError)
-    if guess == 0:
-        raise MechanismError("guess is 0; somebody always guesses right sometimes, so give a number above 0")
+    if isinstance(guess, bool) or not isinstance(guess, int | float) or not 0 < guess <= 1:
+        raise MechanismError(f"guess is {guess!r}; it must be a probability above 0")
     given: dict[str, object] = {
         "eps": eps,
         "delta": delta,

@@ -67,6 +67,7 @@ def largest_epsilon(
     >>> round(largest_epsilon(Policy.local(2), guess=0.75).nats, 9)    # ln 3
     1.098612289
     """
+    target_of(policy)
     if (bits is None) == (guess is None):
         raise PolicyError("give exactly one of bits and guess (within goes with guess)")
     if within is not None and guess is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels.channel import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, instance
 from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import align
 from sievert.spaces.metric import Metric
-from sievert.spaces.tabular import floats
 
 __all__ = ["diagonalise", "smooth_by_distance", "symmetrise"]
 
@@ -29,6 +29,7 @@ def diagonalise(channel: Channel) -> Channel:
     >>> diagonalise(Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]])).exact.tolist()
     [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]]
     """
+    channel = finite_channel(channel)
     channel = finite_channel(channel)
     data = channel.exact_or_rounded()
     size = data.shape[0]
@@ -50,14 +51,12 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
     n = len(data)
     base = np.arange(n * n)
     links = []
-    if isinstance(generators, str) or not isinstance(generators, Iterable):
-        raise ChannelError(f"generators is {brief(generators)}; give a list of permutations of 0…{n - 1}")
+    instance("generators", generators, list | tuple | np.ndarray, "a list of permutations", ChannelError)
     for generator in generators:
-        rule = f"give permutations of 0…{n - 1}"
-        found = floats(generator, "generators", ChannelError, rule)
-        if found.ndim != 1 or sorted(found.tolist()) != list(range(n)):
+        given = np.asarray(generator, dtype=object).ravel().tolist()
+        if not all(isinstance(i, int) for i in given) or sorted(given) != list(range(n)):
             raise ChannelError(f"generators: {brief(generator)} is not a permutation of 0…{n - 1}")
-        moved = found.astype(np.intp)
+        moved = np.array(given, dtype=np.intp)
         links.append(np.column_stack([base, (moved[:, None] * n + moved[None, :]).ravel()]))
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.intp)
     table = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n * n, n * n))
@@ -67,10 +66,10 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
 
 def smooth_by_distance(channel: Channel, metric: Metric) -> Channel:
     """Average K over all pairs at the same distance (Alvim et al., Lemma 8): for distance-regular graphs."""
-    data, metric = _square(channel), metric_of(metric)
-    if metric.size != len(data):
-        raise ChannelError(f"metric has {metric.size} points but the channel has {len(data)} inputs")
-    orbit = np.unique(metric.matrix.ravel(), return_inverse=True)[1].ravel()
+    data = _square(channel)
+    order = align(channel.inputs, metric_of(metric).points, "metric", ChannelError)
+    distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
+    orbit = np.unique(distances.ravel(), return_inverse=True)[1].ravel()
     return _averaged(channel, data, orbit)
 
 

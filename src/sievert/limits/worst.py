@@ -23,11 +23,12 @@ from sievert.limits.ladder import LARGEST_CHANNEL, SMALL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.mechanisms import randomised_response
 from sievert.numerics.balls import log2_bounds, read_eps
-from sievert.numerics.checks import instance
+from sievert.numerics.checks import brief, instance
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
 from sievert.results import Result, in_bits
+from sievert.spaces.arguments import target_of
 from sievert.spaces.database_graph import DatabaseGraph
 from sievert.spaces.graph import Graph
 from sievert.spaces.metric import Metric
@@ -174,14 +175,14 @@ the packing bound is attained)
 
 def _eps(eps: float | Fraction) -> Fraction | None:
     """ε as an exact rational, None when it is infinite."""
-    if eps == math.inf:
+    if isinstance(eps, float) and eps == math.inf:
         return None
     try:
         value = read_eps(eps)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         value = Fraction(-1)
     if value < 0:
-        raise PolicyError(f"eps is {eps!r}; it must be a number ≥ 0 (nats)")
+        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats)")
     return value
 
 
@@ -199,9 +200,9 @@ def _target(given: Target) -> tuple[Graph | Metric, int]:
         if given.permitted is not None:
             return given.adjacency(), 1
         return given.secrets, given.records
-    if not isinstance(given, Graph | Metric):
-        raise PolicyError(f"policy_or_metric_or_graph is {given!r}; give a Policy, a Metric or a Graph")
-    return given, 1
+    found = target_of(given, "policy_or_metric_or_graph")
+    assert not isinstance(found, Policy)
+    return found, 1
 
 
 def _record_symmetries(policy: Policy) -> tuple[NDArray[np.intp], ...]:

@@ -43,15 +43,15 @@ def privacy(eps: object, alpha: object) -> Privacy:
 
 def level(argument: str, eps: object) -> float:
     """ε in nats as a float; an exact number may be written as a text."""
+    if not isinstance(eps, str):
+        return non_negative(argument, eps, MechanismError, infinite=True)
     try:
-        number = float(as_fraction(eps)) if isinstance(eps, str) and eps != "inf" else eps
-    except ValueError:
-        number = None
-    number = math.inf if eps == "inf" else number
-    rule = "it must be a number ≥ 0 (nats)"
-    if number is None:
-        raise MechanismError(f"{argument} is {brief(eps)}; {rule}")
-    return non_negative(argument, number, MechanismError, infinite=True)
+        number = math.inf if eps == "inf" else float(as_fraction(eps))
+    except (ValueError, OverflowError):
+        number = -1.0
+    if number < 0:
+        raise MechanismError(f"{argument} is {brief(eps)}; it must be a number ≥ 0")
+    return number
 
 
 def _from_alpha(alpha: object) -> Privacy:

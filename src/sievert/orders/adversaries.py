@@ -21,7 +21,7 @@ from sievert.errors import GainError, PriorError
 from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
-from sievert.numerics.checks import brief, instance, non_negative
+from sievert.numerics.checks import brief, instance
 from sievert.numerics.rationals import exact_matmul, fractions_of
 from sievert.orders.decisions import TOLERANCE
 from sievert.orders.exact import decide_program
@@ -31,6 +31,7 @@ from sievert.orders.programs import deficiency_program
 from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
 from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import iterable
 from sievert.spaces.metric import Metric
 from sievert.spaces.tabular import column_of
 
@@ -68,11 +69,7 @@ class AdversaryClass:
 
 def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
     """Adversaries who win by guessing within a radius (each guess may pay differently)."""
-    metric = metric_of(metric)
-    radius = non_negative("radius", radius, GainError, infinite=True)
-    return AdversaryClass(
-        f"within {radius:g}", gain_functions.within(metric, radius), _held(prior, metric.points)
-    )
+    return AdversaryClass(f"within {brief(radius)}", gain_functions.within(metric, radius), prior)
 
 
 def monotone(metric: Metric, prior: Any = None) -> AdversaryClass:
@@ -97,10 +94,8 @@ def properties(
     prior: Any = None,
 ) -> AdversaryClass:
     """Adversaries who bet for or against given properties of the secret."""
-    if isinstance(sets, str | bytes) or not isinstance(sets, Iterable):
-        raise GainError(
-            f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
-        )
+    if isinstance(sets, str) or not iterable(sets):
+        raise GainError(f"sets is {brief(sets)}; give a list of properties")
     tables = [gain_functions.property(secrets, holds) for holds in sets]
     if not tables:
         raise GainError("sets is empty; give at least one property")
@@ -112,12 +107,10 @@ def properties(
 
 def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
     """A finite list of gain functions under one prior: decided by evaluating each."""
-    given = tuple(listed) if isinstance(listed, list | tuple) else ()
-    if not given:
-        raise GainError(f"listed is {brief(listed)}; give a list of gains, at least one")
-    if prior is not None:
-        column_of(prior, "prior", PriorError)
-    return AdversaryClass("given gains", None, prior, given)
+    instance("listed", listed, list | tuple, "a list of gains", GainError)
+    if not listed:
+        raise GainError("the list of gains is empty; give at least one")
+    return AdversaryClass("given gains", None, prior, tuple(listed))
 
 
 def prior(belief: Any) -> AdversaryClass:
@@ -142,10 +135,8 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
 
 def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Verdict:
     """Average refinement against one class of adversaries."""
-    instance(
-        "wanted", wanted, AdversaryClass, "a class such as sv.adversaries.within(metric, radius)", GainError
-    )
     first, second = aligned(first, second, ("first", "second"))
+    instance("wanted", wanted, AdversaryClass, "a class of sv.adversaries", GainError)
     order = f"average, {wanted.name}"
     if wanted.listed:
         return _by_evaluation(first, second, wanted, order)

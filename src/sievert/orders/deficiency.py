@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError
+from sievert.numerics.checks import choice
 from sievert.orders.average import measure_deficiency
 from sievert.orders.exact import distance_vertex
 from sievert.orders.pairs import aligned
@@ -76,8 +77,7 @@ def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> D
     >>> deficiency(a, b).exact, deficiency(a, b, "uniform").exact
     (Fraction(1, 15), Fraction(1, 20))
     """
-    if prior not in ("worst", "uniform"):
-        raise ChannelError(f'prior is {prior!r}; it must be "worst" or "uniform"')
+    choice("prior", prior, ("worst", "uniform"), ChannelError)
     first, second = aligned(less_safe, safer)
     if first.form == "exact" and second.form == "exact":
         exact = _exactly(first, second, prior)

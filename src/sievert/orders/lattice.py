@@ -67,8 +67,8 @@ def meet(first: Channel, second: Channel, order: Order = "average") -> Channel:
     >>> [[str(v) for v in row] for row in meet(a, b).exact]
     [['1/5', '1/5', '3/5'], ['3/5', '1/5', '1/5']]
     """
-    a, b = aligned(first, second, ("first", "second"))
     choice("order", order, ("average", "max", "privacy"), ChannelError)
+    a, b = aligned(first, second, ("first", "second"))
     if order == "privacy":
         return metric_channel(privacy_meet_metric(distinguishability(a), distinguishability(b)))
     if order == "max":
@@ -92,8 +92,8 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
     >>> [[str(v) for v in row] for row in join(a, b).exact]
     [['1/3', '2/3'], ['2/3', '1/3']]
     """
-    a, b = aligned(first, second, ("first", "second"))
     choice("order", order, ("average", "max", "privacy"), ChannelError)
+    a, b = aligned(first, second, ("first", "second"))
     if order == "privacy":
         return metric_channel(privacy_join_metric(distinguishability(a), distinguishability(b)))
     if order == "max":
@@ -105,23 +105,19 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
 
 def privacy_meet_metric(first: Metric, second: Metric) -> Metric:
     """The larger of two metrics."""
-    nearer, other = _on_same_points(first, second)
-    return Metric(np.maximum(nearer, other), first.points)
+    return Metric(np.maximum(*_same_points(first, second)), first.points)
 
 
 def privacy_join_metric(first: Metric, second: Metric) -> Metric:
     """The largest metric below two: shortest paths of the smaller distance (the raw minimum may be none)."""
-    nearer, other = _on_same_points(first, second)
-    return Metric(np.minimum(nearer, other), first.points, close=True)
+    return Metric(np.minimum(*_same_points(first, second)), first.points, close=True)
 
 
-def _on_same_points(first: Metric, second: Metric) -> tuple[AnyArray, AnyArray]:
-    """The distances of two metrics, those of the second in the order of the first's points."""
-    a, b = metric_of(first, "first"), metric_of(second, "second")
-    if a.size != b.size:
-        raise MetricError(f"first has {a.size} points and second {b.size}; give metrics on the same points")
-    order = align(a.points, b.points, "the points of second", MetricError)
-    return a.matrix, b.matrix if order is None else b.matrix[np.ix_(order, order)]
+def _same_points(first: Metric, second: Metric) -> tuple[AnyArray, AnyArray]:
+    """Distances of both metrics on the same points, in the order of the first."""
+    first, second = metric_of(first, "first"), metric_of(second, "second")
+    order = align(first.points, second.points, "the second metric", MetricError)
+    return first.matrix, second.matrix if order is None else second.matrix[np.ix_(order, order)]
 
 
 def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:

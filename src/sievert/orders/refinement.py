@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels.channel import Channel, as_channel
 from sievert.channels.reduction import reduction
 from sievert.errors import ChannelError
+from sievert.numerics.checks import choice
 from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
 from sievert.orders.average import decide_average
 from sievert.orders.binary import decide_binary
@@ -66,8 +67,8 @@ def refines(
     >>> refines(a, a.then(a)).holds, refines(a.then(a), a).holds
     (True, False)
     """
-    if order not in ORDERS:
-        raise ChannelError(f'order is {order!r}; it must be "average", "max" or "privacy"')
+    choice("order", order, ORDERS, ChannelError)
+    less_safe, safer = as_channel(less_safe, "less_safe"), as_channel(safer, "safer")
     if metric is not None and order != "privacy":
         raise ChannelError(f'metric belongs to order="privacy", not to order={order!r}')
     if adversary is not None:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.numerics.checks import whole
+from sievert.numerics.checks import brief, whole
 from sievert.sampling.base import LARGEST_INPUT, Sampler, Timing, integers
 from sievert.sampling.bernoulli import fair_coin
 from sievert.sampling.enclosures import Enclosure, Ratio, exp_neg, quotient, ratio, rational
 from sievert.sampling.laplace import DiscreteLaplace
 from sievert.sampling.rows import RowTables, enclosed_rows
+from sievert.spaces.labels import iterable
 
 __all__ = [
     "ClampedGeometric",
@@ -134,6 +135,8 @@ def irregular_geometric(
     >>> irregular_geometric([0, 1, 5], alpha="1/2", insecure_rng=1).draw([0, 1, 2, 2])
     array([0, 1, 1, 2])
     """
+    if isinstance(points, str) or not iterable(points):
+        raise MechanismError(f"points is {brief(points)}; give increasing numbers")
     places = tuple(rational(point, "points") for point in points)
     if not places:
         raise MechanismError("points is empty; give at least one")

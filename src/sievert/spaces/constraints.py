@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import PolicyError
+from sievert.numerics.checks import brief
 from sievert.spaces.databases import Databases, Rows
 from sievert.spaces.equations import Equations
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, iterable, label, shown
 
 __all__ = ["Check", "Constraint", "constraint", "histogram", "listed", "marginals", "satisfying", "total"]
 
@@ -213,6 +214,8 @@ def total(amount: float | Fraction, weights: Mapping[Any, Any] | Sequence[Any] |
     if isinstance(weights, Mapping):
         numbers = {label(value): _number(weight, "total: the weight") for value, weight in weights.items()}
         return Total(known, value_weights=numbers)
+    if isinstance(weights, str) or not iterable(weights):
+        raise PolicyError(f"total: weights is {brief(weights)}; give a mapping from value, or a list")
     return Total(known, record_weights=tuple(_number(weight, "total: the weight") for weight in weights))
 
 
@@ -253,6 +256,8 @@ def marginals(
 
 def listed(databases: Iterable[object]) -> Constraint:
     """Exactly these databases are possible (a database listed twice counts once)."""
+    if isinstance(databases, str) or not iterable(databases):
+        raise PolicyError(f"databases is {brief(databases)}; give a list of databases")
     items = databases if isinstance(databases, np.ndarray) else tuple(databases)
     if not len(items):
         raise PolicyError("permitted lists no database; at least one must be possible")
@@ -288,10 +293,10 @@ def constraint(permitted: object) -> tuple[Constraint, ...]:
         return (permitted,)
     if callable(permitted):
         return (satisfying(permitted),)
-    if isinstance(permitted, str) or not isinstance(permitted, Iterable):
+    if isinstance(permitted, str) or not iterable(permitted):
         raise PolicyError(
-            f"permitted is {permitted!r}; give a constraint (sv.constraints.…), a list of them, a list of "
-            "databases or a function of a database"
+            f"permitted is {brief(permitted)}; give a constraint (sv.constraints.…), a list of them, a list "
+            "of databases or a function of a database"
         )
     items = permitted if isinstance(permitted, np.ndarray) else list(permitted)
     if len(items) and all(isinstance(item, Constraint) or callable(item) for item in items):

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError
 from sievert.numerics.checks import brief, require_size
-from sievert.spaces.labels import LARGEST_LISTED, Labels, label, labels_or_range, shown
+from sievert.spaces.labels import LARGEST_LISTED, Labels, iterable, label, labels_or_range, shown
 from sievert.spaces.metric import Edges, Metric
 
 __all__ = ["Graph"]
@@ -24,7 +24,7 @@ LARGEST_PAIRS = 10_000_000
 
 def node_list(nodes: object) -> list[Any]:
     """Nodes one by one, refused when there are too many."""
-    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+    if not iterable(nodes):
         raise GraphError(f"nodes is {brief(nodes)}; give a list of labels")
     if isinstance(nodes, Sequence):
         require_size(len(nodes), LARGEST_LISTED, "a list of nodes", "group the nodes first")
@@ -69,7 +69,7 @@ class Graph:
         cls, edges: Iterable[tuple[object, object]], nodes: Iterable[object] | None = None
     ) -> Graph:
         """A graph of the nodes named by its edges (in order of first mention) or of the given nodes."""
-        if isinstance(edges, str) or not isinstance(edges, Iterable):
+        if isinstance(edges, str) or not iterable(edges):
             raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
         pairs = list(edges)
         if nodes is not None:
@@ -103,7 +103,7 @@ class Graph:
 
     def _indices(self, edges: Iterable[tuple[object, object]]) -> NDArray[np.intp]:
         position = self.position
-        if isinstance(edges, str) or not isinstance(edges, Iterable):
+        if isinstance(edges, str) or not iterable(edges):
             raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
         found: set[tuple[int, int]] = set()
         for edge in edges:

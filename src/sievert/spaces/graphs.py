@@ -147,7 +147,7 @@ def hamming(length: int, values: int) -> Graph:
     """
     length, values = _count("length", length), _count("values", values)
     # A power beyond 2^63 is refused whatever it is.
-    size = values**length if length * math.log2(values) < 63 else 2**63
+    size = values**length if length < 64 and length * math.log2(values) < 63 else 2**63
     _refuse_many(size * length * (values - 1) // 2)
     index = np.arange(size).reshape((values,) * length) if values > 1 else np.zeros((1,), dtype=np.intp)
     pairs = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import overload
+from typing import Any, TypeGuard, overload
 
 import numpy as np
 
@@ -15,6 +15,7 @@ __all__ = [
     "Labels",
     "LazyLabels",
     "align",
+    "iterable",
     "label",
     "labels_of",
     "labels_or_range",
@@ -79,6 +80,11 @@ def listed(labels: Labels, noun: str, error_size: int = LARGEST_LISTED) -> Label
     return labels
 
 
+def iterable(given: object) -> TypeGuard[Iterable[Any]]:
+    """Whether items can be taken from it one by one (an array of no dimensions only looks as if)."""
+    return given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Iterable)
+
+
 def shown(labels: Sequence[object], most: int = 6) -> str:
     """The first few labels, for a message."""
     return ", ".join(map(brief, labels[:most])) + (", …" if len(labels) > most else "")
@@ -92,7 +98,7 @@ def labels_or_range(
         labels = range(size)
     if isinstance(labels, range) and len(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
-    if not isinstance(labels, Iterable):
+    if not iterable(labels):
         raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")
     try:
         result = tuple(label(item) for item in labels)
@@ -119,7 +125,7 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
     if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
         require_size(int(given), LARGEST_RANGE, f"{argument}: labels", f"group the {noun}")
         return labels_or_range(None, int(given), argument, error)
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes) or not iterable(given):
         raise error(f"{argument} is {brief(given)}; {advice}")
     items = given if isinstance(given, range) else list(given)
     if not items:

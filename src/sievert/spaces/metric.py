@@ -17,8 +17,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from sievert.errors import MetricError, TooLargeError
-from sievert.numerics.checks import non_negative
-from sievert.spaces.labels import Labels, label, labels_or_range, shown
+from sievert.numerics.checks import brief, non_negative
+from sievert.spaces.labels import Labels, iterable, label, labels_or_range, shown
 from sievert.spaces.tabular import floats, table_of
 
 __all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths", "uniform_matrix"]
@@ -221,6 +221,8 @@ def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Ite
     """Distances and points; in a table whose rows and columns have names, both in the same order."""
     table = table_of(matrix, "matrix", MetricError)
     names = table.rows if table.rows is not None else table.columns
+    if points is not None and not iterable(points):
+        raise MetricError(f"points is {brief(points)}; give a list of labels")
     wanted = names if points is None else list(points)
     entries, _, _ = table.ordered(wanted, wanted, ("points", "points"), MetricError)
     return entries, wanted

@@ -101,7 +101,7 @@ def hamming(n: int, k: int) -> Metric:
     2.0
     """
     k, n = whole("k", k, MetricError), whole("n", n, MetricError)
-    size = k**n if n * math.log2(k) < 63 else 2**63
+    size = k**n if n < 64 and n * math.log2(k) < 63 else 2**63
     if size > LARGEST_EXPLICIT:
         raise TooLargeError(
             f"hamming({brief(n)}, {brief(k)}) has too many points to store (at most {LARGEST_EXPLICIT}); "

@@ -17,8 +17,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics.checks import whole
+from sievert.numerics.checks import instance, require_size, whole
 from sievert.results import Result
+from sievert.spaces.arguments import graph_of
 from sievert.spaces.automorphisms import Automorphisms, automorphisms, by_first, orbits_of
 from sievert.spaces.graph import Graph
 from sievert.spaces.regularity import IntersectionArray, common_distance_counts, intersection_array
@@ -97,13 +98,16 @@ def symmetries(graph: Graph, group: Automorphisms | None = None) -> Symmetries:
     )
 
 
+MOST_RECORDS = 10_000_000
+
+
 def is_vertex_transitive(graph: Graph) -> bool:
     """Whether some automorphism moves any vertex to any other.
 
     >>> is_vertex_transitive(Graph.path(range(3)))
     False
     """
-    if isinstance(graph, CompleteGraph):
+    if isinstance(graph_of(graph), CompleteGraph):
         return True
     degrees = np.bincount(graph.edges.ravel(), minlength=graph.size)
     return bool((degrees == degrees[0]).all()) and automorphisms(graph).is_transitive
@@ -166,6 +170,8 @@ def pair_orbits(graph: Graph | Automorphisms, colours: ArrayLike | None = None) 
     >>> print(pair_orbits(Graph.cycle(range(50))))
     26 orbits of ordered pairs of 50 vertices
     """
+    words = "a sv.Graph, such as sv.graphs.cycle(n), or its automorphisms"
+    instance("graph", graph, Graph | Automorphisms, words, GraphError)
     size = graph.size
     if size**2 > LARGEST_PAIRS:
         raise TooLargeError(
@@ -246,7 +252,8 @@ def product_symmetries(graph: Graph, records: int, group: Automorphisms | None =
     100 records: 101 orbits of databases, 4598126 orbits of pairs of databases
     """
     records = whole("records", records, GraphError)
-    if isinstance(graph, CompleteGraph):
+    require_size(records, MOST_RECORDS, "the records whose orbits are counted", "take fewer records")
+    if isinstance(graph_of(graph), CompleteGraph):
         values, pairs, order = 1, min(graph.size, 2), math.factorial(graph.size)
     else:
         group = automorphisms(graph) if group is None else group
@@ -272,6 +279,10 @@ def product_orbit_size(sizes: Sequence[int], times: Sequence[int]) -> int:
     >>> product_orbit_size([1, 2], times=[2, 1])
     6
     """
+    for name, given in (("sizes", sizes), ("times", times)):
+        instance(name, given, list | tuple | np.ndarray, "a list of whole numbers", GraphError)
+        for number in given:
+            whole(name, number, GraphError, least=0, most=MOST_RECORDS)
     if len(sizes) != len(times):
         raise GraphError(f"times has {len(times)} entries; give one for each of the {len(sizes)} orbits")
     ways, placed = 1, 0
@@ -291,8 +302,9 @@ def product_generators(group: Automorphisms, records: int) -> Automorphisms:
     >>> product_generators(automorphisms(path(2)), 3).order
     48
     """
+    instance("group", group, Automorphisms, "the automorphisms of a graph", GraphError)
     records = whole("records", records, GraphError)
-    size = group.size**records
+    size = group.size**records if records * math.log2(max(1, group.size)) < 63 else 2**63
     if size * (len(group.generators) + 2) > LARGEST_PAIRS:
         raise TooLargeError(
             f"records: {group.size}^{records} databases are too many to list permutations of; "

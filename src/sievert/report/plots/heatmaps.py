@@ -6,8 +6,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.channels.channel import Channel, finite_channel
-from sievert.errors import ChannelError
-from sievert.numerics.checks import positive
 from sievert.report.plots.style import label_texts, laid_out, thinned
 
 __all__ = ["channel_heatmap"]
@@ -21,8 +19,6 @@ def channel_heatmap(channel: Channel, darkest: float | None = None) -> go.Figure
     darkest : the probability with the darkest shade, for pictures to be compared (the channel's largest)
     """
     finite = finite_channel(channel)
-    if darkest is not None:
-        darkest = positive("darkest", darkest, ChannelError)
     matrix = finite.rounded()
     rows = thinned(finite.shape[0])
     columns = thinned(finite.shape[1])
