@@ -114,7 +114,7 @@ def test_the_ends() -> None:
     for wrong, message in (
         (lambda: sv.least_leakage(prior, loss, -0.1), "even without privacy the loss is 0"),
         (lambda: sv.least_loss(prior, loss, 0.4), "already reaches 0.5"),
-        (lambda: sv.least_loss(prior, loss, bits=-1), "give at least 0 bits"),
+        (lambda: sv.least_loss(prior, loss, bits=-1), "bits is -1"),
         (lambda: sv.least_loss(prior, loss), "exactly one"),
         (lambda: sv.least_loss(prior, loss, 0.5, sv.losses.squared(3), bits=1), "exactly one"),
         (lambda: sv.least_loss(prior, loss, bits=1, gain=sv.losses.squared(3)), "give posterior"),

@@ -12,12 +12,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.priors import LARGEST_VECTOR, as_prior
+from sievert.channels.priors import as_prior
 from sievert.design.optimal import as_loss
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sievert.channels.channel import Channel
-from sievert.errors import ChannelError, MechanismError
+from sievert.errors import MechanismError
 from sievert.mechanisms.exponential import nominal_epsilon, true_epsilon
-from sievert.numerics.checks import brief, choice, instance, non_negative, require_size, whole
+from sievert.numerics.checks import choice, instance, non_negative, require_size, whole
 from sievert.orders.refinement import refines
 from sievert.proofs.families import EXPONENTIAL, GEOMETRIC, RESPONSE
 
@@ -221,9 +221,6 @@ def _root(function: Callable[[float], float], high: float) -> float:
 
 def _searched(first: Maker, second: Maker, eps: float, order: Order) -> float:
     """Any two families by bisection on the verdict itself, to about eight digits."""
-    for name, maker in (("first", first), ("second", second)):
-        if not callable(maker):
-            raise ChannelError(f"{name} is {brief(maker)}; give the name of a family or a function of eps")
     less_safe = first(eps)
 
     def holds(other: float) -> bool:

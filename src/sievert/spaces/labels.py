@@ -68,7 +68,11 @@ def label(value: object) -> Hashable:
     if isinstance(value, np.generic):
         return value.item()  # type: ignore[no-any-return]
     if isinstance(value, list | tuple | np.ndarray):
-        return tuple(label(item) for item in value)
+        plain = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
+        try:
+            return tuple(label(item) for item in plain) if isinstance(plain, list | tuple) else label(plain)
+        except RecursionError:
+            raise SievertError("a label is nested without end; use numbers, texts or tuples") from None
     if not isinstance(value, Hashable):
         raise TypeError(f"label {brief(value)} is not hashable; use numbers, texts or tuples")
     return value

@@ -81,6 +81,7 @@ def symmetries(graph: Graph, group: Automorphisms | None = None) -> Symmetries:
     >>> print(symmetries(Graph.cycle(range(6))))
     12 automorphisms; vertex-transitive; distance-regular with intersection array {2,1,1;1,1,2}
     """
+    graph, group = graph_of(graph), _group_of(group)
     if isinstance(graph, CompleteGraph):
         order, orbits = math.factorial(graph.size), np.zeros(graph.size, dtype=np.intp)
     else:
@@ -99,6 +100,15 @@ def symmetries(graph: Graph, group: Automorphisms | None = None) -> Symmetries:
 
 
 MOST_RECORDS = 10_000_000
+
+
+def _group_of(group: object) -> Automorphisms | None:
+    """Symmetries that are known already, or None."""
+    if group is not None:
+        instance(
+            "group", group, Automorphisms, "what the automorphisms of the graph are, or None", GraphError
+        )
+    return group  # type: ignore[return-value]
 
 
 def is_vertex_transitive(graph: Graph) -> bool:
@@ -251,6 +261,7 @@ def product_symmetries(graph: Graph, records: int, group: Automorphisms | None =
     >>> print(product_symmetries(Graph.path(range(3)), records=100))
     100 records: 101 orbits of databases, 4598126 orbits of pairs of databases
     """
+    group = _group_of(group)
     records = whole("records", records, GraphError)
     require_size(records, MOST_RECORDS, "the records whose orbits are counted", "take fewer records")
     if isinstance(graph_of(graph), CompleteGraph):

@@ -34,7 +34,7 @@ class UnaryEncoding(Protocol):
         choice("kind", kind, ("optimised", "symmetric"), EstimationError)
         if kind == "optimised":
             self.name = "optimised unary encoding (OUE)"
-            self.truth, self.other = 0.5, 1 / (math.exp(self.eps) + 1)
+            self.truth, self.other = 0.5, math.exp(-self.eps) / (1 + math.exp(-self.eps))
         else:
             self.name = "symmetric unary encoding"
             self.truth = 1 / (1 + math.exp(-self.eps / 2))
