@@ -21,10 +21,10 @@ from sievert.channels.priors import as_prior
 from sievert.design.optimal import as_loss
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
-from sievert.numerics.checks import brief, require_size, whole
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import fractions_of
 from sievert.results import Result
-from sievert.spaces.tabular import floats
+from sievert.spaces.labels import labels_of, listed
 
 __all__ = ["GeometricOptimality", "geometric_optimality"]
 
@@ -81,16 +81,11 @@ def geometric_optimality(
     >>> geometric_optimality(3, alpha="1/2", loss=losses.matrix([[7, 0, 7], [3, 10, 3]])).column
     (Fraction(2, 1), Fraction(1, 1), Fraction(2, 1))
     """
-    rule = "give how many integers, or increasing numbers"
-    if isinstance(points, SupportsIndex) and not isinstance(points, np.ndarray):
-        count = whole("points", points, MechanismError)
-        require_size(count, LARGEST_VECTOR, "the points", rule)
-        positions: list[Any] = list(range(count))
-    else:
-        found = floats(points, "points", MechanismError, rule)
-        if found.ndim != 1 or not np.isfinite(found).all():
-            raise MechanismError(f"points is {brief(points)}; {rule}")
-        positions = list(points)
+    labels = listed(labels_of(points, "points", "points", MechanismError), "points")
+    for item in labels:
+        if not isinstance(item, int | float | Fraction) or not -math.inf < item < math.inf:
+            raise MechanismError(f"points: {brief(item)} is not a finite number")
+    positions: list[Any] = list(labels)
     gaps = [b - a for a, b in pairwise(positions)]
     if not positions or any(not gap > 0 for gap in gaps):
         raise MechanismError("points: give at least one point, in increasing order")

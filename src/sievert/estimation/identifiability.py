@@ -85,8 +85,8 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     >>> print(identifiability(Channel([[1, 0], ["1/2", "1/2"], ["1/2", "1/2"]], inputs=["a", "b", "c"])))
     the reports see 2 of 3 directions; they determine the probability of 'a'; of 'b' and 'c' only the total
     """
-    several: Sequence[Any] = channel if isinstance(channel, list | tuple) else [channel]
-    channels = [finite_channel(item) for item in several]
+    given = list(channel) if isinstance(channel, list | tuple) else [channel]
+    channels = [finite_channel(item) for item in given]
     if not channels:
         raise EstimationError("channel is an empty list; give at least one channel")
     size = channels[0].shape[0]
