@@ -79,8 +79,14 @@ def functions() -> list[tuple[str, Any, str]]:
     return found
 
 
-@pytest.mark.parametrize("wrong", [[[0.5, 0.5], [0.5, 0.5]], np.eye(2), "x", 3.5, object()], ids=repr)
-@pytest.mark.parametrize(("name", "function", "argument"), functions(), ids=lambda item: str(item)[:30])
+@pytest.mark.parametrize(
+    "wrong",
+    [[[0.5, 0.5], [0.5, 0.5]], np.eye(2), "x", 3.5, object()],
+    ids=["rows", "array", "text", "number", "object"],
+)
+@pytest.mark.parametrize(
+    ("name", "function", "argument"), functions(), ids=lambda item: getattr(item, "__name__", item)
+)
 def test_a_wrong_kind_is_named(name: str, function: Any, argument: str, wrong: Any) -> None:
     parameters = inspect.signature(function).parameters
     given = {p: GOOD[p] for p, q in parameters.items() if q.default is q.empty}

@@ -8,6 +8,7 @@ backward recursion finds the worst zig-zag of each action, so the answer costs O
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
