@@ -135,13 +135,17 @@ class Shannon(Symmetric):
     def values(self, joint: Columns) -> NDArray[Any]:
         columns = joint.astype(np.float64, copy=False)
         weights = columns.sum(axis=0)
-        total = np.zeros(columns.shape[1])
+        total, rest = np.zeros((2, columns.shape[1]))
+        top, place = columns.max(axis=0), columns.argmax(axis=0)
         rows = max(1, BLOCK_ENTRIES // columns.shape[1])
         for start in range(0, len(columns), rows):
             part = columns[start : start + rows]
+            part = np.where(np.arange(start, start + len(part))[:, None] == place, 0.0, part)
             posteriors = part / np.where(weights > 0, weights, 1.0)
             total -= (part * np.log2(np.where(posteriors > 0, posteriors, 1.0))).sum(axis=0)
-        return total + 0.0
+            rest += part.sum(axis=0)
+        # The likeliest secret's share may be next to 1; what the others have is known.
+        return total + top * np.log1p(rest / np.where(top > 0, top, 1.0)) / math.log(2)
 
     def best(self, joint: Columns) -> list[Hashable]:
         return [tuple(column) for column in _posteriors(joint)[1].T.tolist()]

@@ -277,7 +277,9 @@ def _grouped(adversary: Symmetric, entries: FloatArray, owners: NDArray[Any], ou
         terms = (rank + 1) * ranked
     else:
         share = ranked / np.where(totals > 0, totals, 1.0)[place]
-        terms = -ranked * np.log2(np.where(share > 0, share, 1.0))
+        rest = np.add.reduceat(np.where(rank > 0, ranked, 0.0), starts)[place]
+        first = np.log1p(rest / np.where(ranked > 0, ranked, 1.0)) / math.log(2)
+        terms = ranked * np.where(rank == 0, first, -np.log2(np.where(share > 0, share, 1.0)))
     values, weights = np.zeros((2, outputs))
     values[present], weights[present] = np.add.reduceat(terms, starts), totals
     return ColumnValues(values, weights)

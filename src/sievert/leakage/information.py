@@ -21,11 +21,12 @@ from sievert.errors import GainError
 from sievert.leakage.capacity import capacity
 from sievert.leakage.closed_forms import Shannon
 from sievert.leakage.columns import float_prior
+from sievert.leakage.growth import movements
 from sievert.leakage.measures import leakage
 from sievert.leakage.power_sums import even_divergence, even_log_norms, log_power_sums, row_negentropies
 from sievert.leakage.products import record_priors
 from sievert.numerics.checks import non_negative
-from sievert.numerics.logs import exp_excess, log_of, log_sum
+from sievert.numerics.logs import entropy_excess, exp_excess, log_means, log_of, log_sum
 
 __all__ = [
     "arimoto_information",
@@ -40,6 +41,8 @@ FloatArray = NDArray[np.float64]
 LN2 = math.log(2)
 # Up to this many entries the matrix is used, which loses no digits where a channel leaks little.
 SMALL_MATRIX = 4_000_000
+# Weights below this have lost digits.
+SMALLEST = 1e-300
 
 
 def entropy(distribution: object, order: float = 1.0) -> float:
@@ -85,38 +88,30 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
         return max(0.0, float(inside - positive @ np.log(positive)) / LN2)
     # Secrets that cannot be may have outputs that cannot be.
     possible = belief > 0
-    matrix, relative = channel.rounded()[possible], channel.relative_logs[possible]
-    loss = relative - _log_means(relative, belief[possible])
-    # Σ C·ln C/q = Σ C·(q/C - 1 + ln C/q) + q where C is 0: both rows sum to 1, and no term is negative.
-    terms = np.where(matrix > 0, matrix * exp_excess(-np.where(matrix > 0, loss, 0.0)), output)
-    return float(belief[possible] @ terms.sum(axis=1)) / LN2
-
-
-def _log_means(relative: FloatArray, belief: FloatArray) -> FloatArray:
-    """ln Σ_x π_x e^relative for each output; where the sum is near 1, from the differences to 1."""
-    with np.errstate(over="ignore"):
-        shift = (belief @ np.expm1(relative)) + (belief.sum() - 1)
-    near = np.abs(shift) < 0.5
-    direct = log_sum(log_of(belief)[:, None] + relative, axis=0)
-    found = np.where(near, np.log1p(np.where(near, shift, 0.0)), direct)
-    return np.where(np.isneginf(found), 0.0, found)
+    relative = channel.relative_logs[possible]
+    loss = relative - log_means(relative, belief[possible])
+    # Σ_y C·ln C/q = Σ_y q·(1 - r + r·ln r) with r = C/q: both rows sum to 1, and no term is negative.
+    return float(belief[possible] @ (entropy_excess(loss) @ output)) / LN2
 
 
 def _response_information(channel: ResponseChannel, belief: FloatArray) -> float:
     """Each output stands for one value: its truth and its lies against q = lie + (truth - lie)·π."""
     truth, lie, others = float(channel.truth), float(channel.lie), 1 - belief
     possible = belief > 0
-    # ln q/truth = ln(1 - (1 - e^-ε)(1 - π)) and ln q/lie = ln(1 + (e^ε - 1)π).
-    if channel.eps < 1:
-        to_truth = np.log1p(math.expm1(-channel.eps) * others)
-        to_lie = np.log1p(math.expm1(channel.eps) * belief)
-    else:
-        to_truth = np.logaddexp(log_of(belief), log_of(others) - channel.eps)
-        to_lie = to_truth + channel.eps
+    to_truth, to_lie = _response_moves(channel, belief)
     told = truth * (belief[possible] @ exp_excess(to_truth[possible]))
     far = np.exp(channel.log_lie + to_lie) - lie * (1 + to_lie)
     lied = others @ np.where(to_lie < 1, lie * exp_excess(np.minimum(to_lie, 1.0)), far)
     return float(told + lied) / LN2
+
+
+def _response_moves(channel: ResponseChannel, belief: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """ln q/truth = ln(1 - (1 - e^-ε)(1 - π)) and ln q/lie = ln(1 + (e^ε - 1)π) of each output."""
+    others = 1 - belief
+    if channel.eps < 1:
+        return np.log1p(math.expm1(-channel.eps) * others), np.log1p(math.expm1(channel.eps) * belief)
+    to_truth = np.logaddexp(log_of(belief), log_of(others) - channel.eps)
+    return to_truth, to_truth + channel.eps
 
 
 def min_entropy_leakage(channel: Channel, prior: object = None) -> float:
@@ -144,6 +139,9 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     even = even_divergence(channel, order) if prior is None else None
     if even is not None:
         return even / LN2
+    known = _divergence(channel, float_prior(prior, channel), order)
+    if known is not None:
+        return known / LN2
     return order / (order - 1) * _log_norms(channel, prior, order, power=1.0) / LN2 + 0.0
 
 
@@ -167,6 +165,13 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     even = even_divergence(channel, order) if prior is None else None
     if even is not None:
         return even / LN2
+    # Sibson's under the prior π^α/Σπ^α, unless that rules values out that were possible.
+    belief = float_prior(prior, channel)
+    tilted = (belief / belief.max()) ** order
+    faded = bool((tilted[belief > 0] < SMALLEST).any())
+    known = None if faded else _divergence(channel, tilted / tilted.sum(), order)
+    if known is not None:
+        return known / LN2
     after = order / (1 - order) * _log_norms(channel, prior, order, power=order) / LN2
     before = math.log2(channel.shape[0]) if prior is None else entropy(prior, order)
     return before - after
@@ -175,6 +180,42 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
 def maximal_leakage(channel: Channel, prior: object = None) -> float:
     """log2 Σ_y max over possible x of C[x,y], in bits: any guess about any function of x (Issa et al.)."""
     return float(capacity(channel, prior=prior).bits)
+
+
+def _divergence(channel: Channel, belief: FloatArray, order: float) -> float | None:
+    """Sibson's information in nats with its digits where it is small; None for very large channels or ratios.
+
+    Σ_y P(y)·(Σ_x π_x e^(α·m))^(1/α) with m = ln C/P(y). Because Σ_x π_x e^m = 1, the inner sum is 1 plus
+    Σ_x π_x (e^(αm) - 1 - α(e^m - 1)), whose terms have one sign.
+    """
+    if isinstance(channel, ResponseChannel) and 0 < channel.eps < math.inf:
+        to_truth, to_lie = _response_moves(channel, belief)
+        weights = np.exp(channel.log_truth + to_truth)
+        parts = ((belief, to_truth), (1 - belief, to_lie))
+        above = sum(
+            np.where(share > 0, share * _power_excess(np.where(share > 0, -m, 0.0), order), 0.0)
+            for share, m in parts
+        )
+    elif channel.shape[0] * channel.shape[1] <= SMALL_MATRIX:
+        weights, moved = movements(channel, belief)
+        possible = belief > 0
+        above = belief[possible] @ _power_excess(moved[possible], order)
+    else:
+        return None
+    if not np.isfinite(above).all():
+        return None
+    with np.errstate(divide="ignore"):
+        grown = float(weights @ np.expm1(np.log1p(np.maximum(above, -1.0)) / order) / weights.sum())
+    return order / (order - 1) * math.log1p(grown) + 0.0 if grown > -1 else None
+
+
+def _power_excess(logs: FloatArray, order: float) -> FloatArray:
+    """e^(αm) - 1 - α(e^m - 1); not finite where a float cannot hold it."""
+    told = np.isfinite(logs)
+    logs = np.where(told, logs, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = exp_excess(order * logs) - order * exp_excess(logs)
+        return np.where(told, near, order - 1)
 
 
 def _log_norms(channel: Channel, prior: object, order: float, power: float) -> float:

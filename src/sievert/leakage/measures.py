@@ -22,6 +22,7 @@ from sievert.leakage.closed_forms import Belief, Guessing, Identity, Shannon, Sy
 from sievert.leakage.columns import column_values, float_prior, joint_distribution
 from sievert.leakage.extremes import excess_of_maxima
 from sievert.leakage.gains import as_gain
+from sievert.leakage.growth import improvement
 from sievert.leakage.products import (
     is_product_question,
     log2,
@@ -235,12 +236,20 @@ def leakage(
     difference = before.value - after if adversary.is_loss else after - before.value
     factor = _factor(before.value, after, adversary, kind)
     bits = log2(factor)
-    guess = isinstance(adversary, Identity) and prior is None and case == "average"
-    if guess and not isinstance(after, Fraction):
-        # n·V(after) = Σ_y max_x C[x,y], whose excess over 1 keeps its digits.
-        excess = excess_of_maxima(channel)
-        difference, bits = before.value * excess, math.log1p(excess) / math.log(2)
+    known = None if isinstance(after, Fraction) else _improvement(channel, adversary, prior, case)
+    if known is not None:
+        difference = known
+        bottom = float(after if adversary.is_loss else before.value)
+        bits = math.log1p(known / bottom) / math.log(2) if bottom > 0 and not math.isnan(bits) else bits
     return Leakage(before.value, after, factor, difference, bits, before.action, adversary.name, kind, case)
+
+
+def _improvement(channel: Channel, adversary: Adversary, prior: object, case: Case) -> float | None:
+    """What the adversary gains, with its digits where it is small; None where only two values are known."""
+    if isinstance(adversary, Identity) and prior is None and case == "average":
+        # n·V(after) = Σ_y max_x C[x,y], whose excess over 1 keeps its digits.
+        return excess_of_maxima(channel) / channel.shape[0]
+    return improvement(channel, adversary, prior, case)
 
 
 def _before(adversary: Adversary, prior: object, channel: Channel) -> Vulnerability:
@@ -279,11 +288,13 @@ def _product_vulnerability(
     parts = record_priors(channel, prior)
     assert parts is not None
     found: list[tuple[Vulnerability, Vulnerability, int]] = []
+    gained: list[tuple[Leakage, int]] = []
     for part in parts:
         own = Shannon(part.channel.inputs) if shannon else Identity(part.channel.inputs)
         after = posterior_vulnerability(part.channel, part.prior, own, case)
         before = _before(own, part.prior, part.channel)
         found.append((before, after, part.count))
+        gained.append((leakage(part.channel, part.prior, own, case=case), part.count))
     named = channel.records <= LARGEST_NAMED and not shannon
     actions = tuple(before.action for before, _, count in found for _ in range(count)) if named else None
     outputs = None
@@ -291,11 +302,12 @@ def _product_vulnerability(
         outputs = tuple(after.output for _, after, count in found for _ in range(count))
     if shannon:
         sums = [sum(count * pair[side].value for *pair, count in found) for side in (0, 1)]
-        bits = log2(sums[0] / sums[1]) if sums[1] > 0 else math.inf if sums[0] > 0 else 0.0
+        told = math.fsum(count * float(one.difference) for one, count in gained)
+        bits = math.log1p(told / sums[1]) / math.log(2) if sums[1] > 0 else math.inf if sums[0] > 0 else 0.0
         values: list[Number] = sums
     else:
         powers = [product_of_powers((pair[side].value, count) for *pair, count in found) for side in (0, 1)]
-        bits = math.fsum(count * max(0.0, log2(after.value / before.value)) for before, after, count in found)
+        bits = math.fsum(count * max(0.0, one.bits) for one, count in gained)
         values = [value for value, _ in powers]
     name = "shannon" if shannon else "identity"
     return (
@@ -311,7 +323,10 @@ def _product_leakage(channel: ProductChannel, prior: object, gain: object, kind:
     exact = isinstance(top.value, Fraction) and isinstance(bottom.value, Fraction)
     # Where both guesses are too small for a float, their ratio is known by its bits.
     factor: Number = top.value / bottom.value if exact else power_of_two(bits)
-    difference = max(top.value - bottom.value, 0 * bottom.value)
+    # 2^bits - 1 keeps the digits that the difference of two guesses loses.
+    small = not exact and bits < 1
+    difference = bottom.value * math.expm1(bits * math.log(2)) if small else top.value - bottom.value
+    difference = max(difference, 0 * bottom.value)
     return Leakage(
         before.value, after.value, factor, difference, bits, before.action, before.gain, kind, case
     )

@@ -57,7 +57,7 @@ def _even(channel: ResponseChannel, adversary: Symmetric) -> ColumnValues:
     elif isinstance(adversary, Guessing):
         value = truth + lie * (size * (size + 1) // 2 - 1)
     else:
-        value = _plog(float(truth)) + (size - 1) * _plog(float(lie))
+        value = -(float(truth) * channel.log_truth) / math.log(2) + (size - 1) * _plog(float(lie))
     dtype = object if isinstance(value, Fraction) else np.float64
     values, weights = np.empty(1, dtype), np.empty(1, dtype)
     values[0], weights[0] = value / size, (Fraction(1, size) if dtype is object else 1 / size)

@@ -22,7 +22,7 @@ from sievert.proofs.worst import WorstLeakageProof
 from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.symmetries import pair_orbits
 
-__all__ = ["SMALL", "Rung", "climb", "covering"]
+__all__ = ["SMALL", "Rung", "climb", "covering", "radius_cover"]
 
 FloatArray = NDArray[np.float64]
 Certificate = dict[str, Any]
@@ -64,14 +64,16 @@ class Rung:
 def climb(space: Space, eps: Fraction) -> Rung:
     """Solve one connected space: the first rung that fits."""
     if space.size == 1:
-        return Rung("a single point", _packing(np.ones(1)), _constant(space), np.ones((1, 1)))
+        return Rung("a single point", {"type": "points"}, _constant(space), np.ones((1, 1)))
     if 0 < float(eps) * space.extent[0] < SMALL:
         symmetric = _transitive(space, eps)
         if symmetric is not None:
             return symmetric
     if float(eps) * space.extent[0] < TINY:
         channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
-        return Rung("ε = 0" if eps == 0 else "ε is next to 0", _cover(space, eps), _constant(space), channel)
+        return Rung(
+            "ε = 0" if eps == 0 else "ε is next to 0", radius_cover(space, eps), _constant(space), channel
+        )
     if space.is_tree:
         return _tree(space, eps)
     if space.size > LARGEST_DENSE:
@@ -155,7 +157,7 @@ def _constant(space: Space) -> Certificate:
     return {"type": "channel", "denominator": 1, "rows": [[1]] * space.size}
 
 
-def _cover(space: Space, eps: Fraction) -> Certificate:
+def radius_cover(space: Space, eps: Fraction) -> Certificate:
     """The radius bound around one centre, or the number of points where that is less."""
     _, radius, centre = space.extent
     if float(eps) * radius >= np.log(space.size):
@@ -171,8 +173,8 @@ def covering(space: Space, eps: Fraction) -> Certificate:
         try:
             return _packing(tree_packing(space, float(eps)))
         except (ArithmeticError, Unsolved):
-            return _cover(space, eps)
-    return _cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)
+            return radius_cover(space, eps)
+    return radius_cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)
 
 
 def _attained(space: Space, eps: Fraction, found: FloatArray) -> Rung:
@@ -269,7 +271,7 @@ def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
     if space.is_graph:
         away = space.proof.distances_from(np.array([space.extent[2]]))
         lower = {"type": "levels", "source": int(away.argmax())}
-    rung = Rung("radius bound", _cover(space, eps), lower, None, reason)
+    rung = Rung("radius bound", radius_cover(space, eps), lower, None, reason)
     if parts is None or not 1 < len(parts.vertices) <= MOST_APART:
         return rung
     return _better(space, eps, rung, _blocks_apart(space, eps, parts, reason))

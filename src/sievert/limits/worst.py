@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel
 from sievert.errors import PolicyError
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
-from sievert.limits.ladder import LARGEST_CHANNEL, SMALL, Rung, climb, covering
+from sievert.limits.closed_forms import log_capacity
+from sievert.limits.ladder import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.mechanisms import randomised_response
 from sievert.numerics.balls import log2_bounds, read_eps
@@ -164,8 +165,9 @@ the packing bound is attained)
         from sievert.limits.restricted import worst_individual
 
         return worst_individual(policy_or_metric_or_graph, exact_eps)
-    if isinstance(target, CompleteGraph) and target.size > LARGEST_DENSE:
-        return _complete(target.size, exact_eps, 1 if individual else records)
+    apart = _equally_apart(target)
+    if apart is not None and target.size > LARGEST_DENSE:
+        return _complete(target.size, exact_eps * apart, 1 if individual else records)
     if isinstance(policy_or_metric_or_graph, Policy) and target.size > LARGEST_DENSE:
         space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric_or_graph))
         return worst_of_space(space, exact_eps, 1 if individual else records)
@@ -231,6 +233,14 @@ def _unlimited(given: Target, individual: bool) -> WorstLeakage:
     )  # fmt: skip
 
 
+def _equally_apart(target: Graph | Metric) -> Fraction | None:
+    """The one finite distance between any two points, where there is one."""
+    if isinstance(target, CompleteGraph):
+        return Fraction(1)
+    distance = target.uniform_distance if isinstance(target, Metric) else None
+    return None if distance is None or math.isinf(distance) else Fraction(distance)
+
+
 def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
     """Very many values, any two of them secrets: the closed form alone (Alvim et al., Thm 15)."""
     value = Bound(records * complete_capacity(size, float(eps)).log)
@@ -249,10 +259,13 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
     pieces = space.pieces()
     rungs = [climb(piece.space, eps) for piece in pieces]
     covers = [
-        rung.upper if rung.upper["type"] in PACKINGS else covering(piece.space, eps)
+        _least(piece.space, eps, rung.upper if rung.upper["type"] in PACKINGS else covering(piece.space, eps))
         for piece, rung in zip(pieces, rungs, strict=True)
     ]
-    uppers = [rung.upper for rung in rungs]
+    uppers = [
+        _least(piece.space, eps, rung.upper, cover)
+        for piece, rung, cover in zip(pieces, rungs, covers, strict=True)
+    ]
     # Over several records only packing bounds multiply: Cap(T)^n ≤ Cap(T^n) ≤ P(T)^n.
     chosen = uppers if records == 1 else covers
     proof = WorstLeakageProof(
@@ -269,7 +282,8 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
     if any(a is not b for a, b in zip(chosen, covers, strict=True)):
         cover = WorstLeakageProof(space.proof, eps, _joined(pieces, covers), None).bounds()[1]
     low, high = log2_bounds(lower, upper)
-    meets = high - low <= MEETS
+    closed = _closed_form(pieces, eps)
+    meets = closed is not None or high - low <= MEETS * min(1.0, high)
     diameters, radii = _extents(pieces)
     ends = Bound(records * low * LN2), Bound(records * high * LN2)
     return WorstLeakage(
@@ -278,9 +292,9 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
         packing=Bound(records * log2_bounds(cover, cover)[1] * LN2),
         lower=ends[0],
         upper=ends[1],
-        exact=_common(ends, pieces, rungs, float(eps), records) if meets else None,
+        exact=_common(ends, closed, records) if meets else None,
         method=_method(pieces, rungs),
-        reason=None if meets else _reason(rungs, uppers == chosen),
+        reason=None if meets else _reason(rungs, records == 1),
         mechanism=_mechanism(space, float(eps), pieces, rungs, records),
         certificate=proof,
         eps=float(eps),
@@ -288,26 +302,29 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
     )
 
 
-def _common(
-    ends: tuple[Bound, Bound], pieces: list[Piece], rungs: list[Rung], eps: float, records: int
-) -> Bound:
-    """The value where both ends meet: their mean, or for small ε the closed form between them.
+def _least(space: Space, eps: Fraction, *certificates: dict[str, Any]) -> dict[str, Any]:
+    """The certificate that proves least; for small ε also the radius, whose bound loses no digits."""
+    options = list(certificates)
+    if 0 < float(eps) * space.extent[0] < SMALL:
+        options.append(radius_cover(space, eps))
+    if all(option is options[0] for option in options):
+        return options[0]
+    return min(options, key=lambda option: WorstLeakageProof(space.proof, eps, option, None).bounds()[1])
 
-    The ends enclose a factor next to 1 then, which leaves its logarithm few digits.
+
+def _common(ends: tuple[Bound, Bound], closed: float | None, records: int) -> Bound:
+    """The value where both ends meet: their mean, or the closed form between them.
+
+    For small ε the ends enclose a factor next to 1, which leaves its logarithm few digits.
     """
-    middle = (ends[0].log + ends[1].log) / 2
-    if len(pieces) > 1 or pieces[0].count > 1 or eps * pieces[0].space.extent[0] >= SMALL:
-        return Bound(middle)
-    space, closed = pieces[0].space, middle
-    if rungs[0].upper["type"] == "transitive":
-        away = np.unique(space.distances[0], return_counts=True)
-        missing = sum(
-            count * math.expm1(-eps * d) for d, count in zip(*(a.tolist() for a in away), strict=True)
-        )
-        closed = -records * math.log1p(missing / space.size)
-    elif space.is_tree and np.bincount(space.pairs.ravel()).max(initial=0) <= 2:
-        closed = records * math.log1p(math.fsum(np.tanh(eps * space.lengths / 2).tolist()))
-    return Bound(min(max(closed, ends[0].log), ends[1].log))
+    if closed is None:
+        return Bound((ends[0].log + ends[1].log) / 2)
+    return Bound(min(max(records * closed, ends[0].log), ends[1].log))
+
+
+def _closed_form(pieces: list[Piece], eps: Fraction) -> float | None:
+    """The logarithm of the capacity of one component, where it is known to every digit."""
+    return log_capacity(pieces[0].space, eps) if len(pieces) == 1 and pieces[0].count == 1 else None
 
 
 def _joined(pieces: list[Piece], certificates: list[dict[str, Any]]) -> dict[str, Any]:

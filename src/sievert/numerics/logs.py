@@ -8,7 +8,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exp_excess", "exp_or_infinity", "log_fraction", "log_matmul", "log_of", "log_sum", "mean_gap"]
+__all__ = [
+    "entropy_excess",
+    "exp_excess",
+    "exp_or_infinity",
+    "log_fraction",
+    "log_matmul",
+    "log_means",
+    "log_of",
+    "log_sum",
+    "mean_gap",
+]
 
 FloatArray = NDArray[np.float64]
 # e^709 is the last whole power that a float holds.
@@ -39,8 +49,20 @@ def exp_excess(values: FloatArray) -> FloatArray:
     for k in range(3, 18):
         term = term * small / k
         series += term
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return np.where(np.abs(values) < 0.5, series, np.expm1(values) - values)
+
+
+def entropy_excess(logs: FloatArray) -> FloatArray:
+    """1 - r + r·ln r ≥ 0 from ln r, to full relative precision; 1 where r is 0.
+
+    >>> float(entropy_excess(np.array(1e-9)) / 5e-19)
+    1.0000000006666668
+    """
+    # Below e^-700, 1 is the nearest float.
+    told = np.asarray(logs) > -700.0
+    bounded = np.where(told, logs, 0.0)
+    return np.where(told, np.exp(bounded) * exp_excess(-bounded), 1.0)
 
 
 def mean_gap(first: FloatArray, second: FloatArray, ratio: FloatArray, weight: FloatArray) -> FloatArray:
@@ -81,6 +103,20 @@ def log_sum(log_values: FloatArray, axis: int) -> FloatArray:
     shift = _finite_maximum(log_values, axis)
     total = log_of(np.sum(np.exp(log_values - shift), axis=axis))
     return np.asarray(total + np.squeeze(shift, axis=axis), dtype=np.float64)
+
+
+def log_means(relative: FloatArray, weights: FloatArray) -> FloatArray:
+    """ln of the weighted mean of e^relative in each column; where it is near 1, from the differences to 1.
+
+    A column that cannot occur has 0.
+    """
+    total = weights.sum()
+    with np.errstate(over="ignore"):
+        shift = weights @ np.expm1(relative) / total
+    near = np.abs(shift) < 0.5
+    direct = log_sum(log_of(weights)[:, None] + relative, axis=0) - math.log(total)
+    found = np.where(near, np.log1p(np.where(near, shift, 0.0)), direct)
+    return np.where(np.isneginf(found), 0.0, found)
 
 
 def log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:

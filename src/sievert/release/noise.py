@@ -95,10 +95,10 @@ class AddedNoise:
         if self.rate == 0:
             return Errors(None, None, None)
         decay, step = math.exp(-self.rate), float(self.step)
-        # P(|Z| > q) = 2·λ^(q+1)/(1+λ)
+        # P(|Z| > q) = 2·λ^(q+1)/(1+λ), E Z² = 2λ/(1-λ)² and E |Z| = 2λ/(1-λ²)
         q = max(0, math.ceil(math.log((1 - confidence) * (1 + decay) / 2) / -self.rate - 1 - 1e-12))
-        scale = math.sqrt(0.5) / math.sinh(self.rate / 2) if self.rate < 700 else 0.0
-        mean = 1 / math.sinh(self.rate) if self.rate < 700 else 0.0
+        scale = math.sqrt(2) * math.exp(-self.rate / 2) / -math.expm1(-self.rate)
+        mean = 2 * decay / -math.expm1(-2 * self.rate)
         return Errors(step * scale, step * mean, q * self.step)
 
     def describe(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from sievert.results import Result
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.tabular import by_label, floats
 
-__all__ = ["Frequencies", "Protocol"]
+__all__ = ["Frequencies", "Protocol", "Support"]
 
 FloatArray = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -58,12 +58,24 @@ class Frequencies(Result):
         return f"{self.protocol}, {self.reports:,} reports: {parts}{', …' if len(self.values) > 5 else ''}"
 
 
+class Support(NamedTuple):
+    """How likely a report supports its own value (p) and another (q), each difference with all its digits.
+
+    `miss` is 1 - p, `silence` is 1 - q and `gap` is p - q.
+    """
+
+    truth: float
+    other: float
+    miss: float
+    silence: float
+    gap: float
+
+
 class Protocol(ABC):
     """A report supports its own value with probability `truth` and any other with probability `other`."""
 
     name: str
-    truth: float
-    other: float
+    chances: Support
 
     def __init__(self, values: int | Iterable[object], eps: float) -> None:
         self.values: Labels = inputs_of(values, "values")
@@ -73,6 +85,16 @@ class Protocol(ABC):
     def size(self) -> int:
         """Number of values."""
         return len(self.values)
+
+    @property
+    def truth(self) -> float:
+        """Probability p that a report supports its own value."""
+        return self.chances.truth
+
+    @property
+    def other(self) -> float:
+        """Probability q that a report supports another value."""
+        return self.chances.other
 
     @abstractmethod
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Any:
@@ -102,7 +124,7 @@ class Protocol(ABC):
             raise EstimationError(
                 f"support is {brief(support)}; each value is supported by 0 to {reports} of {reports} reports"
             )
-        found = (counts / reports - self.other) / (self.truth - self.other)
+        found = (counts / reports - self.other) / self.chances.gap
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
         reach = float(norm.ppf((1 + level) / 2)) * errors
         interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
@@ -115,8 +137,9 @@ class Protocol(ABC):
         """
         f = shares_of(frequencies)
         reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
-        p, q = self.truth, self.other
-        return np.asarray((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (reports * (p - q) ** 2))
+        p, q, miss, silence, gap = self.chances
+        with np.errstate(over="ignore"):
+            return np.asarray((f * p * miss + (1 - f) * q * silence) / reports / gap / gap)
 
     def positions(self, values: Any) -> Positions:
         """Positions of labelled values; each distinct value of an array is looked up once."""

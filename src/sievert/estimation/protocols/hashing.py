@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
-from sievert.estimation.protocols.base import FloatArray, Positions, Protocol, shares_of
+from sievert.estimation.protocols.base import FloatArray, Positions, Protocol, Support, shares_of
 from sievert.numerics.checks import whole
 from sievert.numerics.randomness import generator_of
 
@@ -63,8 +63,10 @@ class LocalHashing(Protocol):
         hashes = None if hashes is None else whole("hashes", hashes, EstimationError)
         public_seed = whole("public_seed", public_seed, EstimationError, least=0)
         self.hashes = hashes
-        self.truth = 1 / (1 + (self.buckets - 1) * math.exp(-self.eps))
-        self.other = 1 / self.buckets
+        others, decay = self.buckets - 1, math.exp(-self.eps)
+        truth = 1 / (1 + others * decay)
+        gap = truth * others / self.buckets * -math.expm1(-self.eps)
+        self.chances = Support(truth, 1 / self.buckets, others * decay * truth, others / self.buckets, gap)
         self.name = "local hashing" if hashes is None else f"local hashing with {hashes} functions"
         self.table: NDArray[np.int32] | None = None
         if hashes is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import EstimationError
-from sievert.estimation.protocols.base import Positions, Protocol
+from sievert.estimation.protocols.base import Positions, Protocol, Support
 from sievert.mechanisms import randomised_response as response_channel
 from sievert.numerics.checks import brief
 from sievert.numerics.randomness import generator_of
@@ -28,10 +28,17 @@ class ResponseProtocol(Protocol):
     def __init__(self, values: int | Iterable[object], eps: float) -> None:
         super().__init__(values, eps)
         if self.size == 1:
-            self.truth, self.other = 1.0, 0.0
+            self.chances = Support(1.0, 0.0, 0.0, 1.0, 1.0)
             return
-        self.truth = 1 / (1 + (self.size - 1) * math.exp(-self.eps))
-        self.other = self.truth * math.exp(-self.eps)
+        decay = math.exp(-self.eps)
+        truth = 1 / (1 + (self.size - 1) * decay)
+        self.chances = Support(
+            truth,
+            truth * decay,
+            (self.size - 1) * decay * truth,
+            truth * (1 + (self.size - 2) * decay),
+            truth * -math.expm1(-self.eps),
+        )
 
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Positions:
         """The true position, or one of the others."""

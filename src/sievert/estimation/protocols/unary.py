@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
-from sievert.estimation.protocols.base import Protocol
+from sievert.estimation.protocols.base import Protocol, Support
 from sievert.numerics.checks import brief, choice
 from sievert.numerics.randomness import generator_of
 
@@ -34,11 +34,14 @@ class UnaryEncoding(Protocol):
         choice("kind", kind, ("optimised", "symmetric"), EstimationError)
         if kind == "optimised":
             self.name = "optimised unary encoding (OUE)"
-            self.truth, self.other = 0.5, math.exp(-self.eps) / (1 + math.exp(-self.eps))
+            decay = math.exp(-self.eps)
+            silence = 1 / (1 + decay)
+            self.chances = Support(0.5, decay * silence, 0.5, silence, math.tanh(self.eps / 2) / 2)
         else:
             self.name = "symmetric unary encoding"
-            self.truth = 1 / (1 + math.exp(-self.eps / 2))
-            self.other = 1 - self.truth
+            decay = math.exp(-self.eps / 2)
+            truth, other = 1 / (1 + decay), decay / (1 + decay)
+            self.chances = Support(truth, other, other, truth, math.tanh(self.eps / 4))
 
     def privatise(self, values: Any, rng: int | np.random.Generator | None = None) -> Bits:
         """An array [report, value] of bits."""
