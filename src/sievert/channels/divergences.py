@@ -261,12 +261,23 @@ def tradeoff_function(
             raise ChannelError(f"pair is {brief(pair)}; give two inputs of the channel")
         a, b = (finite.input_index(item) for item in pair)
         rows = _Rows(finite.log_matrix, finite.relative_logs)
-        return Tradeoff(*_corners(rows, a, b), pair=(pair[0], pair[1]))
+        apart = _total_variation(rows, np.array([[a, b]]))
+        return Tradeoff(*_corners(rows, a, b), pair=(pair[0], pair[1]), total_variation=apart)
     assert policy is not None
     rows, _, pairs, _ = _arcs(channel, policy, query)
     corners = [np.column_stack(_corners(rows, i, h)) for i, h in pairs.tolist()]
     points = np.concatenate([np.array([[0.0, 1.0], [1.0, 0.0]]), *corners])
-    return Tradeoff(*_lower_hull(points))
+    return Tradeoff(*_lower_hull(points), total_variation=_total_variation(rows, pairs))
+
+
+def _total_variation(rows: _Rows, pairs: IndexArray) -> float:
+    """The largest total variation of some pairs of rows: δ(0)."""
+    found = [0.0]
+    for _, block in _blocks(len(pairs), rows.logs.shape[1]):
+        first, second = pairs[block].T
+        deltas = _deltas(np.exp(rows.logs[first]), rows.loss(first, second), np.zeros(len(first)))
+        found.append(float(deltas.max()))
+    return max(found)
 
 
 def _corners(rows: _Rows, i: int, h: int) -> tuple[FloatArray, FloatArray]:

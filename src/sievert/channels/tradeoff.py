@@ -7,7 +7,8 @@ convex, falling, at most 1 - α. With δ(ε) it says the same: δ(ε) = max over
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,12 @@ class Tradeoff(Result):
     miss: FloatArray
     exact: bool = True
     pair: tuple[Hashable, Hashable] | None = None
+    # The advantage, where it is known more precisely than by the points.
+    total_variation: float | None = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The points; `advantage` follows from them."""
+        return {name: value for name, value in super().to_dict().items() if name != "total_variation"}
 
     def at(self, false_alarm: ArrayLike) -> FloatArray:
         """Least share of misses at a share of false alarms."""
@@ -40,6 +47,8 @@ class Tradeoff(Result):
     @property
     def advantage(self) -> float:
         """Largest difference between the shares of right and of false alarms: the total variation."""
+        if self.total_variation is not None:
+            return self.total_variation
         return float(np.max(1 - self.false_alarm - self.miss))
 
     def __str__(self) -> str:

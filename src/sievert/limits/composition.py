@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, log_ndtr, ndtr
 
 from sievert.errors import MechanismError
+from sievert.numerics.mills import mills_drop
 from sievert.results import Result
 
 __all__ = [
@@ -254,7 +255,11 @@ def gaussian_delta(mu: float, eps: ArrayLike) -> FloatArray:
     with np.errstate(invalid="ignore"):
         # e^ε·Φ(…) as one exponential, so that neither factor overflows or underflows alone.
         second = np.exp(levels + log_ndtr(-levels / mu - mu / 2))
-    found = ndtr(mu / 2 - levels / mu) - second
+        found = ndtr(mu / 2 - levels / mu) - second
+        if mu < 1:
+            # Φ(-a) - e^ε·Φ(-b) = φ(a)·(R(a) - R(b)) with b = a + μ, R Mills' ratio.
+            start = levels / mu - mu / 2
+            found = np.exp(-(start**2) / 2) / math.sqrt(2 * math.pi) * mills_drop(start, mu)
     return np.where(np.isinf(levels), 0.0, np.clip(found, 0.0, 1.0))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from sievert.limits.approximate import Ends
+from sievert.numerics.mills import mills_drop
 
 __all__ = ["simplex_ends", "simplex_guess"]
 
@@ -26,42 +27,82 @@ REACH = 12.0
 NODES = 24
 # Corners this many deviations apart are never confused as far as floats can tell.
 CERTAIN = 60.0
+# Deviations behind beyond which winning is less likely than any float.
+FADED = 75.0
+# A gain below this is added up on its own: as a difference it would lose digits.
+CLOSE = 0.1
 
 
 def simplex_ends(mu: float, values: int, prior: FloatArray | None = None) -> Ends:
-    """`simplex_guess`, its difference from the blind guess, and 1 minus it."""
-    guess = simplex_guess(mu, values, prior)
-    if values == 2 and prior is None:
-        return Ends(guess, math.erf(mu / math.sqrt(8)) / 2, float(ndtr(-mu / 2)))
-    blind = 1 / values if prior is None else float(prior.max())
-    return Ends(guess, guess - blind, 1 - guess)
-
-
-def simplex_guess(mu: float, values: int, prior: FloatArray | None = None) -> float:
     """Best guess among corners of a simplex with side μ, seen through unit Gaussian noise.
 
-    Σ_j π_j ∫ φ(s - s_j - a)·Π_{i≠j} Φ(s - s_i) ds with a = μ/√2 and s_j = ln(π_j/max π)/a: value j wins where
-    its coordinate, the only one with mean a, beats all others by their handicaps.
-
-    >>> round(simplex_guess(1.0, 2), 6)              # Φ(1/2)
-    0.691462
+    With what it gains over the blind guess and what it misses, each a sum of positive terms.
     """
     weights, counts = _distinct(values, prior)
     blind = float(weights.max())
     if mu == 0 or counts.sum() == 1:
-        return blind
+        return Ends(blind, 0.0, 1 - blind)
+    if values == 2 and prior is None:
+        return Ends(float(ndtr(mu / 2)), math.erf(mu / math.sqrt(8)) / 2, float(ndtr(-mu / 2)))
     shift = mu / math.sqrt(2)
     if shift > CERTAIN:
-        return 1.0
-    if values == 2 and prior is None:
-        return float(ndtr(mu / 2))
+        return Ends(1.0, 1 - blind, 0.0)
     handicaps = np.log(weights / blind) / shift
-    low = max(-REACH, shift + float(handicaps.min()) - REACH)
-    nodes, parts = _quadrature(low, shift + REACH)
-    behind = log_ndtr(nodes - handicaps[:, None])
-    won = np.exp(counts @ behind - behind - (nodes - handicaps[:, None] - shift) ** 2 / 2)
-    found = float((counts * weights) @ (won @ parts)) / math.sqrt(2 * math.pi)
-    return min(1.0, max(blind, found))
+    missed = _missed(shift, weights, counts, handicaps)
+    gained = 1 - blind - missed
+    if gained < CLOSE:
+        gained = _gained(shift, blind, counts, handicaps)
+    guess = 1 - missed if missed < 0.5 else min(1.0, blind + gained)
+    return Ends(max(blind, guess), max(0.0, gained), missed)
+
+
+def simplex_guess(mu: float, values: int, prior: FloatArray | None = None) -> float:
+    """The guess of `simplex_ends` alone.
+
+    >>> round(simplex_guess(1.0, 2), 6)              # Φ(1/2)
+    0.691462
+    """
+    return simplex_ends(mu, values, prior).guess
+
+
+def _missed(shift: float, weights: FloatArray, counts: FloatArray, handicaps: FloatArray) -> float:
+    """Σ_j π_j ∫ φ(s - s_j - a)·(1 - Π_{i≠j} Φ(s - s_i)) ds with a = μ/√2 and s_j = ln(π_j/max π)/a.
+
+    Value j wins where its coordinate, the only one with mean a, beats all others by their handicaps.
+    """
+    total = 0.0
+    for weight, count, own in zip(weights, counts, handicaps, strict=True):
+        nodes, parts = _quadrature(own - REACH, own + shift + REACH)
+        behind = log_ndtr(nodes - handicaps[:, None])
+        others = counts @ behind - log_ndtr(nodes - own)
+        lost = np.exp(-((nodes - own - shift) ** 2) / 2) * -np.expm1(others)
+        total += float(count * weight * (lost @ parts))
+    return min(1.0, total / math.sqrt(2 * math.pi))
+
+
+def _gained(shift: float, blind: float, counts: FloatArray, handicaps: FloatArray) -> float:
+    """max π·E[(e^(aT - a²/2) - e^(aX - a²/2))⁺] for T the best of the other values, X the likeliest's own."""
+    others = counts - (handicaps == 0)
+    kept = others > 0
+    others, behind_by = others[kept], handicaps[kept]
+    if not len(others) or behind_by.max() < -FADED:
+        return 0.0
+    nodes, parts = _quadrature(-FADED, shift + REACH)
+    behind = log_ndtr(nodes - behind_by[:, None])
+    density = others @ behind - behind - (nodes - behind_by[:, None]) ** 2 / 2
+    found = others @ (np.exp(density + _log_growth(nodes, shift)) @ parts)
+    return blind * float(found) / math.sqrt(2 * math.pi)
+
+
+def _log_growth(t: FloatArray, shift: float) -> FloatArray:
+    """ln of e^(at - a²/2)·Φ(t) - Φ(t - a), which is φ(t - a)·(R(-t) - R(a - t)) with R Mills' ratio."""
+    near = t < REACH if shift < 1 else np.zeros(len(t), dtype=bool)
+    inside = np.where(near, t, 0.0)
+    drop = np.log(mills_drop(-inside, min(shift, 1.0)))
+    close = drop - (inside - shift) ** 2 / 2 - math.log(2 * math.pi) / 2
+    top = log_ndtr(t) + shift * t - shift**2 / 2
+    far = top + np.log(-np.expm1(np.where(near, -1.0, log_ndtr(t - shift) - top)))
+    return np.where(near, close, far)
 
 
 def _distinct(values: int, prior: FloatArray | None) -> tuple[FloatArray, FloatArray]:

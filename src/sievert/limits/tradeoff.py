@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from sievert.channels.tradeoff import Tradeoff
-from sievert.limits.composition import repeated_response, revealed
+from sievert.limits.composition import composed_delta, repeated_response, revealed
 
 __all__ = ["GaussianTradeoff", "ImpliedTradeoff", "from_profile", "gaussian_tradeoff", "response_tradeoff"]
 
@@ -35,7 +35,8 @@ def response_tradeoff(eps: float, delta: float, releases: int = 1) -> Tradeoff:
     alarms = np.minimum(np.concatenate([[0.0], np.cumsum(first[::-1])]), 1.0)
     # What is missed is summed from its own small end, which is the same sum backwards.
     false_alarm = np.append((1 - lost) * alarms, 1.0)
-    return Tradeoff(false_alarm, np.append((1 - lost) * alarms[::-1], 0.0))
+    apart = float(composed_delta(eps, delta, releases, 0.0)[0])
+    return Tradeoff(false_alarm, np.append((1 - lost) * alarms[::-1], 0.0), total_variation=apart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +89,11 @@ class ImpliedTradeoff(Tradeoff):
 
     @property
     def advantage(self) -> float:
-        # The curve is its own mirror image, so right minus false alarms are most where it equals its share.
-        return float(1 - 2 * np.max(corners(self.eps, self.delta), initial=0.0))
+        # The curve is its own mirror image, so right minus false alarms are most where it equals its share:
+        # 1 - 2(1-δ)/(1+e^ε) = tanh(ε/2) + 2δ/(1+e^ε).
+        with np.errstate(over="ignore"):
+            found = np.tanh(self.eps / 2) + 2 * self.delta / (1 + np.exp(self.eps))
+        return float(np.min(found, initial=1.0))
 
     def to_dict(self) -> dict[str, Any]:
         """The points, as of every trade-off."""
