@@ -213,22 +213,26 @@ def _worst(channel: Channel, belief: NDArray[Any], rows: Situations) -> RecordLe
     rows = rows[np.where(rows >= 0, np.asarray(belief > 0, dtype=bool), False).any(axis=1)]
     if not len(rows):
         raise PriorError("prior: no database is possible under it; give weight to a permitted value")
-    befores, afters = _guesses(channel.rounded(), belief.astype(np.float64), rows)
-    growth = afters / befores
-    worst = int(np.lexsort((afters, growth))[-1])
+    befores, gains = _guesses(channel, belief.astype(np.float64), rows)
+    growth = gains / befores
+    worst = int(np.lexsort((befores + gains, growth))[-1])
     before = float(befores[worst])
-    after = min(1.0, max(before, float(afters[worst])))
+    after = min(1.0, before + float(gains[worst]))
     # Situations that rounding cannot tell apart are compared exactly.
-    ties = np.flatnonzero(growth >= growth[worst] * (1 - 1e-12))
+    ties = np.flatnonzero(1 + growth >= (1 + growth[worst]) * (1 - 1e-12))
     exact = _exactly(channel, belief, rows[ties])
     reached = tuple(channel.inputs[i] for i in rows[worst] if i >= 0)
-    bits = math.log2(after / before)
+    bits = math.log1p(float(growth[worst])) / math.log(2)
     return RecordLeakage(before, after if exact is None else float(exact), bits, reached, LISTED, exact)
 
 
-def _guesses(matrix: FloatArray, belief: FloatArray, rows: Situations) -> tuple[FloatArray, FloatArray]:
-    """Best guess before and after the release in each situation, a block of situations at a time."""
-    befores, afters = np.empty((2, len(rows)))
+def _guesses(channel: Channel, belief: FloatArray, rows: Situations) -> tuple[FloatArray, FloatArray]:
+    """Best guess before the release in each situation, and what the release adds to it; a block at a time.
+
+    What is added is the sum over outputs of what the best value has there over the one best before.
+    """
+    matrix, relative = channel.rounded(), channel.relative_logs
+    befores, gains = np.empty((2, len(rows)))
     step = max(1, BLOCK_ENTRIES // (rows.shape[1] * matrix.shape[1]))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
@@ -236,8 +240,24 @@ def _guesses(matrix: FloatArray, belief: FloatArray, rows: Situations) -> tuple[
         if part.min() < 0:
             likely /= likely.sum(axis=1, keepdims=True)
         befores[start : start + step] = likely.max(axis=1)
-        afters[start : start + step] = (likely[:, :, None] * matrix[part]).max(axis=1).sum(axis=1)
-    return befores, afters
+        top = likely.argmax(axis=1)[:, None]
+        first = np.take_along_axis(part, top, axis=1)
+        more = likely - np.take_along_axis(likely, top, axis=1)
+        above = more[:, :, None] * matrix[first] + likely[:, :, None] * _differences(
+            matrix[part], matrix[first], relative[part], relative[first]
+        )
+        gains[start : start + step] = above.max(axis=1).sum(axis=1)
+    return befores, gains
+
+
+def _differences(
+    matrix: FloatArray, first: FloatArray, logs: FloatArray, first_logs: FloatArray
+) -> FloatArray:
+    """Entries less those of one row, from the logarithms where they nearly agree."""
+    with np.errstate(invalid="ignore"):
+        apart = logs - first_logs
+    near = np.abs(apart) < 0.5
+    return np.where(near, first * np.expm1(np.where(near, apart, 0.0)), matrix - first)
 
 
 def _exactly(channel: Channel, belief: NDArray[Any], rows: Situations) -> Fraction | None:
@@ -266,17 +286,22 @@ def _bound(eps: float, policy: Policy, prior: object) -> RecordLeakage:
     before = float(weights.max())
     metric = policy.record_metric
     if metric.uniform_distance is not None:
-        others = _fading(eps, np.array([metric.uniform_distance]))[0]
-        spread = weights + others * (1 - weights)
+        others = _faded(eps, np.array([metric.uniform_distance]))[0]
+        missing = others * (1 - weights)
     else:
-        spread = _fading(eps, metric.matrix) @ weights
+        missing = _faded(eps, metric.matrix) @ weights
     possible = weights > 0
-    after = min(1.0, max(before, float((weights[possible] / spread[possible]).max())))
-    return RecordLeakage(before, after, math.log2(after / before), (), BOUND)
+    weights, missing = weights[possible], np.minimum(missing[possible], 1.0)
+    spread = np.maximum(1 - missing, weights)
+    # π_v/(1 - m_v) - max π, without taking the difference of two beliefs.
+    gained = max(0.0, float((((weights - before) + before * missing) / spread).max()))
+    return RecordLeakage(
+        before, min(1.0, before + gained), math.log1p(gained / before) / math.log(2), (), BOUND
+    )
 
 
-def _fading(eps: float, distances: FloatArray) -> FloatArray:
-    """e^(-ε·d) with 0·∞ = 0 for a distance of 0, and 0 across infinite distances even at ε = 0."""
+def _faded(eps: float, distances: FloatArray) -> FloatArray:
+    """1 - e^(-ε·d) with 0·∞ = 0 for a distance of 0, and 1 across infinite distances even at ε = 0."""
     with np.errstate(invalid="ignore"):
         exponents = np.where(distances == 0, 0.0, eps * distances)
-    return np.exp(-np.where(np.isinf(distances), np.inf, exponents))
+    return -np.expm1(-np.where(np.isinf(distances), np.inf, exponents))
