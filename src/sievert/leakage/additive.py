@@ -23,7 +23,8 @@ from sievert.channels.deterministic import DeterministicChannel, PartitionChanne
 from sievert.channels.response import ResponseChannel
 from sievert.errors import GainError, TooLargeError
 from sievert.leakage.columns import joint_distribution
-from sievert.leakage.extremes import sum_of_minima
+from sievert.leakage.extremes import lack_of_minima, row_distance
+from sievert.leakage.growth import movements
 from sievert.numerics.checks import readable
 from sievert.numerics.linear_programs import LinearProgram, Solution, solve
 from sievert.numerics.rationals import exact_solve, fractions_of
@@ -64,12 +65,19 @@ def unit_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
     (truth - lie)·(1 - max π). A program: r is the likeliest output, so it is 1 - its probability.
     """
     if _is_large(channel) and isinstance(channel, ResponseChannel):
-        spread = channel.truth - channel.lie
-        return AdditiveOptimum(float(spread) * (1 - float(belief.max())), 0, belief)
+        return AdditiveOptimum(_spread(channel) * (1 - float(belief.max())), 0, belief)
     if _is_large(channel) and isinstance(channel, DeterministicChannel):
         heaviest = channel.rmatvec(belief.astype(np.float64)).max()
         return AdditiveOptimum(1 - float(heaviest), 0, belief)
-    return _filled_capacity(channel, belief)
+    found = _filled_capacity(channel, belief)
+    if isinstance(channel, ResponseChannel) and not isinstance(found.value, Fraction):
+        return replace(found, value=_spread(channel) * (1 - float(belief.max())))
+    return found
+
+
+def _spread(channel: ResponseChannel) -> float:
+    """truth - lie, without cancellation."""
+    return row_distance(channel, 0, 1) if channel.shape[0] > 1 else 0.0
 
 
 def _filled_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
@@ -160,6 +168,9 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
     prior = prior / prior.sum()
     reference = np.maximum(solution.primal[:m], 0.0)
     reference = reference / reference.sum()
+    if isinstance(channel, ResponseChannel):
+        # By symmetry the even prior is worst.
+        prior = np.full(n, 1 / n)
     lower = unit_capacity(channel, prior)
     upper = float(np.maximum(matrix - reference, 0.0).sum(axis=1).max())
     gap = max(0.0, upper - float(lower.value))
@@ -172,7 +183,9 @@ def _known_radius(channel: Channel) -> AdditiveOptimum | None:
     if size * outputs <= LARGEST_PROGRAM:
         return None
     if isinstance(channel, ResponseChannel):
-        return AdditiveOptimum(channel.truth - Fraction(1, size), 0, None)
+        exact = isinstance(channel.truth, Fraction)
+        value = channel.truth - Fraction(1, size) if exact else _spread(channel) * (1 - 1 / size)
+        return AdditiveOptimum(value, 0, None)
     if isinstance(channel, DeterministicChannel | PartitionChannel):
         return AdditiveOptimum(1 - Fraction(1, outputs), 0, None)
     return None
@@ -248,20 +261,24 @@ def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
     """Gains of span at most 1 for each action, fixed prior: Σ_y a_y·TV(δ^y, π) = Σ_x π_x·TV(C_x, a)."""
     if _is_large(channel) and isinstance(channel, ResponseChannel):
         weights = belief.astype(np.float64)
-        return float(channel.truth - channel.lie) * (1 - float(weights @ weights))
+        return _spread(channel) * (1 - float(weights @ weights))
     if _is_large(channel) and isinstance(channel, DeterministicChannel):
         output = channel.rmatvec(belief.astype(np.float64))
         return 1 - float(output @ output)
-    joint = joint_distribution(channel, belief)
-    weights = belief if joint.dtype == object else belief.astype(np.float64)
-    return np.abs(joint - weights[:, None] * joint.sum(axis=0)).sum() / 2
+    if channel.form == "exact" and belief.dtype == object:
+        joint = joint_distribution(channel, belief)
+        return np.abs(joint - belief[:, None] * joint.sum(axis=0)).sum() / 2
+    weights = belief.astype(np.float64)
+    possible = weights > 0
+    outputs, moved = movements(channel, weights)
+    return float(weights[possible] @ np.abs(np.expm1(moved[possible])) @ outputs) / 2
 
 
 def signed_capacity(channel: Channel, possible: NDArray[np.bool_] | None = None) -> Number:
     """Signed gains at most 1 with a prior value of at least 0, any prior with this support."""
     if possible is None or possible.all():
-        return 1 - sum_of_minima(channel)
-    return 1 - sum_of_minima(Channel(channel.exact_or_rounded()[possible]))
+        return lack_of_minima(channel)
+    return lack_of_minima(Channel(channel.exact_or_rounded()[possible]))
 
 
 def _is_large(channel: Channel) -> bool:

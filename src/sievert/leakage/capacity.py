@@ -39,12 +39,13 @@ from sievert.leakage.additive import (
 )
 from sievert.leakage.adversary import MatrixAdversary
 from sievert.leakage.columns import float_prior
-from sievert.leakage.extremes import excess_of_maxima, furthest_rows, sum_of_maxima
+from sievert.leakage.extremes import excess_of_maxima, furthest_rows, row_distance, sum_of_maxima
 from sievert.leakage.power_sums import even_divergence, row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.numerics.balls import UNIT
 from sievert.numerics.checks import choice
+from sievert.numerics.logs import log_sum
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -216,7 +217,7 @@ def _unit_proof(channel: Channel, found: AdditiveOptimum, any_prior: bool) -> Ad
 def _risk(channel: Channel) -> Capacity:
     """Bayes risk falls most for an even prior on the two rows furthest apart (Cherubin et al., Thm 7)."""
     i, j, overlap = furthest_rows(channel)
-    return _of_pair(channel, i, j, _inverse(overlap), "identity")
+    return _of_pair(channel, i, j, _inverse(overlap), "identity", "risk")
 
 
 def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
@@ -231,22 +232,32 @@ def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
         return Capacity(Fraction(1), None, 0.0, WORDS["property"], None)
     i, j, overlap = furthest_rows(channel, marked)
     factor = _inverse(overlap) if kind == "risk" else 2 - overlap
-    return _of_pair(channel, i, j, factor, "property")
+    return _of_pair(channel, i, j, factor, "property", kind)
 
 
 def _inverse(value: Any) -> Any:
     return math.inf if value == 0 else 1 / value
 
 
-def _of_pair(channel: Channel, i: int, j: int, factor: Any, words: str) -> Capacity:
+def _of_pair(channel: Channel, i: int, j: int, factor: Any, words: str, kind: Kind) -> Capacity:
     """A capacity attained by an even prior on two inputs."""
     belief: NDArray[Any] | None = None
     if channel.shape[0] <= LARGEST_VECTOR:
         belief = np.full(channel.shape[0], Fraction(0), dtype=object)
         belief[[i, j]] = Fraction(1, 2) if i != j else Fraction(1)
-    bits = math.inf if factor == math.inf else log2(factor)
+    bits = _lost_bits(channel, i, j) if factor == math.inf else log2(factor)
+    if bits < 1 and not isinstance(factor, Fraction):
+        apart = row_distance(channel, i, j)
+        bits = (-math.log1p(-apart) if kind == "risk" else math.log1p(apart)) / math.log(2)
     pair = (channel.inputs[i], channel.inputs[j])
     return Capacity(factor, None, bits, WORDS[words], belief, pair=pair)
+
+
+def _lost_bits(channel: Channel, i: int, j: int) -> float:
+    """-log2 of an overlap of two rows that no float holds; inf where there is none."""
+    if channel.form == "exact" or channel.shape[0] * channel.shape[1] > LARGEST_VECTOR:
+        return math.inf
+    return -float(log_sum(np.minimum(*channel.log_matrix[[i, j]]), axis=0)) / math.log(2)
 
 
 def _shannon(channel: Channel) -> Capacity:

@@ -23,13 +23,24 @@ from sievert.leakage.closed_forms import Identity
 from sievert.leakage.columns import column_values
 from sievert.leakage.products import product_of_powers
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
+from sievert.numerics.logs import log_sum
 
-__all__ = ["excess_of_maxima", "furthest_rows", "overlap", "sum_of_maxima", "sum_of_minima"]
+__all__ = [
+    "excess_of_maxima",
+    "furthest_rows",
+    "lack_of_minima",
+    "overlap",
+    "row_distance",
+    "sum_of_maxima",
+    "sum_of_minima",
+]
 
 # Matrices of fractions up to this many entries are built for an exact answer; beyond, floats will do.
 LARGEST_EXACT = 2_000_000
 # Pairs of rows at the same distance up to rounding that are compared exactly.
 LARGEST_TIES = 1000
+# Distances of rows that are less than this from 0 or 1 are told apart by their digits.
+CLOSE = 1e-6
 
 Number = Any  # float, or Fraction for exact channels
 Mask = NDArray[np.bool_] | None  # which inputs are possible; None: all
@@ -61,6 +72,34 @@ def sum_of_minima(channel: Channel) -> Number:
     return _total(channel.exact_or_rounded().min(axis=0))
 
 
+@singledispatch
+def lack_of_minima(channel: Channel) -> Number:
+    """1 - Σ_y min_x C[x,y], with its digits where little leaks: Σ_y of what one row has over the least."""
+    if channel.form == "exact" or not _is_small(channel):
+        return 1 - sum_of_minima(channel)
+    row, relative = channel.rounded()[0], channel.relative_logs
+    with np.errstate(invalid="ignore"):
+        fall = np.where(row > 0, relative.min(axis=0) - relative[0], 0.0)
+    return float(row @ -np.expm1(fall))
+
+
+def row_distance(channel: Channel, i: int, j: int) -> float:
+    """Total variation of two rows given by position, with its digits where they are close."""
+    if isinstance(channel, ResponseChannel):
+        return _told(channel) if i != j else 0.0
+    if not _is_small(channel):
+        return 1 - float(overlap(channel, i, j))
+    row, relative = channel.rounded()[i], channel.relative_logs
+    with np.errstate(invalid="ignore"):
+        loss = np.where(row > 0, relative[i] - relative[j], 0.0)
+    return float(row @ -np.expm1(-np.maximum(loss, 0.0)))
+
+
+def _told(channel: ResponseChannel) -> float:
+    """truth - lie."""
+    return float(channel.truth) * -math.expm1(-channel.eps)
+
+
 def _is_small(channel: Channel) -> bool:
     return channel.shape[0] * channel.shape[1] <= LARGEST_EXACT
 
@@ -88,6 +127,13 @@ def _(channel: ResponseChannel, possible: Mask = None) -> float:
 def _(channel: ResponseChannel) -> Number:
     size = channel.shape[0]
     return size * channel.lie if size > 1 else channel.truth
+
+
+@lack_of_minima.register
+def _(channel: ResponseChannel) -> Number:
+    if isinstance(channel.truth, Fraction) or channel.shape[0] == 1:
+        return 1 - sum_of_minima(channel)
+    return _told(channel)
 
 
 @sum_of_maxima.register(DeterministicChannel | PartitionChannel)
@@ -221,8 +267,28 @@ def furthest_rows(channel: Channel, marked: Mask = None) -> tuple[int, int, Numb
         return 0, 0, Fraction(1)
     if channel.form == "exact":
         return _furthest_exact(channel, marked)
-    _, i, j = _furthest_pairs(channel.rounded(), marked)
+    value, i, j = _furthest_pairs(channel.rounded(), marked)
+    if not CLOSE < value / 2 < 1 - CLOSE:
+        i, j = _furthest_of_ties(channel, marked, i, j, far=value > 1)
     return i, j, overlap(channel, i, j)
+
+
+def _furthest_of_ties(channel: Channel, marked: Mask, i: int, j: int, far: bool) -> tuple[int, int]:
+    """The furthest rows where distances are all next to 0 or next to 1: by their digits, of few rows only."""
+    size, outputs = channel.shape
+    if size * size * outputs > LARGEST_EXACT:
+        return i, j
+    best, chosen = -math.inf, (i, j)
+    logs = channel.log_matrix
+    for a in range(size):
+        for b in range(a + 1, size):
+            if marked is not None and marked[a] == marked[b]:
+                continue
+            shared = -float(log_sum(np.minimum(logs[a], logs[b]), axis=0)) if far else 0.0
+            value = shared if far else row_distance(channel, a, b)
+            if value > best * (1 + 1e-12) or best == -math.inf:
+                best, chosen = value, (a, b)
+    return chosen
 
 
 def _furthest_pairs(matrix: NDArray[np.float64], marked: Mask) -> tuple[float, int, int]:

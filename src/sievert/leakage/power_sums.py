@@ -84,7 +84,7 @@ def even_divergence(channel: Channel, order: float) -> float | None:
     if t == 0 and math.isfinite(excess) and np.abs(loss).max() < 30:
         return excess
     if t == 0:
-        return float(weights @ loss)
+        return float(weights @ np.where(weights > 0, loss, 0.0))
     if abs(excess) < 0.5:
         return math.log1p(excess) / t
     return float(log_sum(log_of(weights) + t * loss, axis=0)) / t
