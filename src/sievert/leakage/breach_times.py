@@ -345,9 +345,11 @@ def _exactly(
         alive = _one_more(counts, before, table.others, alive, n, size)
         for part, block in table.blocks(n):
             breach, weights = question.judge(block)
-            at[n - 1] += weights @ breach
-            not_at[n - 1] += weights @ ~breach
-            met = alive[part] * breach
+            # Products of floats with floats: those with booleans have no fast form.
+            breached = breach.astype(np.float64)
+            at[n - 1] += weights @ breached
+            not_at[n - 1] += weights @ (1 - breached)
+            met = alive[part] * breached
             happened += float(weights @ met)
             alive[part] -= met
             not_by[n - 1] += float(weights @ alive[part])

@@ -145,7 +145,8 @@ class Shannon(Symmetric):
             total -= (part * np.log2(np.where(posteriors > 0, posteriors, 1.0))).sum(axis=0)
             rest += part.sum(axis=0)
         # The likeliest secret's share may be next to 1; what the others have is known.
-        return total + top * np.log1p(rest / np.where(top > 0, top, 1.0)) / math.log(2)
+        first = top * np.log1p(rest / np.where(top > 0, top, 1.0)) / math.log(2)
+        return np.asarray(total + first)
 
     def best(self, joint: Columns) -> list[Hashable]:
         return [tuple(column) for column in _posteriors(joint)[1].T.tolist()]
