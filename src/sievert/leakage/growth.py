@@ -32,6 +32,8 @@ LARGEST_ENTRIES = 2_000_000
 # Products of fractions that tell actions apart which are equally good before the release up to rounding.
 LARGEST_EXACT = 50_000
 TIED = 1e-12
+# Beliefs about many values are summed up a slice at a time.
+SLICE = 100_000
 
 
 def improvement(channel: Channel, adversary: Adversary, prior: object, case: str) -> float | None:
@@ -155,9 +157,14 @@ def _of_response(channel: Channel, adversary: Adversary, prior: object) -> float
         return None
     belief, truth, lie = float_prior(prior, channel), float(channel.truth), float(channel.lie)
     top = int(belief.argmax())
-    if channel.eps < 1:
-        more = lie * ((belief - belief[top]) + belief * math.expm1(channel.eps))
-    else:
-        more = truth * belief - lie * belief[top]
-    more[top] = 0.0
-    return float(np.maximum(more, 0.0).sum())
+    grown, kept = (lie * math.expm1(channel.eps), lie) if channel.eps < 1 else (truth, 0.0)
+    total = 0.0
+    for start in range(0, len(belief), SLICE):
+        part = belief[start : start + SLICE]
+        more = (part - belief[top]) * kept + part * grown
+        if not kept:
+            more -= lie * belief[top]
+        if start <= top < start + SLICE:
+            more[top - start] = 0.0
+        total += float(np.maximum(more, 0.0).sum())
+    return total

@@ -43,6 +43,8 @@ LN2 = math.log(2)
 SMALL_MATRIX = 4_000_000
 # Weights below this have lost digits.
 SMALLEST = 1e-300
+# Beliefs about many values are summed up a slice at a time.
+SLICE = 100_000
 
 
 def entropy(distribution: object, order: float = 1.0) -> float:
@@ -96,13 +98,18 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
 
 def _response_information(channel: ResponseChannel, belief: FloatArray) -> float:
     """Each output stands for one value: its truth and its lies against q = lie + (truth - lie)·π."""
+    slices = (belief[start : start + SLICE] for start in range(0, len(belief), SLICE))
+    return math.fsum(_told_and_lied(channel, part) for part in slices) / LN2
+
+
+def _told_and_lied(channel: ResponseChannel, belief: FloatArray) -> float:
     truth, lie, others = float(channel.truth), float(channel.lie), 1 - belief
     possible = belief > 0
     to_truth, to_lie = _response_moves(channel, belief)
     told = truth * (belief[possible] @ exp_excess(to_truth[possible]))
     far = np.exp(channel.log_lie + to_lie) - lie * (1 + to_lie)
     lied = others @ np.where(to_lie < 1, lie * exp_excess(np.minimum(to_lie, 1.0)), far)
-    return float(told + lied) / LN2
+    return float(told + lied)
 
 
 def _response_moves(channel: ResponseChannel, belief: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -189,24 +196,37 @@ def _divergence(channel: Channel, belief: FloatArray, order: float) -> float | N
     Σ_x π_x (e^(αm) - 1 - α(e^m - 1)), whose terms have one sign.
     """
     if isinstance(channel, ResponseChannel) and 0 < channel.eps < math.inf:
-        to_truth, to_lie = _response_moves(channel, belief)
-        weights = np.exp(channel.log_truth + to_truth)
-        parts = ((belief, to_truth), (1 - belief, to_lie))
-        above = sum(
-            np.where(share > 0, share * _power_excess(np.where(share > 0, -m, 0.0), order), 0.0)
-            for share, m in parts
-        )
+        slices = (belief[start : start + SLICE] for start in range(0, len(belief), SLICE))
+        sums = [_grown(*_response_excess(channel, part, order), order) for part in slices]
     elif channel.shape[0] * channel.shape[1] <= SMALL_MATRIX:
         weights, moved = movements(channel, belief)
         possible = belief > 0
-        above = belief[possible] @ _power_excess(moved[possible], order)
+        sums = [_grown(weights, belief[possible] @ _power_excess(moved[possible], order), order)]
     else:
         return None
+    grown = math.fsum(more for more, _ in sums) / math.fsum(weight for _, weight in sums)
+    return order / (order - 1) * math.log1p(grown) + 0.0 if -1 < grown < math.inf else None
+
+
+def _response_excess(
+    channel: ResponseChannel, belief: FloatArray, order: float
+) -> tuple[FloatArray, FloatArray]:
+    """P(y) of some outputs of a randomised response, and what their inner sums have over 1."""
+    to_truth, to_lie = _response_moves(channel, belief)
+    above = np.zeros(len(belief))
+    for share, logs in ((belief, to_truth), (1 - belief, to_lie)):
+        possible = share > 0
+        above[possible] += share[possible] * _power_excess(-logs[possible], order)
+    return np.exp(channel.log_truth + to_truth), above
+
+
+def _grown(weights: FloatArray, above: FloatArray, order: float) -> tuple[float, float]:
+    """Σ_y P(y)·((1 + above)^(1/α) - 1) and Σ_y P(y)."""
     if not np.isfinite(above).all():
-        return None
+        return math.inf, float(weights.sum())
     with np.errstate(divide="ignore"):
-        grown = float(weights @ np.expm1(np.log1p(np.maximum(above, -1.0)) / order) / weights.sum())
-    return order / (order - 1) * math.log1p(grown) + 0.0 if grown > -1 else None
+        each = np.expm1(np.log1p(np.maximum(above, -1.0)) / order)
+    return float(weights @ each), float(weights.sum())
 
 
 def _power_excess(logs: FloatArray, order: float) -> FloatArray:
