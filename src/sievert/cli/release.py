@@ -113,7 +113,7 @@ def release(
 
 def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     from sievert.errors import FileError
-    from sievert.files.identity import question_digest
+    from sievert.files.identity import identified
     from sievert.proofs import save_proof
     from sievert.release.plan import make_plan
     from sievert.release.sidecar import noise_proof
@@ -121,7 +121,7 @@ def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    outputs.write_text(path, save_proof(certificate.with_identity(question_digest(scenario))))
+    outputs.write_text(path, save_proof(identified(certificate, scenario)))
 
 
 @contextmanager
