@@ -12,7 +12,7 @@ import typer
 from sievert.cli.options import real_option, whole_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, terminal
-from sievert.cli.streams import complain
+from sievert.cli.streams import complain, complain_of_data
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
@@ -45,6 +45,10 @@ def release(
     despite_accept: Annotated[
         bool, typer.Option("--despite-accept", help="Release what exceeds the limits of [accept].")
     ] = False,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Write what in the data did not fit even into a log; it is private."),
+    ] = False,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -53,7 +57,7 @@ def release(
     Exit code 0: released (or, with --preview, possible); 1: the ledger or the file's [accept] refuses; 2: bad
     input; 3: it could not be done now; 4: the data did not fit and nothing was charged.
     """
-    from sievert.errors import BudgetError, NotAcceptedError
+    from sievert.errors import BudgetError, DataError, NotAcceptedError
     from sievert.files import load_scenario
     from sievert.release import preview as look
     from sievert.release import run
@@ -102,6 +106,9 @@ def release(
         else:
             complain(str(problem))
         raise typer.Exit(1) from None
+    except DataError as problem:
+        complain_of_data(problem, details)
+        raise typer.Exit(problem.exit_code) from None
     except KeyboardInterrupt:
         complain("interrupted; nothing half-written was published. Run the same command again to go on.")
         raise typer.Exit(3) from None
