@@ -43,7 +43,7 @@ def release(
         whole_option("NOT private: another seed than the test_seed of a file that is a test."),
     ] = None,
     despite_accept: Annotated[
-        bool, typer.Option("--despite-accept", help="Release what exceeds the limits of [accept].")
+        bool, typer.Option("--despite-accept", help="Release what breaks [claim] or exceeds [accept].")
     ] = False,
     details: Annotated[
         bool,
@@ -54,7 +54,7 @@ def release(
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 
-    Exit code 0: released (or, with --preview, possible); 1: the ledger or the file's [accept] refuses; 2: bad
+    Exit code 0: released (or, with --preview, possible); 1: the ledger, [claim] or [accept] refuses; 2: bad
     input; 3: it could not be done now; 4: the data did not fit and nothing was charged.
     """
     from sievert.errors import BudgetError, DataError, NotAcceptedError
