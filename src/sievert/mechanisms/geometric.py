@@ -172,6 +172,7 @@ def _infinite() -> ChannelError:
 
 
 def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) -> list[Any]:
+    positions: list[Any]
     if points is None:
         if n is None:
             raise MechanismError("n is missing; give the number of inputs, or points")
@@ -189,7 +190,7 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
             raise MechanismError(f"points: {brief(value)} is not a finite number")
         require_float("points", value, MechanismError)
     for a, b in pairwise(positions):
-        if a >= b:  # type: ignore[operator]
+        if a >= b:
             raise MechanismError(f"points: {b!r} comes after {a!r}; points must increase")
     return positions
 
