@@ -185,7 +185,7 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float | Fraction)
-            or not abs(value) < math.inf
+            or not -math.inf < value < math.inf
         ):
             raise MechanismError(f"points: {brief(value)} is not a finite number")
         require_float("points", value, MechanismError)
