@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,13 @@ import pytest
 
 import sievert as sv
 from sievert.estimation.certificates import prove_likelihood, prove_transport
+from sievert.files import load_scenario
+from sievert.limits.restricted import worst_about
+from sievert.limits.worst import worst_leakage
 from sievert.proofs import save_proof
 from sievert.proofs.base import Proof
+from sievert.release.plan import make_plan
+from sievert.release.sidecar import noise_proof
 
 CHECK = (
     "import sys\n"
@@ -48,6 +55,57 @@ def limits(rng: Rng) -> Iterator[Proof | None]:
     yield sv.worst_leakage(metric, eps).certificate
     size = int(rng.integers(2, 5))
     yield sv.worst_leakage(sv.Policy.differential(size, 2), eps).certificate
+
+
+def one_way_limits(rng: Rng) -> Iterator[Proof | None]:
+    """Databases that are permitted or not, so that some inequalities hold in one direction only."""
+    eps = float(rng.choice([0.1, 0.7, 2.0, 9.0]))
+    every = list(product(range(3), repeat=3))
+    permitted = [every[i] for i in np.flatnonzero(rng.random(27) < 0.5)]
+    policy = sv.Policy.blowfish(sv.secrets.line(3), 3, permitted=permitted)
+    yield worst_leakage(policy.adjacency(directed=True), eps).certificate
+
+
+def limits_of_groups(rng: Rng) -> Iterator[Proof | None]:
+    eps = float(rng.choice([0.1, 0.7, 2.0, 9.0]))
+    graph = a_graph(rng)
+    points = np.flatnonzero(rng.random(graph.size) < 0.6).tolist() or [0]
+    yield worst_about(graph, eps, points).certificate
+    yield worst_leakage(sv.graphs.cycle(5), eps, outputs=int(rng.integers(1, 4))).certificate
+    permitted = [(i, int(rng.integers(3))) for i in range(1, 5)] + [(0, 2)]
+    policy = sv.Policy.blowfish(sv.secrets.line(5), 2, permitted=permitted)
+    yield worst_leakage(policy, eps, individual=True).certificate
+
+
+NOISY = """version = 1
+[policy]
+values = {values}
+secrets = "{secrets}"
+records = {records}
+[query]
+kind = "{query}"
+[mechanism]
+kind = "geometric"
+{level}
+[data]
+input = "data.csv"
+column = "x"
+[release]
+ledger = "budget.toml"
+"""
+
+
+def noise(rng: Rng) -> Iterator[Proof | None]:
+    values = sorted(rng.choice(50, int(rng.integers(2, 6)), replace=False).tolist())
+    for query in ("sum", "histogram"):
+        for secrets in ("complete", "line"):
+            for level in (f"eps = {rng.random() * 3 + 1e-3}", 'alpha = "2/3"', "eps = 1e-9"):
+                records = int(rng.integers(1, 6))
+                text = NOISY.format(values=values, secrets=secrets, records=records, query=query, level=level)
+                with tempfile.TemporaryDirectory() as folder:
+                    path = Path(folder) / "file.toml"
+                    path.write_text(text, encoding="utf-8")
+                    yield noise_proof(make_plan(load_scenario(path)))
 
 
 def a_metric_of_many_points(rng: Rng) -> Iterator[Proof | None]:
@@ -119,6 +177,9 @@ def estimates(rng: Rng) -> Iterator[Proof | None]:
 
 SOURCES: list[tuple[Callable[[Rng], Iterator[Proof | None]], int]] = [
     (limits, 12),
+    (one_way_limits, 8),
+    (limits_of_groups, 6),
+    (noise, 4),
     (a_metric_of_many_points, 1),
     (claims, 12),
     (designs, 12),

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import sievert as sv
+from sievert.errors import SievertError
+
 
 def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -80,3 +83,20 @@ def test_version_and_help() -> None:
     shown = sievert("audit", "--help").stdout
     assert "--report" in shown
     assert "--json" in shown
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        'values = [1e308, 1]\nrecords = 2\n[query]\nkind = "sum"\n',
+        f"values = [1, 1{'0' * 400}]\n",
+        f'values = [1, 1{"0" * 400}]\nrecords = 2\n[query]\nkind = "sum"\n',
+        f'values = [1, 1{"0" * 400}]\nrecords = 2\nsecrets = "line"\n[query]\nkind = "sum"\n',
+    ],
+)
+def test_values_beyond_the_largest_float_are_an_answer(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "file.toml"
+    text = f'version = 1\n[policy]\n{rest}[mechanism]\nkind = "geometric"\neps = 1.0\n'
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SievertError, match="beyond the largest float"):
+        sv.audit(path)

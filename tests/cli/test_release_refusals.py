@@ -146,7 +146,7 @@ def test_a_hostile_budget_is_answered_at_once(tmp_path: Path, budget: str, messa
 
 @pytest.mark.parametrize("cell", ["0." + "1" * 5000, "1" * 5000, "1e99999999", "1/3", "१"])
 def test_a_hostile_cell_is_named_and_costs_nothing(tmp_path: Path, cell: str) -> None:
-    done = sievert(tmp_path, text=table(), data=ROWS.replace("5,5", f"{cell},5"))
+    done = sievert(tmp_path, "--details", text=table(), data=ROWS.replace("5,5", f"{cell},5"))
     assert done.returncode in (2, 4) and "row 6 has" in done.stderr and "Traceback" not in done.stderr
     assert len(done.stderr) < 700 and not (tmp_path / "out.csv").exists()
 
@@ -177,7 +177,7 @@ def test_a_step_leaves_out_what_lies_between(tmp_path: Path) -> None:
     data = "age,b\n" + "".join(f"{i},0\n" for i in (0, 10, 20, 30, 40, 50))
     assert sievert(tmp_path, text=text, data=data).returncode == 0
     other = data.replace("\n40,", "\n41,")
-    done = sievert(tmp_path, "--output", str(tmp_path / "b.csv"), text=text, data=other)
+    done = sievert(tmp_path, "--details", "--output", str(tmp_path / "b.csv"), text=text, data=other)
     assert done.returncode in (2, 4) and "lies between two values" in done.stderr
 
 

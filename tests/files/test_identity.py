@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
+from sievert.errors import FileError
 from sievert.files.identity import check_identity, digest_of
 from sievert.proofs import load_proof, save_proof
 
@@ -66,8 +67,59 @@ def test_what_the_answer_does_not_rest_on_may_change(scenario: Path, tmp_path: P
 def test_another_epsilon_on_the_command_line_is_another_question(scenario: Path, tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     assert run("limits", scenario, "--eps", "2", "--proof", proof).exit_code == 0
-    assert run("verify", proof, scenario).exit_code == 1
+    done = run("verify", proof, scenario)
+    assert done.exit_code == 0 and "asked with --eps 2.0" in done.output.replace("\n", " ")
     assert run("verify", proof, scenario, "--eps", "2").exit_code == 0
+    assert run("verify", proof, scenario, "--eps", "1").exit_code == 1
+    content = json.loads(proof.read_text(encoding="utf-8"))
+    proof.write_text(json.dumps({**content, "options": {}}), encoding="utf-8")
+    assert run("verify", proof, scenario).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("explain", "--releases 3"),
+        ("explain", "--eps 0.5 --releases 2"),
+        ("explain", "--eps 0.5 --within 1 --centre 2"),
+        ("explain", "--guess 0.6"),
+        ("explain", "--guess 0.9 --eps 0.1 --solve releases"),
+        ("limits", "--eps 0.25"),
+        ("design", "--eps 0.25"),
+    ],
+)
+def test_a_proof_says_which_options_it_was_asked_with(tmp_path: Path, command: str, words: str) -> None:
+    scenario, proof = tmp_path / "ages.toml", tmp_path / "proof.json"
+    text = POLICY.replace('"line"', '{ metric = "line" }') if "within" in words else POLICY
+    scenario.write_text(text, encoding="utf-8")
+    made = run(command, scenario, *words.split(), "--proof", proof)
+    assert made.exit_code == 0, made.output
+    done = run("verify", proof, scenario)
+    assert done.exit_code == 0, done.output
+    assert all(word in done.output for word in words.split()[::2])
+    scenario.write_text(text.replace("[0, 3]", "[0, 4]"), encoding="utf-8")
+    assert run("verify", proof, scenario).exit_code == 1
+
+
+@pytest.mark.parametrize("options", [[1], "eps", {"eps": [1]}, {"eps": None}])
+def test_options_are_a_table_of_plain_values(scenario: Path, tmp_path: Path, options: Any) -> None:
+    proof = tmp_path / "proof.json"
+    run("limits", scenario, "--proof", proof)
+    content = json.loads(proof.read_text(encoding="utf-8"))
+    proof.write_text(json.dumps({**content, "options": options}), encoding="utf-8")
+    assert isinstance(run("verify", proof, scenario).exception, FileError)
+
+
+@pytest.mark.parametrize("options", [{"scenario": 1}, {"delta": 1e-6}, {"frob": "x"}])
+def test_options_that_were_not_given_change_the_question(
+    scenario: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    proof = tmp_path / "proof.json"
+    run("limits", scenario, "--proof", proof)
+    content = json.loads(proof.read_text(encoding="utf-8"))
+    proof.write_text(json.dumps({**content, "options": options}), encoding="utf-8")
+    done = run("verify", proof, scenario)
+    assert done.exit_code == 1 and "NOT verified" in done.output
 
 
 def test_a_proof_without_a_digest_does_not_pass(scenario: Path, tmp_path: Path) -> None:

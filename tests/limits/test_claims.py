@@ -618,3 +618,14 @@ def test_a_limit_on_epsilon_without_delta_refuses_a_concentrated_claim(tmp_path:
     )
     done = CliRunner().invoke(app, ["explain", str(file)])
     assert done.exit_code == 1, done.output
+
+
+def test_many_releases_on_a_graph_have_an_answer_beyond_the_solver() -> None:
+    """Promises of e^ε beside a tiny δ, too steep for the solver, are bounded by packing."""
+    graph, before = sv.graphs.path(4), 0.0
+    for releases in (200, 400, 800, 1600):
+        found = sv.explain(eps=0.1, policy=graph, releases=releases)
+        assert before <= found.after <= 1
+        before = found.after
+    most = sv.weakest_claim(0.9, "releases", eps=0.1, policy=graph)
+    assert most.explanation is not None and most.explanation.after <= 0.9

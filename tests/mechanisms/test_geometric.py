@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.errors import ChannelError, MechanismError, TooLargeError
+from sievert.errors import ChannelError, MechanismError, SievertError, TooLargeError
 
 F = Fraction
 truncated, unbounded = sv.mechanisms.truncated_geometric, sv.mechanisms.geometric
@@ -279,3 +280,17 @@ def test_unbounded_noise_needs_integer_points() -> None:
     with pytest.raises(MechanismError, match=r"points: 0.5 is not an integer"):
         unbounded(points=[0, 0.5], eps=1.0)
     assert unbounded(points=[0, 1.0], eps=1.0).inputs == (0, 1)
+
+
+@pytest.mark.parametrize("make", [sv.mechanisms.geometric, sv.mechanisms.truncated_geometric])
+@pytest.mark.parametrize("point", [10**400, Fraction(10**400, 3), 2 * int(1e308)])
+def test_points_beyond_the_largest_float_are_refused(make: Any, point: Any) -> None:
+    with pytest.raises(SievertError, match="beyond the largest float"):
+        make(points=[0, point], eps=1)
+
+
+@pytest.mark.parametrize("alpha", ["0." + "9" * 900, Fraction(1, 10**200), Decimal("0." + "1" * 150)])
+def test_a_ratio_of_endless_digits_is_refused(alpha: Any) -> None:
+    with pytest.raises(MechanismError, match="more than 100 digits"):
+        sv.mechanisms.truncated_geometric(5, alpha=alpha)
+    assert sv.mechanisms.truncated_geometric(3, alpha=1e-100).matrix[0, 0] == pytest.approx(1.0)

@@ -202,3 +202,71 @@ def test_uniform_prices_agree_with_all_pairs(eps: str) -> None:
             sv.metrics.discrete(n), float(Fraction(eps)), prior, loss, method="program"
         )
         assert bound <= float(best.loss) + 1e-15
+
+
+def test_costs_are_near_the_truth_and_zero_only_where_it_is() -> None:
+    """Factors underflow or overflow where their product does not, and the other way round."""
+    chances = np.array([Fraction(text) for text in ("1e-400", "1e-310", "1e-200", "3e-160", "0", "1/3", "1")])
+    for sign in (1, -1):
+        for text in ("1e-400", "1e-310", "1e-200", "3e-160", "0", "1/3", "7e150", "1e300"):
+            losses = np.full((1, len(chances)), sign * Fraction(text))
+            for x, found in enumerate(costs(chances, losses)[:, 0].tolist()):
+                truth = chances[x] * losses[0, x]
+                assert (found == 0) == (truth == 0)
+                assert abs(Fraction(found) - truth) <= abs(truth) / 2**51 + Fraction(2.0**-1022)
+    large = np.array([[Fraction("1e390")]])
+    assert costs(chances[:1], large)[0, 0] == pytest.approx(1e-10)
+    with pytest.raises(ValueError, match="beyond the largest float"):
+        costs(chances[-1:], large)
+
+
+@pytest.mark.parametrize(
+    ("small", "loss", "truth"),
+    [
+        ("1e-400", "1e390", 1e-10),
+        ("1e-400", "1e-5", 5e-324),
+        ("1e-320", "1e310", 1e-10),
+        ("1e-200", 1e-200, 5e-324),
+    ],
+)
+def test_a_loss_that_underflows_is_still_a_loss(small: str, loss: Any, truth: float) -> None:
+    """One input in 10^400 always answered wrongly: an upper bound below what that costs is refused."""
+    content = {
+        "format": "sievert proof 1",
+        "kind": "optimal design",
+        "space": {"size": 2, "edges": [[0, 1]]},
+        "eps": "1",
+        "prior": [str(1 - Fraction(small)), small],
+        "loss": [["0", str(loss)]],
+        "counts": [[2**53], [2**53]],
+        "multipliers": [],
+        "uniform": [],
+        "lower": 0.0,
+        "upper": truth / 2,
+    }
+    found = proof_from_dict(content).verify()
+    assert not found.holds
+    assert "more than the" in found.statement
+    assert proof_from_dict({**content, "upper": max(truth, 1e-300) * (1 + 1e-12)}).verify()
+
+
+def test_a_gain_that_underflows_is_still_a_gain() -> None:
+    """A joint probability below the smallest float times a gain near the largest is no nothing."""
+    prior, gain = np.array([1.0, 5e-324]), np.array([[0.0, 1.7e308]])
+    counts = np.array([[2**53, 0], [2**52, 2**52]])
+    assert Fraction(vulnerability_above(prior, gain, counts)) >= exact_vulnerability(prior, gain, counts) > 0
+    content = {
+        "format": "sievert proof 1",
+        "kind": "leakage design",
+        "family": "least leakage",
+        "prior": prior.tolist(),
+        "loss": [[0.0, 0.0], [0.0, 0.0]],
+        "gain": gain.tolist(),
+        "budget": 1.0,
+        "counts": counts.tolist(),
+        "strategy": [[1.0], [1.0]],
+        "price": 0.0,
+        "lower": 0.0,
+        "upper": 1e-17,
+    }
+    assert not proof_from_dict(content).verify()

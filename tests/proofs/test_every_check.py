@@ -6,6 +6,7 @@
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -418,6 +419,30 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("blocks", ("upper", "blocks", 0, "vertices"), [0, 0, 1, 2, 3, 4, 5, 6], "a vertex twice"),
     ("blocks", ("upper", "blocks", 0, "vertices"), [0, 1, 2, 3, 4, 5, 6], "cut vertices only"),
     ("blocks", ("upper", "blocks"), [], "every edge exactly once"),
+    (
+        "worst",
+        ("lower",),
+        {
+            "type": "blocks",
+            "blocks": [
+                {"vertices": [1, end], "edges": [edge], "denominator": 1, "rows": [[0, 1], [0, 1]]}
+                for edge, end in enumerate((0, 2))
+            ],
+        },
+        "leave a vertex with a negative probability",
+    ),
+    (
+        "worst",
+        ("lower",),
+        {
+            "type": "blocks",
+            "blocks": [
+                {"vertices": [1, end], "edges": [edge], "denominator": 1, "rows": [[1, 0, 0], [1, 0, 0]]}
+                for edge, end in enumerate((0, 2))
+            ],
+        },
+        "must be square",
+    ),
     ("parts", ("upper", "parts", 0, "points"), [[0, 1], [2, 4]], "does not exist"),
     ("parts", ("upper", "parts", 0, "points"), [[0, 1], [1, 2]], "exactly once"),
     ("parts", ("upper", "parts", 0, "points"), [[0, 2], [1, 3]], "joins two parts"),
@@ -596,6 +621,9 @@ def test_tables_of_many_points_are_refused() -> None:
     assert "table of distances" in refusal({**content, "upper": {"type": "packing", "y": [1.0] * size}})
     dual = {"type": "dual", "y": [1.0] * size, "forward": [], "backward": []}
     assert "table of gains" in refusal({**content, "upper": dual})
+    arcs = {"size": size, "arcs": ring["edges"], "upper": {"type": "packing", "y": [1.0] * size}}
+    one_way = {**BASES["one way"](), **arcs, "lower": {"denominator": 1, "rows": [[1]] * size}}
+    assert "table of distances" in refusal(one_way)
 
 
 def test_a_dual_that_fills_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -632,6 +660,13 @@ def test_claims_that_cross_betray_a_wrong_check(
 ) -> None:
     monkeypatch.setattr(below, lambda *arguments: 10.0)
     assert "lower bound exceeds the upper bound" in refusal({**BASES[name](), "lower": 5.0})
+
+
+@pytest.mark.parametrize("name", ["prior", "loss", "gain"])
+def test_numbers_given_in_python_must_be_finite_too(name: str) -> None:
+    proof = proof_from_dict(BASES["leakage design"]())
+    endless = replace(proof, **{name: np.full(getattr(proof, name).shape, np.inf)})  # type: ignore[type-var]
+    assert "must be finite" in endless.verify().statement
 
 
 def test_mechanisms_made_in_python_are_checked_too() -> None:

@@ -1,5 +1,6 @@
 """A claim in a file is what is held against its mechanism; two that disagree are an error."""
 
+import json
 import math
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.errors import FileError
+from sievert.errors import FileError, NotAcceptedError
 
 POLICY = 'version = 1\n[policy]\nvalues = ["a", "b", "c"]\n'
 BY_RATIO = '[mechanism]\nkind = "randomised-response"\nalpha = "1/3"\n'
@@ -80,3 +81,53 @@ def test_noise_in_every_cell(tmp_path: Path) -> None:
     assert done.exit_code == 1 and "not shown to keep" in " ".join(done.output.split()), done.output
     path = written(tmp_path, f"{text}[claim]\neps = 1.5\n")
     assert CliRunner().invoke(app, ["audit", str(path)]).exit_code == 0
+
+
+DATA = """
+[data]
+input = "data.csv"
+column = "value"
+[release]
+ledger = "budget.toml"
+output = "out.csv"
+"""
+COUNT = 'records = 3\n[query]\nkind = "count"\nwhere = ["a"]\n'
+HISTOGRAM = 'records = 3\n[query]\nkind = "histogram"\n'
+GEOMETRIC = '[mechanism]\nkind = "geometric"\nalpha = "1/3"\n'
+
+
+@pytest.mark.parametrize(
+    ("claim", "rest", "kept"),
+    [
+        ("eps = 1.0", BY_RATIO, False),
+        ("eps = 1.0987", BY_RATIO, True),
+        ("rho = 0.05", BY_RATIO, False),
+        ("eps = 0.9\ndelta = 0.3", BY_RATIO, True),
+        ("eps = 1.0", COUNT + GEOMETRIC, False),
+        ("eps = 1.0987", COUNT + GEOMETRIC, True),
+        ("eps = 2.0", HISTOGRAM + GEOMETRIC, False),
+        ("eps = 2.2", HISTOGRAM + GEOMETRIC, True),
+        ("rho = 0.3", HISTOGRAM + GEOMETRIC, False),
+    ],
+)
+def test_audit_preview_and_release_agree_about_a_claim(
+    tmp_path: Path, claim: str, rest: str, kept: bool
+) -> None:
+    path = written(tmp_path, f"{rest}[claim]\n{claim}\n{DATA}")
+    (tmp_path / "data.csv").write_text("value\na\nb\nc\n")
+    (tmp_path / "budget.toml").write_text("person = 30.0\n")
+    code = 0 if kept else 1
+    assert CliRunner().invoke(app, ["audit", str(path)]).exit_code == code
+    previewed = CliRunner().invoke(app, ["release", str(path), "--preview"])
+    assert previewed.exit_code == code
+    assert ("does not keep [claim]" in " ".join(previewed.output.split())) == (not kept)
+    if not kept:
+        with pytest.raises(NotAcceptedError, match=r"does not keep \[claim\].*despite"):
+            sv.release.run(path)
+        assert not (tmp_path / "out.csv").exists() and not (tmp_path / "budget.ledger").exists()
+        assert CliRunner().invoke(app, ["release", str(path)]).exit_code == 1
+        assert CliRunner().invoke(app, ["release", str(path), "--preview", "--despite-accept"]).exit_code == 0
+    done = CliRunner().invoke(app, ["release", str(path), *([] if kept else ["--despite-accept"])])
+    assert done.exit_code == 0, done.output
+    beside = json.loads((tmp_path / "out.csv.json").read_text(encoding="utf-8"))
+    assert [limit["holds"] for limit in beside["accept"]] == ([] if kept else [False])

@@ -183,3 +183,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
     with pytest.raises(FileError, match="folder exists"):
         write_text(tmp_path / "nowhere" / "x.txt", "new")
+
+
+@pytest.mark.parametrize("entry", ["1e400", "-1e999", "1e9999999", "x", "1/0"])
+def test_an_entry_that_is_no_probability_names_its_place(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "channel.csv"
+    path.write_text(f"input,yes,no\na,0.5,0.5\nb,{entry},0.5\n", encoding="utf-8")
+    with pytest.raises(FileError, match="in row 'b', column 'yes'"):
+        sv.load(path)

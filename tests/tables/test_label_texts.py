@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,21 @@ def test_cells_are_matched_to_known_labels_by_text_then_by_number() -> None:
     assert only_text.find("12") == "12"
     assert only_text.find(12) is None or only_text.find(12) == "12"
     assert KnownLabels([True, False]).find("1") is None
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 0.1, 2**60], range(2)])
+def test_a_text_that_only_rounds_to_a_label_is_not_it(labels: Any) -> None:
+    known = KnownLabels(labels)
+    for text in ("1", "1.0", "1.000", "1e0", "+1", "10e-1"):
+        assert known.find(text) == 1
+    for text in ("0." + "9" * 20, "1.0000000000000000000001", "1." + "0" * 30 + "1", "1e-400"):
+        assert known.find(text) is None
+    if isinstance(labels, list):
+        assert known.find("0.10") == known.find("1e-1") == 0.1
+        assert known.find(f"{Fraction(0.1).numerator / 2**55:.60f}") == 0.1
+        assert known.find("0.10000000000000000000001") is None
+        assert known.find(str(2**60)) == known.find(f"{2**60}.0") == 2**60
+        assert known.find(str(2**60 + 1)) is None
 
 
 def test_odd_labels_have_a_text() -> None:

@@ -51,15 +51,30 @@ def _exit_code(arguments: Sequence[str]) -> int:
         complain("the input is nested too deeply to be followed; write it with fewer levels")
         return NO_ANSWER
     except Exception:
-        import traceback
-
-        traceback.print_exc()
+        _print_where()
         complain("this is a mistake of Sievert, not an answer; please report the lines above")
         return NO_ANSWER
     if code == INTERRUPTED:
         complain("interrupted before there was an answer; nothing half-written is left")
         return NO_ANSWER
     return code
+
+
+def _print_where() -> None:
+    """Where in the program an error arose; its own words, which may hold private data, on a terminal only."""
+    import traceback
+
+    if sys.stderr.isatty():
+        traceback.print_exc()
+        return
+    kind, _, trace = sys.exc_info()
+    lines = [
+        "Traceback (most recent call last):\n",
+        *traceback.format_tb(trace),
+        getattr(kind, "__name__", ""),
+    ]
+    with suppress(OSError):
+        print("".join(lines), file=sys.stderr, flush=True)
 
 
 def _run(arguments: list[str]) -> int:

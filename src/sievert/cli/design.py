@@ -39,7 +39,7 @@ def design(
     """
     from sievert.errors import FileError
     from sievert.files import load_scenario
-    from sievert.files.identity import question_digest
+    from sievert.files.identity import identified
     from sievert.proofs import save_proof
     from sievert.report.design import design_html, design_lines, design_of, designed_toml
     from sievert.tables.channel_files import channel_bytes
@@ -58,8 +58,7 @@ def design(
     outputs.write_bytes(channel, channel_bytes(best.mechanism, channel))
     outputs.write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
     if proof is not None:
-        named = best.certificate.with_identity(question_digest(scenario, eps=eps))
-        outputs.write_text(proof, save_proof(named))
+        outputs.write_text(proof, save_proof(identified(best.certificate, scenario, eps=eps)))
     if report is not None:
         outputs.write_text(report, design_html(scenario, result))
     if as_json:

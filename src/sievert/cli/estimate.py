@@ -64,10 +64,10 @@ def estimate(
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         outputs.write_text(save_counts, counts_text(counted))
     if proof is not None:
-        from sievert.files.identity import question_digest
+        from sievert.files.identity import identified
         from sievert.proofs import save_proof
 
-        certificate = estimate_proof(scenario, result).with_identity(question_digest(scenario))
+        certificate = identified(estimate_proof(scenario, result), scenario)
         outputs.write_text(proof, save_proof(certificate))
     if report is not None:
         outputs.write_text(report, estimate_html(scenario, result))

@@ -72,7 +72,6 @@ def explain(
     """
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
-    from sievert.files.identity import question_digest
     from sievert.limits.explain import explain as explain_claim
     from sievert.report.explain import explain_file, report_of
 
@@ -95,7 +94,7 @@ def explain(
         raise MechanismError(
             f"--solve {solve} looks for the weakest acceptable claim; say with --guess what is acceptable"
         )
-    text, about = None, None
+    told: dict[str, Any] = {}
     if file is None and eps is None and rho is None and sigma is None:
         raise MechanismError(
             "give a claim (--eps, --rho or --sigma), a limit (--guess), or a file; for instance: "
@@ -114,17 +113,16 @@ def explain(
         )
     else:
         found = explain_file(scenario, releases, within, centre, **claim)
-        text = scenario.to_toml()
-        about = question_digest(scenario, **claim, releases=releases, within=within, centre=centre)
-    _output(found, text, about, outputs, proof, report, as_json)
+        told = {**claim, "releases": releases, "within": within, "centre": centre}
+    _output(found, scenario, told, outputs, proof, report, as_json)
     if not found.passed:
         raise typer.Exit(1)
 
 
 def _output(
     found: Any,
-    text: str | None,
-    about: str | None,
+    scenario: Scenario | None,
+    told: dict[str, Any],
     outputs: Outputs,
     proof: Path | None,
     report: Path | None,
@@ -133,7 +131,7 @@ def _output(
     from sievert.report.explain import explanation_lines
 
     certificate = found.explanation.certificate
-    _save(found, text, about, outputs, proof, report)
+    _save(found, scenario, told, outputs, proof, report)
     if as_json:
         print_json({**found.to_dict(), "passed": found.passed})
         return
@@ -147,16 +145,24 @@ def _output(
 
 
 def _save(
-    found: Any, text: str | None, about: str | None, outputs: Outputs, proof: Path | None, report: Path | None
+    found: Any,
+    scenario: Scenario | None,
+    told: dict[str, Any],
+    outputs: Outputs,
+    proof: Path | None,
+    report: Path | None,
 ) -> None:
+    from sievert.files.identity import identified
     from sievert.proofs import save_proof
 
-    if proof is not None and found.explanation.certificate is not None:
-        outputs.write_text(proof, save_proof(found.explanation.certificate.with_identity(about)))
+    certificate = None if found is None else found.explanation.certificate
+    if proof is not None and certificate is not None:
+        named = certificate if scenario is None else identified(certificate, scenario, **told)
+        outputs.write_text(proof, save_proof(named))
     if report is not None:
         from sievert.report.explain_html import explain_html
 
-        outputs.write_text(report, explain_html(found, text))
+        outputs.write_text(report, explain_html(found, None if scenario is None else scenario.to_toml()))
 
 
 def _backwards(
@@ -173,7 +179,6 @@ def _backwards(
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
-    from sievert.files.identity import question_digest
     from sievert.limits.backwards import weakest_claim
     from sievert.numerics.checks import choice
     from sievert.report.explain import weakest_for_file, weakest_report
@@ -183,26 +188,23 @@ def _backwards(
         choice("--solve", solve, get_args(Solve), MechanismError)
     given = any(name in claim for name in ("eps", "rho", "sigma"))
     unknown = unknown or ("releases" if given else "eps")
-    text, about = None, None
+    told = {**claim, "releases": releases, "guess": guess, "solve": solve}
     if scenario is None:
         count = 1 if releases is None else releases
         found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
     else:
         found = weakest_for_file(scenario, guess, unknown, releases, **claim)
-        text = scenario.to_toml()
-        about = question_digest(scenario, **claim, releases=releases, guess=guess, solve=unknown)
     if found.explanation is None and (proof or report):
         raise MechanismError(f"--proof and --report have nothing to show: {found}")
     if as_json or found.explanation is None:
-        _save(
-            None if found.explanation is None else weakest_report(found), text, about, outputs, proof, report
-        )
+        shown = None if found.explanation is None else weakest_report(found)
+        _save(shown, scenario, told, outputs, proof, report)
         if as_json:
             print_json(found.to_dict())
         else:
             print(f"{found}.")
         return
-    _output(weakest_report(found), text, about, outputs, proof, report, as_json)
+    _output(weakest_report(found), scenario, told, outputs, proof, report, as_json)
 
 
 def _prior(text: str | None) -> list[float] | None:

@@ -28,7 +28,7 @@ def limits(
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     from sievert.files import load_scenario
-    from sievert.files.identity import question_digest
+    from sievert.files.identity import identified
     from sievert.proofs import save_proof
     from sievert.report.limits import limits_lines, limits_of
 
@@ -42,7 +42,7 @@ def limits(
         outputs.write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
     if proof is not None and certificate is not None:
-        outputs.write_text(proof, save_proof(certificate.with_identity(question_digest(scenario, eps=eps))))
+        outputs.write_text(proof, save_proof(identified(certificate, scenario, eps=eps)))
     if as_json:
         print_json(result.to_dict())
         return

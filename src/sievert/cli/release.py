@@ -12,7 +12,7 @@ import typer
 from sievert.cli.options import real_option, whole_option
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, terminal
-from sievert.cli.streams import complain
+from sievert.cli.streams import complain, complain_of_data
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
@@ -43,17 +43,21 @@ def release(
         whole_option("NOT private: another seed than the test_seed of a file that is a test."),
     ] = None,
     despite_accept: Annotated[
-        bool, typer.Option("--despite-accept", help="Release what exceeds the limits of [accept].")
+        bool, typer.Option("--despite-accept", help="Release what breaks [claim] or exceeds [accept].")
+    ] = False,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Write what in the data did not fit even into a log; it is private."),
     ] = False,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 
-    Exit code 0: released (or, with --preview, possible); 1: the ledger or the file's [accept] refuses; 2: bad
+    Exit code 0: released (or, with --preview, possible); 1: the ledger, [claim] or [accept] refuses; 2: bad
     input; 3: it could not be done now; 4: the data did not fit and nothing was charged.
     """
-    from sievert.errors import BudgetError, NotAcceptedError
+    from sievert.errors import BudgetError, DataError, NotAcceptedError
     from sievert.files import load_scenario
     from sievert.release import preview as look
     from sievert.release import run
@@ -102,6 +106,9 @@ def release(
         else:
             complain(str(problem))
         raise typer.Exit(1) from None
+    except DataError as problem:
+        complain_of_data(problem, details)
+        raise typer.Exit(problem.exit_code) from None
     except KeyboardInterrupt:
         complain("interrupted; nothing half-written was published. Run the same command again to go on.")
         raise typer.Exit(3) from None
@@ -113,7 +120,7 @@ def release(
 
 def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     from sievert.errors import FileError
-    from sievert.files.identity import question_digest
+    from sievert.files.identity import identified
     from sievert.proofs import save_proof
     from sievert.release.plan import make_plan
     from sievert.release.sidecar import noise_proof
@@ -121,7 +128,7 @@ def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    outputs.write_text(path, save_proof(certificate.with_identity(question_digest(scenario))))
+    outputs.write_text(path, save_proof(identified(certificate, scenario)))
 
 
 @contextmanager

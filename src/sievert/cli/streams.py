@@ -14,7 +14,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["complain", "steady_output"]
+from sievert.errors import DataError
+
+__all__ = ["complain", "complain_of_data", "steady_output"]
 
 # How letters of our sentences are written where the encoding does not have them.
 SPELLED = {
@@ -33,6 +35,10 @@ SPELLED = {
     "█": "#",
 }
 SPELL_OUT = "sievert-spell-out"
+NOT_FITTING = (
+    "the data did not fit; nothing was charged. What did not fit is private: run the command in a terminal "
+    "to see it, or with --details, which writes it here"
+)
 
 
 def _spell_out(problem: UnicodeError) -> tuple[str | bytes, int]:
@@ -113,3 +119,8 @@ def complain(message: str) -> None:
     message = re.sub(r"(\S{80})\S{80,}(\S{80})", r"\1…\2", message)
     with suppress(OSError):  # nowhere is left to say it; the exit code still does
         print(f"sievert: {message}", file=sys.stderr, flush=True)
+
+
+def complain_of_data(problem: DataError, details: bool = False) -> None:
+    """Say what in private data did not fit, to its owner's terminal only; a log learns no more."""
+    complain(problem.on_command_line() if details or sys.stderr.isatty() else NOT_FITTING)

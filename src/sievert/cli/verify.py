@@ -17,7 +17,7 @@ def verify(
     files: Annotated[
         list[Path] | None, typer.Argument(help="The file (of `compare`, both) that it must be about.")
     ] = None,
-    eps: Annotated[float | None, typer.Option(help="The --eps that the proof was made with, if any.")] = None,
+    eps: Annotated[float | None, typer.Option(help="The --eps that it must have been made with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check a proof from its own numbers; exit code 1 when it does not hold, or is about another file."""

@@ -27,11 +27,12 @@ from sievert.files.building import (
     build_prior,
     build_query,
     inputs_metric,
+    mechanism_claim,
 )
 from sievert.files.mistakes import validated
 from sievert.files.paths import files_read, refuse_private
 from sievert.files.regions import Region
-from sievert.files.schema import AcceptModel, Document, SecretsModel
+from sievert.files.schema import AcceptModel, Document, MechanismModel, SecretsModel
 from sievert.leakage.adversary import Adversary, MatrixAdversary
 from sievert.numerics.checks import file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
@@ -115,32 +116,33 @@ class Scenario:
             return query.answers(policy)
 
     @cached_property
-    def _mechanism(self) -> tuple[Channel, float | None]:
-        return self._built_mechanism(None)
-
-    def _built_mechanism(self, eps: float | None) -> tuple[Channel, float | None]:
-        if self.document.mechanism is None:
-            raise FileError(f"{self.source}: table [mechanism] is missing")
-        answers = self.answers
-        with self._at("mechanism"):
-            return build_mechanism(self.document.mechanism, answers, self.query, self.folder, eps)
-
-    @property
     def channel(self) -> Channel:
         """The mechanism as a channel on the answers."""
-        return self._mechanism[0]
+        return self._built_mechanism(None)
+
+    def _built_mechanism(self, eps: float | None) -> Channel:
+        model, answers = self._mechanism, self.answers
+        with self._at("mechanism"):
+            return build_mechanism(model, answers, self.query, self.folder, eps)
+
+    @property
+    def _mechanism(self) -> MechanismModel:
+        if self.document.mechanism is None:
+            raise FileError(f"{self.source}: table [mechanism] is missing")
+        return self.document.mechanism
 
     @property
     def claimed_eps(self) -> float | None:
         """The ε the file claims for the policy: [claim]'s, else the mechanism's; None when it claims none."""
         stated = self.document.claim
         if stated is None:
-            return self._mechanism[1]
+            with self._at("mechanism"):
+                return mechanism_claim(self._mechanism, self.policy, self.query)
         return None if stated.delta else stated.eps
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
-        return self._built_mechanism(eps)[0]
+        return self._built_mechanism(eps)
 
     @cached_property
     def distance(self) -> Metric:

@@ -237,10 +237,32 @@ def _expected(known: KnownLabels, cell: Any, labels: Labels, file: str) -> Hasha
     return found
 
 
+def mechanism_claim(model: MechanismModel, policy: Policy, query: Query) -> float | None:
+    """The ε that [mechanism] claims for the policy, which needs no list of answers; None: it claims none."""
+    if model.matrix is not None:
+        return model.eps
+    _require_no_map(model)
+    if model.kind == "metric-channel":
+        return 1.0
+    claimed = privacy(model.eps, model.alpha).eps
+    if model.kind in ("geometric", "truncated-geometric") and model.alpha is not None:
+        return claimed * query.sensitivity(policy)
+    # The nominal parameter of the exponential mechanism promises no ε of its own.
+    return None if model.level == "nominal" else claimed
+
+
+def _require_no_map(model: MechanismModel) -> None:
+    if model.kind == "planar-geometric":
+        raise FileError(
+            "planar-geometric noise is on a map and has no list of outputs; "
+            "`sievert release FILE --preview` says what it gives away"
+        )
+
+
 def build_mechanism(
     model: MechanismModel, answers: Answers, query: Query, folder: Path, eps: float | None = None
-) -> tuple[Channel, float | None]:
-    """The channel of [mechanism] on the query's answers, and the ε it is claimed to have for the policy.
+) -> Channel:
+    """The channel of [mechanism] on the query's answers.
 
     For a family, `eps` is the ε promised for the policy: noise on the answers is scaled by the query's
     sensitivity. `alpha` is the ratio for one unit of the answer. `eps` given here replaces the file's.
@@ -255,37 +277,27 @@ def build_mechanism(
                 f"matrix: {model.matrix} has {what}; it needs one row for each of the "
                 f"{len(answers.labels)} answers of the query"
             )
-        return channel, model.eps
-    if model.kind == "planar-geometric":
-        raise FileError(
-            "planar-geometric noise is on a map and has no list of outputs; "
-            "`sievert release FILE --preview` says what it gives away"
-        )
+        return channel
+    _require_no_map(model)
     if model.kind == "metric-channel":
-        return mechanisms.metric_channel(answers.metric), 1.0
+        return mechanisms.metric_channel(answers.metric)
     alpha = None if eps is not None else model.alpha
     eps = model.eps if eps is None and alpha is None else eps
     return _family(model, answers, query, eps, alpha)
 
 
-def _family(
-    model: MechanismModel, answers: Answers, query: Query, eps: float | None, alpha: Any
-) -> tuple[Channel, float | None]:
-    claimed = privacy(eps, alpha).eps
+def _family(model: MechanismModel, answers: Answers, query: Query, eps: float | None, alpha: Any) -> Channel:
     if model.kind in ("geometric", "truncated-geometric"):
         points = _numbers(answers.labels, model.kind)
         sensitivity = query.sensitivity(answers.policy)
         unit = None if eps is None else eps / (sensitivity or 1.0)
         make = mechanisms.geometric if model.kind == "geometric" else mechanisms.truncated_geometric
-        channel = make(points=points, eps=unit, alpha=alpha, outputs=model.outputs)
-        return channel, claimed if alpha is None else claimed * sensitivity
+        return make(points=points, eps=unit, alpha=alpha, outputs=model.outputs)
     if model.kind == "randomised-response":
-        return mechanisms.randomised_response(answers.labels, eps, alpha=alpha), claimed
+        return mechanisms.randomised_response(answers.labels, eps, alpha=alpha)
     if model.kind == "exponential":
-        level = model.level or "true"
-        channel = mechanisms.exponential(answers.metric, eps, level, alpha=alpha)
-        return channel, claimed if level == "true" else None  # the nominal parameter promises no ε of its own
-    return mechanisms.tight_constraints(answers.metric, eps, alpha=alpha), claimed
+        return mechanisms.exponential(answers.metric, eps, model.level or "true", alpha=alpha)
+    return mechanisms.tight_constraints(answers.metric, eps, alpha=alpha)
 
 
 def _numbers(labels: Labels, kind: str | None) -> list[Any]:

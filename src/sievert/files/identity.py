@@ -12,15 +12,36 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sievert.errors import FileError
 from sievert.files import Scenario, load_scenario
+from sievert.numerics.checks import brief
 from sievert.proofs import Proof, Verification
 
-__all__ = ["check_identity", "digest_of", "question_digest"]
+__all__ = ["check_identity", "digest_of", "identified", "question_digest"]
 
+# What a command may be told beside a file, and a proof then names.
+OPTIONS = {
+    "eps",
+    "delta",
+    "rho",
+    "sigma",
+    "sensitivity",
+    "releases",
+    "within",
+    "centre",
+    "guess",
+    "solve",
+}
+ProofKind = TypeVar("ProofKind", bound=Proof)
 TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim"}
+
+
+def identified(proof: ProofKind, scenario: Scenario, **options: Any) -> ProofKind:
+    """The proof, named after the file's question and the options that it was asked with."""
+    told = {name: value for name, value in options.items() if value is not None}
+    return proof.with_identity(question_digest(scenario, **told), told)
 
 
 def question_digest(scenario: Scenario, **options: Any) -> str:
@@ -48,7 +69,10 @@ def digest_of(*paths: str | Path, **options: Any) -> str:
 
 
 def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verification:
-    """Whether the proof holds and is about these files."""
+    """Whether the proof holds and is about these files, asked with the options that it names.
+
+    Options that are given must be among them.
+    """
     result = proof.verify()
     names = " and ".join(map(str, paths))
     if not result.holds:
@@ -57,11 +81,19 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
         return Verification(
             False, f"the proof does not say what it is about; make it again to check it against {names}"
         )
-    if proof.about != digest_of(*paths, **options):
+    if not proof.options.keys() <= OPTIONS:
+        return Verification(False, f"no command has the options {brief(sorted(proof.options))}")
+    asked = "".join(f" --{name} {brief(value)}" for name, value in proof.options.items())
+    given = {name: value for name, value in options.items() if value is not None}
+    same = all(proof.options.get(name) == value for name, value in given.items())
+    if not same or proof.about != digest_of(*paths, **proof.options):
+        told = f" with{asked}" if asked else ""
         return Verification(
-            False, f"the proof is not about {names} as it stands; what it proves is: {result.statement}"
+            False,
+            f"the proof is not about {names} as it stands{'' if same else ' with these options'}; what it "
+            f"proves{told} is: {result.statement}",
         )
-    return Verification(True, f"about {names}: {result.statement}")
+    return Verification(True, f"about {names}{f' asked with{asked}' if asked else ''}: {result.statement}")
 
 
 def _named(content: Any, folder: Path) -> Iterator[str]:

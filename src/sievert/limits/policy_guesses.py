@@ -25,6 +25,7 @@ from sievert.limits.restricted import individual_groups, worst_about
 from sievert.limits.space import LARGEST_DENSE, Space
 from sievert.limits.worst import Target, WorstLeakage, worst_leakage
 from sievert.numerics.balls import log2_bounds, read_eps
+from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.base import Proof
 from sievert.results import Result
 from sievert.spaces.graph import Graph
@@ -164,7 +165,11 @@ def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: 
         low, high = exact.bounds()
         proof = exact
     else:
-        found, _ = approximate_program(space, level, lost, objective)
+        try:
+            found, _ = approximate_program(space, level, lost, objective)
+        except Unsolved:
+            # Growths of e^ε beside a tiny δ are more than the solver's floats can hold.
+            return _interval(target, space, eps, delta, weights, uniform)
         low, high = found.bounds()
         proof = found
     assert low is not None
@@ -189,7 +194,7 @@ def _interval(
     if uniform:
         pure = worst_leakage(target, eps).lower.factor / space.size
         low = max(low, delta + (1 - delta) * min(1.0, pure))
-    return Guess(low, min(1.0, high), "packing bound; the exact program would be too large")
+    return Guess(low, min(1.0, high), "packing bound; the exact program would be too large or too steep")
 
 
 def adjacency_space(target: Target, all_pairs: bool) -> Space:

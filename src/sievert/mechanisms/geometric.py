@@ -17,7 +17,7 @@ from sievert.channels.composition import require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms.parameters import Privacy, inputs_of, privacy
 from sievert.mechanisms.truncated import TruncatedGeometricChannel, two_sided_noise
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, require_float
 from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
@@ -172,6 +172,7 @@ def _infinite() -> ChannelError:
 
 
 def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) -> list[Any]:
+    positions: list[Any]
     if points is None:
         if n is None:
             raise MechanismError("n is missing; give the number of inputs, or points")
@@ -184,11 +185,12 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float | Fraction)
-            or not math.isfinite(value)
+            or not -math.inf < value < math.inf
         ):
-            raise MechanismError(f"points: {value!r} is not a finite number")
+            raise MechanismError(f"points: {brief(value)} is not a finite number")
+        require_float("points", value, MechanismError)
     for a, b in pairwise(positions):
-        if a >= b:  # type: ignore[operator]
+        if a >= b:
             raise MechanismError(f"points: {b!r} comes after {a!r}; points must increase")
     return positions
 

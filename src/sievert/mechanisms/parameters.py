@@ -16,6 +16,11 @@ from sievert.spaces.labels import Labels, labels_of
 __all__ = ["Privacy", "inputs_of", "privacy"]
 
 
+# An exact channel holds powers of alpha; a ratio longer than this (100 digits) is no measurement. Floats have
+# denominators of up to 2^1074 and are computed with as floats.
+MOST_BITS = 333
+
+
 @dataclass(frozen=True)
 class Privacy:
     """eps in nats and, when it was given exactly, alpha = e^-eps as a fraction."""
@@ -62,6 +67,11 @@ def _from_alpha(alpha: object) -> Privacy:
         raise MechanismError(f"alpha is {brief(alpha)}; {rule}") from None
     if not 0 <= value <= 1:
         raise MechanismError(f"alpha is {brief(alpha)}; {rule}")
+    if is_exact(alpha) and value.denominator.bit_length() > MOST_BITS:
+        raise MechanismError(
+            f"alpha is {brief(alpha)}, a ratio of numbers of more than 100 digits, whose powers would fill "
+            "the memory; round it, or give eps"
+        )
     eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
     exact = is_exact(alpha) or value in (0, 1)
     return Privacy(eps, value if exact else None)

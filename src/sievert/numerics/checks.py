@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -28,6 +29,7 @@ __all__ = [
     "positive",
     "probability",
     "readable",
+    "require_float",
     "require_size",
     "whole",
 ]
@@ -50,6 +52,15 @@ def brief(value: object) -> str:
         text = f"a {type(value).__name__}"
     half = (LONGEST_VALUE - 4) // 2
     return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[-half:]}"
+
+
+def require_float(argument: str, value: Any, error: type[SievertError]) -> None:
+    """Refuse an exact number that no float is near: distances and noise are computed in floats."""
+    if abs(value) > sys.float_info.max:
+        raise error(
+            f"{argument}: {brief(value)} is beyond the largest float, {sys.float_info.max:.3g}; scale the "
+            "numbers down, such as thousands instead of units"
+        )
 
 
 def whole(

@@ -6,6 +6,8 @@ solver did, or rebuild it over the rationals (`sievert.numerics.exact_programs`)
 
 from __future__ import annotations
 
+import signal
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,16 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-__all__ = ["GrowingProgram", "LinearProgram", "Solution", "Unsolved", "solve", "solved"]
+__all__ = ["GrowingProgram", "LinearProgram", "Solution", "Unsolved", "run_solver", "solve", "solved"]
 
 FloatArray = NDArray[np.float64]
 Method = Literal["choose", "simplex", "ipm", "pdlp"]
 
 # Entries of a program from which solving may take seconds.
 LONG_PROGRAM = 20_000
-SECONDS_BETWEEN_LOOKS = 0.1
-# The solver looks whether it should stop once an iteration.
-SECONDS_TO_STOP = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,24 +119,39 @@ def solve(
     for name, value in options.items():
         solver.setOptionValue(name, value)
     solver.passModel(_model(program))
-    _run(solver, program.matrix.nnz)
+    run_solver(solver, program.matrix.nnz)
     return _solution(solver, program, basis)
 
 
-def _run(solver: Any, entries: int) -> None:
-    """Solve; a program that takes long runs in a thread of its own, so that Ctrl-C is heard meanwhile."""
-    if entries < LONG_PROGRAM:
+def run_solver(solver: Any, entries: int) -> None:
+    """Solve; a program that takes long looks at every iteration whether Ctrl-C was pressed meanwhile.
+
+    Signals reach Python in the main thread only, and there only between two steps of Python: the solver's own
+    call to ask is one.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if main else None
+    if entries < LONG_PROGRAM or before is None:
         solver.run()
         return
-    solver.HandleUserInterrupt = True
-    running = solver.startSolve()
+    pressed: list[int] = []
+
+    def look(event: Any) -> None:
+        if pressed:
+            event.interrupt()
+
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    events = (solver.cbSimplexInterrupt, solver.cbIpmInterrupt)
     try:
-        while running.is_alive():
-            running.join(SECONDS_BETWEEN_LOOKS)
-    except KeyboardInterrupt:
-        solver.cancelSolve()
-        running.join(SECONDS_TO_STOP)
-        raise
+        for event in events:
+            event.subscribe(look)
+        solver.run()
+    finally:
+        for event in events:
+            event.unsubscribe(look)
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _model(program: LinearProgram) -> Any:
@@ -217,7 +231,7 @@ class GrowingProgram:
 
     def solve(self) -> tuple[FloatArray, FloatArray, float]:
         """The optimal x, the multiplier of each row, and the value."""
-        self.solver.run()
+        run_solver(self.solver, self.rows * self.size)
         found = self.solver.getSolution()
         value = float(self.solver.getInfo().objective_function_value)
         return np.array(found.col_value), np.array(found.row_dual), value

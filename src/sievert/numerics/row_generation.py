@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sievert.numerics.linear_programs import Unsolved
+from sievert.numerics.linear_programs import Unsolved, run_solver
 
 __all__ = ["RowProgram", "cost_scale"]
 
@@ -104,7 +104,7 @@ class RowProgram:
             self._set("simplex_dual_edge_weight_strategy", 1)
         if self.seconds is not None:
             self._set("time_limit", self.seconds)
-        self.solver.run()
+        run_solver(self.solver, self.solver.getNumNz())
         found = self.solver.getSolution()
         primal, dual = np.array(found.col_value), np.array(found.row_dual)
         if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -6,8 +6,10 @@ import copy
 import errno
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -52,11 +54,13 @@ class Verification(Result):
 class Proof(ABC):
     """A certificate. Subclasses name their `kind`, their data and their check.
 
-    `about` is the digest of the question that the proof answers, where its writer knew it.
+    `about` is the digest of the question that the proof answers, where its writer knew it; `options` are what
+    the command that made it was told beside the file.
     """
 
     kind: ClassVar[str]
     about: str | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -85,16 +89,18 @@ class Proof(ABC):
         except DAMAGE as problem:
             return Verification(False, _reason(problem))
 
-    def with_identity(self, about: str | None) -> Self:
-        """The same proof, said to be about the question with this digest."""
+    def with_identity(self, about: str | None, options: Mapping[str, Any] | None = None) -> Self:
+        """The same proof, said to be about the question with this digest, asked with these options."""
         named = copy.copy(self)
         object.__setattr__(named, "about", about)
+        object.__setattr__(named, "options", dict(options or {}))
         return named
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate with its kind, its format and what it is about, ready for JSON."""
         named = {} if self.about is None else {"about": self.about}
-        return {"format": FORMAT, "kind": self.kind, **named, **self.data()}
+        told = {"options": dict(self.options)} if self.options else {}
+        return {"format": FORMAT, "kind": self.kind, **named, **told, **self.data()}
 
 
 def _reason(problem: BaseException) -> str:
@@ -113,9 +119,12 @@ def proof_from_dict(content: dict[str, Any]) -> Proof:
     about = content.get("about")
     if not (about is None or isinstance(about, str)):
         raise FileError(f"about is {brief(about)}; it must be the digest of a question")
+    options = content.get("options", {})
+    if not isinstance(options, dict) or not all(isinstance(v, str | int | float) for v in options.values()):
+        raise FileError(f"options is {brief(options)}; it must be a table of what a command was told")
     try:
         require_plain(content)
-        return _KINDS[kind].from_data(content).with_identity(about)
+        return _KINDS[kind].from_data(content).with_identity(about, options)
     except DAMAGE as problem:
         raise FileError(f"the {kind} proof is damaged: {_reason(problem)}") from None
 

@@ -43,6 +43,8 @@ IndexArray = NDArray[np.intp]
 SCALE = 2**53
 # Relative error of a cost π·ℓ: prior and loss are each rounded to a float, and so is their product.
 COST_ERROR = 3.01 * UNIT
+# The smallest normal float: below it a rounded number has lost more than a unit.
+TINY = 2.0**-1022
 BLOCK_ENTRIES = 4_000_000
 # What a claim leaves to spare, so that sums in another order on another machine still prove it.
 SPARE = 2.0**-49
@@ -186,8 +188,46 @@ class OptimalDesignProof(Proof):
 
 
 def costs(prior: NDArray[Any], loss: NDArray[Any]) -> FloatArray:
-    """π_x·ℓ(w,x) as floats [point, action], each within a relative COST_ERROR of the truth."""
-    return np.ascontiguousarray((np.asarray(loss, dtype=np.float64) * np.asarray(prior, dtype=np.float64)).T)
+    """π_x·ℓ(w,x) as floats [point, action], each within a relative COST_ERROR of the truth.
+
+    A cost nearer to 0 than TINY becomes ±TINY, off by less than that; 0 stands for costs that are 0 only.
+    """
+    chances, losses = _nearest(prior), _nearest(loss)
+    with np.errstate(all="ignore"):
+        cost = losses * chances
+    none = np.asarray((loss == 0) | (prior == 0), dtype=bool)
+    cost[none] = 0.0
+    sure = none | (_normal(cost) & _normal(losses) & _normal(chances))
+    for w, x in np.argwhere(~sure).tolist():
+        cost[w, x] = _nearest_cost(Fraction(prior[x]) * Fraction(loss[w, x]))
+    return np.ascontiguousarray(cost.T)
+
+
+def _nearest(values: NDArray[Any]) -> FloatArray:
+    """Each number as a float; infinite beyond the largest."""
+    if values.dtype != object:
+        return np.asarray(values, dtype=np.float64)
+    flat = [_float(value) for value in values.ravel()]
+    return np.array(flat, dtype=np.float64).reshape(values.shape)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _normal(values: FloatArray) -> NDArray[np.bool_]:
+    return np.isfinite(values) & (np.abs(values) >= TINY)
+
+
+def _nearest_cost(exact: Fraction) -> float:
+    if abs(exact) < Fraction(TINY):
+        return math.copysign(TINY, exact)
+    if abs(exact) > Fraction(float(np.finfo(np.float64).max)):
+        raise ValueError("a loss times its probability is beyond the largest float")
+    return float(exact)
 
 
 def check_private(space: ProofSpace, decay: Decay, counts: NDArray[np.int64]) -> None:
@@ -236,7 +276,9 @@ def loss_above(cost: FloatArray, counts: NDArray[np.int64]) -> float:
         return 0.0
     # The product adds a unit to the cost's own error, and the sum of a row one for each entry at most.
     share = COST_ERROR + (terms.shape[1] + 4) * UNIT
-    error = share * math.fsum(np.abs(terms).sum(axis=1)) * 1.01
+    # Tiny costs are off by TINY, and a product that is below it by less; a row's shares sum to 1.
+    tiny = 2 * terms.size * TINY
+    error = share * math.fsum(np.abs(terms).sum(axis=1)) * 1.01 + tiny
     return float(np.nextafter(math.fsum(terms.sum(axis=1)) + error, np.inf))
 
 
@@ -301,7 +343,8 @@ def _uniform_below(space: ProofSpace, decay: Decay, cost: FloatArray, part: Unif
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     rest = cost[points] - price[:, None]
     size = np.abs(cost[points]) + np.abs(price)[:, None]
-    rest_low = rest - size * (COST_ERROR + 2 * UNIT)
+    tiny = np.where(cost[points] == 0, 0.0, 2 * TINY)
+    rest_low = rest - size * (COST_ERROR + 2 * UNIT) - tiny
     if len(starts) < len(points):
         summed = np.add.reduceat(rest_low[order], starts, axis=0)
         rest_low = summed - np.add.reduceat(size[order], starts, axis=0) * ((len(points) + 2) * UNIT)

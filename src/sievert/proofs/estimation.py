@@ -256,5 +256,3 @@ class TransportProof(Proof):
             raise ValueError("the plan costs more than the upper bound")
         if self.lower > sum(f * (a - b) for f, a, b in zip(self.potentials, self.p, self.q, strict=True)):
             raise ValueError("the potentials do not reach the lower bound")
-        if self.lower > self.upper:
-            raise ValueError("the bounds are crossed")

@@ -25,6 +25,8 @@ from sievert.proofs.reading import floats, fraction
 __all__ = ["LeakageDesignProof", "below", "exact_loss", "exact_vulnerability", "vulnerability_above"]
 
 FloatArray = NDArray[np.float64]
+# The smallest float above 0: products below the normal floats are off by half of it.
+LEAST = 2.0**-1074
 WORDS = {
     "least leakage": ("lets the adversary reach at most", "loses"),
     "least loss": ("loses at most", "lets the adversary reach"),
@@ -137,6 +139,9 @@ def vulnerability_above(prior: FloatArray, gain: FloatArray, counts: NDArray[np.
     scores = gain @ joint
     # One product into the joint, one into the score, a sum over the inputs, and the error's own addition.
     error = (len(prior) + 6) * UNIT * 1.01 * (np.abs(gain) @ joint)
+    # A product that underflows is off by less than LEAST, before and after the gain multiplies it.
+    possible = (prior[:, None] > 0) & (counts > 0)
+    error += ((np.abs(gain) + (gain != 0)) @ possible) * LEAST
     reached = (scores + error).max(axis=0)
     return float(np.nextafter(math.fsum(reached), np.inf)) if reached.any() else 0.0
 
@@ -165,6 +170,8 @@ def below(
     sizes = (size, price * np.abs(loss)) if family == "least leakage" else (np.abs(loss), price * size)
     bracket = prior * (first + second)
     error = prior * (sizes[0] + sizes[1]) * ((2 * len(gain) + 16) * UNIT * 1.01)
+    # What underflows in a product or a sum over the guesses may be multiplied by the price.
+    error += (len(gain) + 4) * (1 + price) * LEAST
     least = (bracket - error).min(axis=0)
     total = math.fsum([*least.tolist(), -price * budget])
     return float(np.nextafter(total - 4 * UNIT * abs(price * budget), -np.inf))

@@ -120,7 +120,7 @@ class WorstLeakageProof(Proof):
             # Edwards et al., Thm 1 with 1.5 of our notes: P multiplies; a smaller capacity need not.
             raise ValueError("over several records only a packing certificate bounds the capacity")
         upper = upper_value(self)
-        lower = None if self.lower is None else lower_value(self)
+        lower = None if self.lower is None else lower_value(self, self.lower)
         if lower is not None and lower > upper:
             raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
         return lower, upper
@@ -186,15 +186,14 @@ def upper_value(proof: WorstLeakageProof) -> Fraction:
     raise ValueError(f"unknown upper certificate {kind!r}")
 
 
-def lower_value(proof: WorstLeakageProof) -> Fraction:
-    """The value that the given private channel really has."""
-    certificate, space, eps = proof.lower, proof.space, proof.eps
-    if certificate is None:
-        raise ValueError("there is no lower certificate")
+def lower_value(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    """The value that the private channel of a lower certificate really has."""
+    space, eps = proof.space, proof.eps
     kind = certificate["type"]
     _require_capacity(proof, kind)
     if kind == "parts":
-        return sum((count * lower_value(part) for count, part in _parts(proof, certificate)), Fraction(0))
+        parts = zip(_parts(proof, certificate), certificate["parts"], strict=True)
+        return sum((count * lower_value(one, part) for (count, one), part in parts), Fraction(0))
     if kind == "channel":
         objective = None if proof.is_capacity else proof.objective()
         return channel_value(space, eps, objective, certificate)

@@ -1,4 +1,4 @@
-"""[accept]: what the file's owner finds acceptable, compared with what a release gives away."""
+"""[accept] and [claim]: what the owner accepts and promises, compared with what a release gives away."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from sievert.release.guess_bounds import is_exact, least_record, least_repeated
 from sievert.release.guessing import CLOSED_FORM, guesses
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
-from sievert.release.promises import CLAIM_TOLERANCE
+from sievert.release.promises import CLAIM_TOLERANCE, Promise, kept_promise, promise_of_noise
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 
 __all__ = [
     "Check",
     "acceptance",
+    "broken_claim",
     "checks",
     "has_added_noise",
     "has_noise_in_cells",
     "repeated_record",
     "require_accepted",
 ]
+
+
+DESPITE = "release it all the same with --despite-accept (despite_accept=True in Python)"
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,41 @@ class Check(Result):
 
 
 def require_accepted(plan: Plan) -> None:
-    """Refuse a release that exceeds a limit of the file's [accept]."""
+    """Refuse a release that does not keep the file's [claim], or exceeds a limit of its [accept]."""
+    broken = broken_claim(plan)
+    if broken is not None:
+        raise NotAcceptedError(
+            f"{plan.scenario.source}: {broken}; nothing was released or charged. Correct [claim] or "
+            f"[mechanism], or {DESPITE}"
+        )
     failed = [check for check in acceptance(plan) if not check.passed]
     if failed:
         raise NotAcceptedError(
             f"{plan.scenario.source}: {failed[0]}, which the file does not accept; nothing was released or "
-            "charged. Lower eps or the number of observations, change [accept], or release it all the same "
-            "with --despite-accept (despite_accept=True in Python)"
+            f"charged. Lower eps or the number of observations, change [accept], or {DESPITE}"
         )
+
+
+def broken_claim(plan: Plan) -> str | None:
+    """Why the mechanism is not shown to keep the file's [claim]; None: it does, or there is none."""
+    found = _promise(plan)
+    if found is None or found.kept:
+        return None
+    return (
+        f"the mechanism does not keep [claim]: {found.claim} is claimed, and it satisfies {found.satisfied}"
+    )
+
+
+def _promise(plan: Plan) -> Promise | None:
+    scenario = plan.scenario
+    if scenario.document.claim is None:
+        return None
+    if not isinstance(plan.mechanism, PlaceNoise) and _listable(plan):
+        try:
+            return kept_promise(scenario, epsilon(scenario.channel, scenario.answers).nats)
+        except TooLargeError:
+            pass  # what ε implies needs no list
+    return promise_of_noise(scenario, float(plan.unit_eps))
 
 
 def acceptance(plan: Plan) -> tuple[Check, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from sievert.errors import LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.numerics.logs import exp_or_infinity
-from sievert.release.acceptance import Check, acceptance
+from sievert.release.acceptance import Check, acceptance, broken_claim
 from sievert.release.clamping import clamping
 from sievert.release.guessing import guesses
 from sievert.release.noise import AddedNoise
@@ -97,7 +97,7 @@ def preview(
 ) -> Preview:
     """What releasing a file would do, without reading the data or spending anything.
 
-    `despite_accept` asks for a release that exceeds the limits of the file's [accept].
+    `despite_accept` asks for a release that breaks the file's [claim] or exceeds its [accept].
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
@@ -109,6 +109,9 @@ def preview(
     failed = [check for check in accept if not check.passed]
     if failed and not despite_accept:
         refusal = f"the file does not accept it: {failed[0]}"
+    broken = broken_claim(plan)
+    if broken is not None and not despite_accept:
+        refusal = broken
     return Preview(
         described.title,
         plan.central,
@@ -130,7 +133,7 @@ def preview(
         remaining,
         None if remaining is None or refusal else remaining - eps,
         refusal,
-        tuple(_warnings(plan)),
+        (*_warnings(plan), *([f"{broken[:1].upper()}{broken[1:]}."] if broken is not None else [])),
         column,
         about,
         accept,

@@ -130,7 +130,7 @@ def run(
     fresh : give up an interrupted run of the same release (what it cost stays spent) instead of finishing it
     wait : seconds to wait for another release on the same ledger
     anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
-    despite_accept : release what exceeds a limit of the file's [accept]; the sidecar says so
+    despite_accept : release what breaks the file's [claim] or exceeds its [accept]; the sidecar says so
     progress : called with a word, the number of rows so far, and of all rows once it is known
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from sievert.proofs.noise import NoiseProof
-from sievert.release.acceptance import acceptance
+from sievert.release.acceptance import acceptance, broken_claim
 from sievert.release.clamping import clamping
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
@@ -51,7 +51,7 @@ def sidecar(
         },
         "promise": promise(plan),
         "clamping": clamping(plan),
-        "accept": [{"limit": str(check), "holds": check.passed} for check in acceptance(plan)],
+        "accept": [*_claim(plan), *({"limit": str(c), "holds": c.passed} for c in acceptance(plan))],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
         "proof": proof(plan),
         "ledger": {"head_when_charged": head},
@@ -63,6 +63,12 @@ def sidecar(
         },
         "file": scenario.to_toml(),
     }
+
+
+def _claim(plan: Plan) -> list[dict[str, Any]]:
+    """A [claim] that does not hold, beside the limits that the release may exceed."""
+    broken = broken_claim(plan)
+    return [] if broken is None else [{"limit": broken, "holds": False}]
 
 
 def _parameter(plan: Plan) -> dict[str, str]:

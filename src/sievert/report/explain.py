@@ -17,6 +17,7 @@ from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_cla
 from sievert.limits.claims import ApproximateClaim, Claim, claim_of
 from sievert.limits.explain import Explanation, explain_claim
 from sievert.limits.guesses import MEETS
+from sievert.release.acceptance import has_noise_in_cells
 from sievert.release.guess_bounds import record_belief
 from sievert.release.promises import CLAIM_TOLERANCE
 from sievert.report.audit import Check
@@ -189,8 +190,14 @@ def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
     """The mechanism's own curve, where there is one small enough to look at every pair of neighbours."""
     if scenario.document.mechanism is None or isinstance(scenario.policy.secrets, Metric):
         return None
+    if has_noise_in_cells(scenario):
+        return None
     try:
-        channel, answers = scenario.channel.finite(), scenario.answers
+        answers = scenario.answers
+        # Every answer has a neighbour: what is too large already for one each is not listed.
+        if len(answers.labels) ** 2 > LARGEST_CURVE:
+            return None
+        channel = scenario.channel.finite()
         if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE:
             return None
         return MechanismCurve(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from sievert.errors import TooLargeError
 from sievert.files import Scenario
 from sievert.leakage.capacity import capacity
 from sievert.leakage.records import record_leakage
 from sievert.limits.worst import WorstLeakage, worst_leakage
+from sievert.release.acceptance import has_noise_in_cells
 from sievert.report.level import file_eps
 from sievert.results import Result, in_bits
 
@@ -22,7 +25,7 @@ class Limits(Result):
     Attributes
     ----------
     database, individual : worst case about the whole database, and about one record given the others
-    used_bits : what the file's mechanism leaks about the database (None: no mechanism)
+    used_bits : what the file's mechanism leaks about the database (None: no mechanism, or none with a list)
     used_record_bits : what it leaks about one record
     """
 
@@ -55,9 +58,10 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
     database = worst_leakage(scenario.policy, level)
     individual = worst_leakage(scenario.policy, level, individual=True)
     used = used_record = None
-    if scenario.document.mechanism is not None:
-        used = float(capacity(scenario.channel).bits)
-        used_record = float(record_leakage(scenario.channel, scenario.answers).bits)
+    if scenario.document.mechanism is not None and not has_noise_in_cells(scenario):
+        with suppress(TooLargeError):  # the limits hold whether or not the answers can be listed
+            used = float(capacity(scenario.channel).bits)
+            used_record = float(record_leakage(scenario.channel, scenario.answers).bits)
     certificate = database.certificate
     verified = "" if certificate is None else str(certificate.verify())
     return Limits(

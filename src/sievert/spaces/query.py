@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MetricError, PolicyError, QueryError, TooLargeError
-from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable
+from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable, require_float
 from sievert.spaces.graph import Graph
 from sievert.spaces.induced import contexts_of, edges_of_answers
 from sievert.spaces.labels import Labels, label, shown
@@ -274,7 +274,10 @@ class Query:
                 f"{did_you_mean(name, policy.values)}"
             )
         found = [0 if _is_absent(value, policy) else contribution(value) for value in policy.values]
-        return [Fraction(number if type(number) is int else str(number)) for number in found]
+        numbers = [Fraction(number if type(number) is int else str(number)) for number in found]
+        for number in numbers:
+            require_float("value", number, QueryError)
+        return numbers
 
     def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:
         """Each value's contribution to a count or sum as a whole number of 1/scale, and the scale."""
@@ -417,6 +420,7 @@ def _as_number(value: object) -> Fraction | float:
         raise QueryError(f"value {value!r} is not a number, so it cannot be summed or compared")
     if isinstance(value, float) and not math.isfinite(value):
         raise QueryError(f"value {value!r} is not finite, so it cannot be summed or compared")
+    require_float("value", value, QueryError)
     return value
 
 

@@ -239,4 +239,4 @@ def _import(module: str, path: Path) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise DataError(f"{path}: needs pyarrow; install sievert[data], or save the data as CSV") from None
+        raise FileError(f"{path}: needs pyarrow; install sievert[data], or save the data as CSV") from None

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import ChannelError, FileError
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import as_fraction
 from sievert.spaces.labels import Labels, label
 from sievert.tables.atomic import write_bytes
@@ -115,9 +116,9 @@ def _sum_to_one(cells: list[Any], whole: bool = True) -> bool:
 def _number(path: Path, value: Any, row: object, column: object) -> float:
     try:
         return float(as_fraction(value.strip())) if isinstance(value, str) else float(value)
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, OverflowError):
         raise FileError(
-            f"{path}: {value!r} in row {row!r}, column {column!r} is not a number; write 0.25 or 1/4"
+            f"{path}: {brief(value)} in row {row!r}, column {column!r} is not a number; write 0.25 or 1/4"
         ) from None
 
 

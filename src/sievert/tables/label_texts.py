@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from sievert.errors import FileError
+from sievert.numerics.rationals import as_fraction
 from sievert.spaces.labels import label
 
 __all__ = ["KnownLabels", "as_float", "cell", "label_text", "read_label"]
@@ -156,9 +157,19 @@ class KnownLabels:
         if number is None or not math.isfinite(number):
             return None
         found = self._labels.get(number)
-        # Beyond 2^53 several whole numbers are one float, and only the text says which.
-        inexact = isinstance(found, int) and abs(found) >= 2**53
-        return None if isinstance(found, bool) or inexact else found
+        return found if _says_exactly(text, found) else None
+
+
+def _says_exactly(text: str, found: Any) -> bool:
+    """Whether a text is the very number of a label: many texts round to one float."""
+    if isinstance(found, bool) or not isinstance(found, int | float | Fraction):
+        return False
+    try:
+        number = as_fraction(text)
+    except ValueError:
+        return False
+    # 0.1 stands for one tenth, and for the float that is nearest to it.
+    return number == found or number == Fraction(str(found))
 
 
 def _whole_in(expected: range, value: Any) -> int | None:
@@ -167,4 +178,6 @@ def _whole_in(expected: range, value: Any) -> int | None:
     number = item if type(item) is int else as_float(item)
     if number is None or isinstance(item, bool) or not math.isfinite(number) or number != int(number):
         return None
-    return int(number) if int(number) in expected else None
+    found = int(number)
+    exact = not isinstance(item, str) or _says_exactly(item, found)
+    return found if exact and found in expected else None

@@ -1,0 +1,69 @@
+"""Ctrl-C is heard while the solver runs, and the process ends in order afterwards."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sievert.numerics import linear_programs
+
+LONG = """
+import os, signal, threading
+import numpy as np
+import sievert as sv
+threading.Timer(6, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+loss = np.random.default_rng(0).random((301, 301))
+try:
+    sv.optimal_mechanism(sv.metrics.line(301), 1.0, None, loss)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+class Event:
+    """An event of the solver, with those who listen to it."""
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[[Any], None]] = []
+
+    def subscribe(self, callback: Callable[[Any], None]) -> None:
+        self.callbacks.append(callback)
+
+    def unsubscribe(self, callback: Callable[[Any], None]) -> None:
+        self.callbacks.remove(callback)
+
+
+class Endless:
+    """A solver that asks at every iteration whether to stop, and is interrupted at its third."""
+
+    def __init__(self) -> None:
+        self.cbSimplexInterrupt, self.cbIpmInterrupt = Event(), Event()
+        self.iterations, self.stopped = 0, False
+
+    def interrupt(self) -> None:
+        self.stopped = True
+
+    def run(self) -> None:
+        while not self.stopped:
+            self.iterations += 1
+            if self.iterations == 3:
+                signal.raise_signal(signal.SIGINT)
+            for callback in list(self.cbIpmInterrupt.callbacks):
+                callback(self)
+
+
+def test_an_interrupted_solver_stops_and_says_so() -> None:
+    solver, before = Endless(), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        linear_programs.run_solver(solver, linear_programs.LONG_PROGRAM)
+    assert solver.iterations == 3 and not solver.cbIpmInterrupt.callbacks
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.slow
+def test_a_large_design_is_interrupted() -> None:
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
