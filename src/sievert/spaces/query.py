@@ -224,7 +224,8 @@ class Query:
         numeric = self.kind in ("count", "sum") or (self.kind == "record" and policy.records == 1)
         if metric is None and apart is not None and numeric and not policy.constrained:
             # Any two values are equally far apart, so the least and the greatest decide.
-            return self._spread(policy) / apart if len(policy.values) > 1 else 0.0
+            spread = self._spread(policy) if len(policy.values) > 1 else 0.0
+            return _largest_ratio(np.array([spread]), np.array([apart]))
         if metric is not None or self.kind in ("record", "table") or policy.constrained:
             return self._explicit_sensitivity(policy, metric)
         edges = policy.record_edges
