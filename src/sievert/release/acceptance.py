@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sievert.channels.divergences import smallest_epsilon
 from sievert.channels.privacy import epsilon
-from sievert.errors import NotAcceptedError, TooLargeError
+from sievert.errors import FileError, NotAcceptedError, TooLargeError
 from sievert.files import Scenario
 from sievert.leakage.records import BOUND, RecordLeakage, record_leakage
 from sievert.leakage.repeats import RepeatedGuess, repeated_guess
@@ -18,7 +18,7 @@ from sievert.release.guess_bounds import is_exact, least_record, least_repeated
 from sievert.release.guessing import CLOSED_FORM, guesses
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
-from sievert.release.promises import CLAIM_TOLERANCE
+from sievert.release.promises import CLAIM_TOLERANCE, Promise, kept_promise, promise_of_noise
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 
@@ -30,6 +30,7 @@ __all__ = [
     "has_noise_in_cells",
     "repeated_record",
     "require_accepted",
+    "require_promise",
 ]
 
 
@@ -64,6 +65,24 @@ def require_accepted(plan: Plan) -> None:
             "charged. Lower eps or the number of observations, change [accept], or release it all the same "
             "with --despite-accept (despite_accept=True in Python)"
         )
+
+
+def require_promise(plan: Plan) -> None:
+    """Refuse a release that does not keep the file's [claim]."""
+    promise = None if plan.scenario.document.claim is None else _promise(plan)
+    if promise is not None and not promise.kept:
+        raise FileError(
+            f"{plan.scenario.source}, claim: says {promise.claim} but the mechanism only satisfies "
+            f"{promise.satisfied}; nothing is released on a promise that does not hold (see sievert audit)"
+        )
+
+
+def _promise(plan: Plan) -> Promise | None:
+    scenario = plan.scenario
+    if not isinstance(plan.mechanism, PlaceNoise) and _listable(plan):
+        with suppress(TooLargeError):
+            return kept_promise(scenario, epsilon(scenario.channel, scenario.answers).nats)
+    return promise_of_noise(scenario, float(plan.unit_eps))
 
 
 def acceptance(plan: Plan) -> tuple[Check, ...]:

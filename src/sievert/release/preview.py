@@ -11,7 +11,7 @@ from typing import Any
 from sievert.errors import LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.numerics.logs import exp_or_infinity
-from sievert.release.acceptance import Check, acceptance
+from sievert.release.acceptance import Check, acceptance, require_promise
 from sievert.release.clamping import clamping
 from sievert.release.guessing import guesses
 from sievert.release.noise import AddedNoise
@@ -105,6 +105,7 @@ def preview(
     errors = plan.mechanism.errors(rules.confidence)
     before, after, bound = guesses(plan)
     eps, remaining, column, refusal, about = _ledger(plan)
+    require_promise(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
     if failed and not despite_accept:

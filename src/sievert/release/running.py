@@ -21,7 +21,7 @@ from sievert.errors import DataError, FileError, LedgerError, MechanismError, Ou
 from sievert.files import Scenario, load_scenario
 from sievert.files.paths import refuse_private
 from sievert.numerics.checks import brief, non_negative
-from sievert.release.acceptance import require_accepted
+from sievert.release.acceptance import require_accepted, require_promise
 from sievert.release.central import NoisyTable, computed, noisy_table
 from sievert.release.clamping import clamping
 from sievert.release.fingerprints import Fingerprints
@@ -143,6 +143,7 @@ def run(
         raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
     if is_inside(plan.output, plan.ledger_folder):
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
+    require_promise(plan)
     if not despite_accept:
         require_accepted(plan)
     source = described.folder / plan.data.input if data is None else data
