@@ -533,3 +533,11 @@ def test_stable_places_of_another_channel_are_paid_for(tmp_path: Path) -> None:
         sv.save(sv.Channel(rows, cells, cells), tmp_path / "channel.npz")
         done = sv.release.run(described, output=tmp_path / f"{who}.csv")
         assert done.eps > 0, "new people are drawn from the channel as it is"
+
+
+def test_a_budget_has_one_name(tmp_path: Path) -> None:
+    described = scenario(tmp_path, COUNT.replace('"budget.toml"', '"other.toml"'), [1, 7, 3, 9])
+    (tmp_path / "other.toml").symlink_to("budget.toml")
+    with pytest.raises(FileError, match="is a link; name the budget file itself"):
+        sv.release.run(described)
+    assert not list(tmp_path.glob("*.ledger"))

@@ -118,6 +118,8 @@ class Plan:
             raise FileError(
                 f"{self.scenario.source}: key release.ledger names {path.name}; a budget is a .toml file"
             )
+        if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
+            raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
         return path
 
     @property
