@@ -201,8 +201,9 @@ def approximate_interval(space: Space, eps: float, delta: float, weights: FloatA
     scale = found.value / found.y.sum() if found.y.sum() > 0 else 1.0
     upper = found.value + delta * scale * float(found.y @ added.sum(axis=1))
     # The packing is a float solution; its covering vector is scaled to hold up to rounding.
-    top = min(float(weights.sum()), float(upper) * (1 + 1e-9))
-    return delta * float(weights.sum()) + (1 - delta) * float(weights.max()), top
+    total = math.fsum(weights)
+    top = min(total, float(upper) * (1 + 1e-9))
+    return min(top, delta * total + (1 - delta) * float(weights.max())), top
 
 
 def _solve(

@@ -200,7 +200,7 @@ def _interval(
     low, high = approximate_interval(space, eps, delta, weights)
     if uniform:
         pure = worst_leakage(target, eps).lower.factor / space.size
-        low = max(low, delta + (1 - delta) * min(1.0, pure))
+        low = min(high, max(low, delta + (1 - delta) * min(1.0, pure)))
     return Guess(low, min(1.0, high), f"packing bound; {why}")
 
 
