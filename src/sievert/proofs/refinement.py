@@ -201,8 +201,8 @@ class AdversaryProof(Proof):
         if gap <= hidden:
             raise ValueError(f"the adversary does not prefer B: the difference is {float(gap):.3g}")
         return (
-            f"an adversary with {len(gain)} actions expects {float(gap - hidden):.6g} more from B than from A "
-            f"({self.case} case)"
+            f"an adversary with {len(gain)} actions expects {float(gap - hidden):.6g} more from B than from "
+            f"A ({self.case} case)"
         )
 
 
