@@ -11,10 +11,14 @@ import io
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["complain", "steady_output"]
+__all__ = ["complain", "plain", "steady_output"]
+
+# Letters that turn the direction of writing.
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 # How letters of our sentences are written where the encoding does not have them.
 SPELLED = {
@@ -112,4 +116,16 @@ def complain(message: str) -> None:
     """Say on standard error why there is no answer; names as long as a page are cut in the middle."""
     message = re.sub(r"(\S{80})\S{80,}(\S{80})", r"\1…\2", message)
     with suppress(OSError):  # nowhere is left to say it; the exit code still does
-        print(f"sievert: {message}", file=sys.stderr, flush=True)
+        print(f"sievert: {plain(message)}", file=sys.stderr, flush=True)
+
+
+def plain(text: str) -> str:
+    """A text on one line in which nothing steers the terminal or turns the direction of writing.
+
+    Titles and labels come from files that others may have written; they must not be able to erase or to
+    forge the lines around them.
+    """
+    return "".join(
+        ascii(letter)[1:-1] if letter in TURNING or unicodedata.category(letter) in ("Cc", "Cs") else letter
+        for letter in re.sub(r"[\t\n\v\f\r]", " ", text)
+    )
