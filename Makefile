@@ -87,8 +87,9 @@ pins:  ## write constraints.txt anew from the newest releases
 	@{ sed '/^[^#]/,$$d' $(PINS); .venv-pins/bin/python -m pip freeze --all --exclude-editable; } > $(PINS).new
 	@mv $(PINS).new $(PINS) && rm -rf .venv-pins && echo "$(PINS) is new; run .ci/run before you commit it"
 
-docs: setup  ## build the documentation as HTML pages (no network)
-	$(BIN)/python docs/build.py $(OUT)/docs
+docs: setup  ## build the documentation as HTML pages (no network); a warning is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs $(OUT)/docs
+	@echo "open $(OUT)/docs/index.html"
 
 clean:  ## remove what the other targets made, but not the environments
 	rm -rf $(OUT) build dist .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "cell_text", "exact_texts", "html_table", "in_bits", "plain"]
+__all__ = ["Result", "cell_text", "exact_texts", "html_table", "in_bits", "package_version", "plain"]
 
 # What a cell of a notebook's table shows at most.
 LONGEST_LIST, LONGEST_TEXT, LONGEST_FRACTION = 6, 300, 9
@@ -161,3 +161,13 @@ def cell_text(value: Any) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def package_version() -> str:
+    """The version of Sievert."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sievert")
+    except PackageNotFoundError:
+        return "unknown"

@@ -201,7 +201,7 @@ def test_identity_and_null() -> None:
     assert sv.Channel.identity(["a", "b"]).outputs == ("a", "b")
     assert sv.Channel.null(np.int64(3)).shape == (3, 1)
     for make in (sv.Channel.identity, sv.Channel.null):
-        with pytest.raises(ChannelError, match="empty"):
+        with pytest.raises(ChannelError, match="at least one"):
             make(0)
 
 
@@ -264,7 +264,8 @@ def test_too_large_matrices_are_refused_with_their_size(
     compose: Callable[[sv.Channel], sv.Channel], size: int
 ) -> None:
     with pytest.raises(
-        TooLargeError, match=r"would be a .* × .* matrix \(.* bytes\); at most 100000000"
+        TooLargeError,
+        match=r"would (be a .* × .* matrix \(.* bytes\); at most 100,000,000|take 9,752,625,246)",
     ) as caught:
         compose(sv.mechanisms.randomised_response(101, 1.0))
     assert caught.value.size == size

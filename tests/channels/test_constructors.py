@@ -205,12 +205,12 @@ def unlucky(x: int) -> int:
         (
             lambda: sv.Channel.from_blocks({1: 2**29}).row(0),
             TooLargeError,
-            "a row of .* would be a 1 × 536870912 matrix",
+            "a row of .* would be a 1 × 536,870,912 matrix",
         ),
         (
             lambda: sv.Channel.from_blocks({2**32: 2}).matvec([0, 1]),
             TooLargeError,
-            "the product of .* with a vector would be a 1 × 8589934592 matrix",
+            "the product of .* with a vector would be a 1 × 8,589,934,592 matrix",
         ),
     ],
 )

@@ -158,18 +158,18 @@ def test_extreme_channels_on_many_inputs_stay_symbolic() -> None:
 @pytest.mark.parametrize(
     ("build", "rows", "columns"),
     [
-        (lambda: sv.mechanisms.randomised_response(10**6, 1.0), "1000000", "1000000"),
-        (lambda: sv.mechanisms.truncated_geometric(10**6, 1.0), "1000000", "1000000"),
-        (lambda: sv.Channel.from_noise([0.5, 0.5], 10**6), "1000000", "1000001"),
-        (lambda: sv.Channel.from_noise([0.5, 0.5], 10**6, cyclic=True), "1000000", "1000000"),
-        (lambda: sv.Channel.from_function(lambda x: x, 10**6), "1000000", "1000000"),
-        (lambda: sv.Channel.from_blocks({1: 2**40}), str(2**40), str(2**40)),
+        (lambda: sv.mechanisms.randomised_response(10**6, 1.0), "1,000,000", "1,000,000"),
+        (lambda: sv.mechanisms.truncated_geometric(10**6, 1.0), "1,000,000", "1,000,000"),
+        (lambda: sv.Channel.from_noise([0.5, 0.5], 10**6), "1,000,000", "1,000,001"),
+        (lambda: sv.Channel.from_noise([0.5, 0.5], 10**6, cyclic=True), "1,000,000", "1,000,000"),
+        (lambda: sv.Channel.from_function(lambda x: x, 10**6), "1,000,000", "1,000,000"),
+        (lambda: sv.Channel.from_blocks({1: 2**40}), f"{2**40:,}", f"{2**40:,}"),
         (lambda: sv.mechanisms.randomised_response(2, 1.0).product(10**6), "9.90e301029", "9.90e301029"),
-        (lambda: sv.Channel.from_sparse(scipy.sparse.eye_array(10**6)), "1000000", "1000000"),
+        (lambda: sv.Channel.from_sparse(scipy.sparse.eye_array(10**6)), "1,000,000", "1,000,000"),
         (
             lambda: sv.Channel.block_diagonal([sv.mechanisms.randomised_response(10**5, 1.0)] * 2),
-            "200000",
-            "200000",
+            "200,000",
+            "200,000",
         ),
     ],
 )

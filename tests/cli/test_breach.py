@@ -68,7 +68,10 @@ def test_json_is_json() -> None:
 def test_bad_input_ends_with_2() -> None:
     done = sievert("examples/daily-question.toml", "--observations", "5..1")
     assert done.returncode == 2
-    assert done.stderr == "sievert: --observations is '5..1'; write 1..1000, or 10 for 1..10, or 1,10,100\n"
+    assert (
+        done.stderr
+        == "sievert: --observations is '5..1'; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on\n"
+    )
     daily = load_scenario("examples/daily-question.toml")
     with pytest.raises(
         FileError, match="--about is 'angry', which is no input; inputs are 'bad', 'fair', 'good'"

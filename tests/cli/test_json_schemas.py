@@ -253,8 +253,8 @@ def test_verify(tmp_path: Path) -> None:
 
 def test_the_page_shows_every_schema() -> None:
     page = Path("docs/json.md").read_text(encoding="utf-8")
-    tables = runpy.run_path("docs/schema_tables.py")
-    assert page == tables["filled"](page), "run python docs/schema_tables.py"
+    tables = runpy.run_path("docs/_ext/schema_tables.py")
+    assert page == tables["filled"](page), "run python docs/_ext/schema_tables.py"
     for path in FOLDER.glob("*.json"):
         assert f"<!-- schema: {path.stem} -->" in page
         assert f"schemas/{path.name}" in page

@@ -130,7 +130,7 @@ def test_calibration_edges() -> None:
     identity = sv.Channel.identity(3)
     open_book = sv.calibration(identity, identity, sv.metrics.line(3), 1)
     assert math.isinf(open_book.first.worst_ratio)
-    with pytest.raises(EstimationError, match="101 inputs but the metric has 3"):
+    with pytest.raises(EstimationError, match="has 3 elements but 101 are needed"):
         sv.calibration(RR, TG, sv.metrics.line(3), 1)
     with pytest.raises(EstimationError, match="radius"):
         sv.calibration(RR, TG, LINE, -1)

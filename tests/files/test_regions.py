@@ -88,4 +88,4 @@ def test_small_regions_have_a_metric() -> None:
 def test_a_region_that_no_plane_shows_well() -> None:
     model = RegionModel(south=30.0, west=0.0, north=60.0, east=30.0, cell=1000.0)
     with pytest.raises(FileError, match="split it"):
-        Region.of(model)
+        Region.checked(**model.model_dump())

@@ -62,9 +62,11 @@ def test_many_releases_and_limits(tmp_path: Path) -> None:
     text = HISTOGRAM + "[adversary]\nobservations = 3\n[accept]\nguess = 0.5\neps = 3.0\n"
     found = noise_audit(described(tmp_path, text))
     assert found.repeated_eps == 3
-    assert found.repeated.guess == pytest.approx(math.exp(3) / (math.exp(3) + 2))  # Prop 21 at 3·ε
+    # What any three mechanisms of ε = 1 allow, far below Prop 21 at 3·ε.
+    assert found.repeated.guess == pytest.approx(sv.explain(1.0, values=3, releases=3).after)
+    assert found.repeated.guess < math.exp(3) / (math.exp(3) + 2)
     assert [check.passed for check in found.checks] == [False, True] and not found.passed
-    assert "at most 90.9%" in dict(noise_audit_lines(found))["One record, when all others are known"][1]
+    assert "at most 71.9%" in dict(noise_audit_lines(found))["One record, when all others are known"][1]
     with_delta = HISTOGRAM + "[accept]\neps = 1.0\ndelta = 1e-6\n"
     assert noise_audit(described(tmp_path, with_delta)).passed
 
@@ -85,7 +87,7 @@ def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
     assert done.returncode == 0 and content["passed"] and content["proved"]
     assert Fraction(content["eps"]) >= Fraction(str(2 * math.log(2)))
     refused = subprocess.run([*command, "--report", "x.html"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 2 and "use --json" in refused.stderr
+    assert refused.returncode == 2 and "keep the answer with --json" in refused.stderr
     with pytest.raises(TooLargeError, match="answer from its sensitivity"):
         sv.audit(tmp_path / "file.toml")
     with pytest.raises(FileError, match=r"name them under \[data\]"):

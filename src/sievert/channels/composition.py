@@ -48,7 +48,7 @@ def require_dense(rows: int, columns: int, what: str) -> None:
     if entries > LARGEST_DENSE:
         raise TooLargeError(
             f"{what} would be a {readable(rows)} × {readable(columns)} matrix "
-            f"({readable(8 * entries)} bytes); at most {LARGEST_DENSE} entries are stored densely",
+            f"({readable(8 * entries)} bytes); at most {readable(LARGEST_DENSE)} entries are stored densely",
             size=entries,
         )
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from sievert import __version__
 from sievert.cli.audit import audit
 from sievert.cli.breach import breach
 from sievert.cli.compare import compare
@@ -40,7 +39,9 @@ app.command()(verify)
 
 def _version(asked: bool) -> None:
     if asked:
-        print(f"sievert {__version__}")
+        from sievert.results import package_version
+
+        print(f"sievert {package_version()}")
         raise typer.Exit
 
 

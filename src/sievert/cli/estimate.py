@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +62,7 @@ def estimate(
             scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
         )
     if save_counts is not None:
-        counted = Counted(result.reported, result.rows, result.dropped, result.files)
+        counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         outputs.write_text(save_counts, counts_text(counted))
     if proof is not None:
         from sievert.files.identity import question_digest

@@ -99,7 +99,7 @@ class Scenario:
         if not isinstance(chosen, SecretsModel) or chosen.region is None:
             return None
         with self._at("policy"):
-            return Region.of(chosen.region)
+            return Region.checked(**chosen.region.model_dump())
 
     @property
     def columns(self) -> list[str]:

@@ -68,7 +68,7 @@ def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
     if isinstance(chosen, SecretsModel) and chosen.region is not None:
         if model.values is not None:
             raise FileError("values: the cells of the region are the values; leave values out")
-        return _sized(Region.of(chosen.region).metric(), model, "metric")
+        return _sized(Region.checked(**chosen.region.model_dump()).metric(), model, "metric")
     if isinstance(chosen, SecretsModel) and chosen.points is not None:
         if model.values is not None:
             raise FileError("values: the points file already names the values; leave values out")

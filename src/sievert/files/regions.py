@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import FileError
-from sievert.files.schema import RegionModel
 from sievert.spaces import metrics
 from sievert.spaces.metric import Metric
 
@@ -155,9 +154,9 @@ class Region:
     cell: float
 
     @classmethod
-    def of(cls, model: RegionModel) -> Region:
-        """The region of [policy]."""
-        region = cls(model.south, model.west, model.north, model.east, model.cell)
+    def checked(cls, south: float, west: float, north: float, east: float, cell: float) -> Region:
+        """A region whose plane is a good map and whose cells can be counted."""
+        region = cls(south, west, north, east, cell)
         west, south, east, north = region._corner
         wide, high = east - west, north - south
         if max(wide, high) > WIDEST_METRES:

@@ -87,7 +87,7 @@ def partition(
     if isinstance(blocks, str) or not iterable(blocks):
         raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
     named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(blocks))
-    members = {name: list(secret_labels(block, "blocks")) for name, block in named.items()}
+    members = {name: _block(block) for name, block in named.items()}
     require_table(len(members), sum(map(len, members.values())))
     everything = [item for block in members.values() for item in block]
     twice = [item for item, times in Counter(everything).items() if times > 1]
@@ -300,6 +300,12 @@ def as_gain(gain: object, secrets: Labels) -> Adversary:
         return Identity(secrets)
     adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
     return adversary.for_secrets(secrets)
+
+
+def _block(block: Iterable[object]) -> list[Any]:
+    """The secrets of a block, which may have none."""
+    given = block if isinstance(block, str) or not iterable(block) else list(block)
+    return list(secret_labels(given, "blocks")) if not isinstance(given, list) or given else []
 
 
 def _natural(items: list[Any]) -> list[Any]:

@@ -40,6 +40,8 @@ FloatArray = NDArray[np.float64]
 LN2 = math.log(2)
 # Up to this many entries the matrix is used, which loses no digits where a channel leaks little.
 SMALL_MATRIX = 4_000_000
+# Beliefs about many values are summed up a slice at a time.
+SLICE = 100_000
 
 
 def entropy(distribution: object, order: float = 1.0) -> float:
@@ -104,6 +106,11 @@ def _log_means(relative: FloatArray, belief: FloatArray) -> FloatArray:
 
 def _response_information(channel: ResponseChannel, belief: FloatArray) -> float:
     """Each output stands for one value: its truth and its lies against q = lie + (truth - lie)·π."""
+    slices = (belief[start : start + SLICE] for start in range(0, len(belief), SLICE))
+    return math.fsum(_told_and_lied(channel, part) for part in slices) / LN2
+
+
+def _told_and_lied(channel: ResponseChannel, belief: FloatArray) -> float:
     truth, lie, others = float(channel.truth), float(channel.lie), 1 - belief
     possible = belief > 0
     # ln q/truth = ln(1 - (1 - e^-ε)(1 - π)) and ln q/lie = ln(1 + (e^ε - 1)π).
@@ -116,7 +123,7 @@ def _response_information(channel: ResponseChannel, belief: FloatArray) -> float
     told = truth * (belief[possible] @ exp_excess(to_truth[possible]))
     far = np.exp(channel.log_lie + to_lie) - lie * (1 + to_lie)
     lied = others @ np.where(to_lie < 1, lie * exp_excess(np.minimum(to_lie, 1.0)), far)
-    return float(told + lied) / LN2
+    return float(told + lied)
 
 
 def min_entropy_leakage(channel: Channel, prior: object = None) -> float:

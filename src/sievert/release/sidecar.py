@@ -18,11 +18,11 @@ from sievert.release.clamping import clamping
 from sievert.release.noise import AddedNoise
 from sievert.release.places import PlaceNoise
 from sievert.release.plan import Plan
-from sievert.results import plain, upwards
+from sievert.results import package_version, plain, upwards
 from sievert.tables.budget import number
 from sievert.tables.ledger import UNIT, Reservation
 
-__all__ = ["noise_proof", "package_version", "promise", "sidecar"]
+__all__ = ["noise_proof", "promise", "sidecar"]
 
 FORMAT = "sievert release 1"
 
@@ -157,13 +157,3 @@ def proof(plan: Plan) -> dict[str, Any]:
         "it is attained",
         "eps": str(plan.unit_eps),
     }
-
-
-def package_version() -> str:
-    """The version of Sievert."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sievert")
-    except PackageNotFoundError:
-        return "unknown"

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
-from sievert import __version__
+from sievert.results import package_version
 
 __all__ = ["Page", "Picture", "Table", "page_html"]
 
@@ -77,7 +77,7 @@ def page_html(page: Page) -> str:
     ]
     library = Markup(f"<script>{get_plotlyjs()}</script>") if figures else ""
     return environment.from_string(source).render(
-        page=page, figures=figures, version=__version__, library=library, versions=_versions()
+        page=page, figures=figures, version=package_version(), library=library, versions=_versions()
     )
 
 
@@ -85,7 +85,7 @@ def _versions() -> str:
     """What the numbers were computed with."""
     packages = {"NumPy": "numpy", "SciPy": "scipy", "highspy": "highspy", "python-flint": "python-flint"}
     used = ", ".join(f"{name} {version(package)}" for name, package in packages.items())
-    return f"Computed by Sievert {__version__} with Python {platform.python_version()}, {used}."
+    return f"Computed by Sievert {package_version()} with Python {platform.python_version()}, {used}."
 
 
 def _coded(sentence: str) -> Markup:

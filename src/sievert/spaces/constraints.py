@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Check:
     prefix: Callable[[tuple[Hashable, ...]], object] | None = None
 
 
-Bound = Equations | Check | Databases  # a constraint on given values and records
+Bound: TypeAlias = Equations | Check | Databases  # a constraint on given values and records
 
 
 class Constraint(ABC):

@@ -32,7 +32,7 @@ from sievert.spaces.graph import Graph
 from sievert.spaces.labels import Labels, label, shown
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.permitted import Permitted
-from sievert.spaces.policy_words import brief, promise_of
+from sievert.spaces.policy_words import promise_of, short_list
 from sievert.spaces.products import product_edges, product_neighbours
 from sievert.spaces.secrets import SecretGraph
 
@@ -249,7 +249,7 @@ class Policy:
         """A database as a tuple of values, checked against the policy."""
         found = self._sequence(values)
         if self.constrained and not self._known.permits([self._position[value] for value in found]):
-            raise PolicyError(f"database {brief(values)} is not permitted: {self._known.describe()}")
+            raise PolicyError(f"database {short_list(values)} is not permitted: {self._known.describe()}")
         return found
 
     def _sequence(self, values: object) -> Database:
@@ -257,16 +257,16 @@ class Policy:
             key = label(values)
         except TypeError:
             raise PolicyError(
-                f"database {brief(values)} must be a sequence of {self.records} values"
+                f"database {short_list(values)} must be a sequence of {self.records} values"
             ) from None
         if self.records == 1 and key in self._position:
             return (key,)
         if not isinstance(key, tuple) or len(key) != self.records:
-            raise PolicyError(f"database {brief(values)} must be a sequence of {self.records} values")
+            raise PolicyError(f"database {short_list(values)} must be a sequence of {self.records} values")
         for place, value in enumerate(key):
             if value not in self._position:
                 raise PolicyError(
-                    f"database {brief(values)} has the value {value!r} in record {place}; "
+                    f"database {short_list(values)} has the value {value!r} in record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key

@@ -12,7 +12,7 @@ from sievert.spaces.secrets import SecretGraph
 if TYPE_CHECKING:
     from sievert.spaces.policy import Policy
 
-__all__ = ["brief", "promise_of"]
+__all__ = ["promise_of", "short_list"]
 
 LONGEST_SHOWN = 20
 
@@ -69,7 +69,7 @@ def _public_knowledge(policy: Policy) -> list[str]:
     return sentences
 
 
-def brief(values: object) -> str:
+def short_list(values: object) -> str:
     """A database in a message; of a long one only the beginning."""
     if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
         return f"({shown(values)}) of {len(values)} values"

@@ -278,6 +278,7 @@ class Query:
 
     def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:
         """Each value's contribution to a count or sum as a whole number of 1/scale, and the scale."""
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
         if self.kind == "sum" and isinstance(policy.values, range):
             return list(policy.values), 1
         numbers = self._numbers(policy)

@@ -12,7 +12,7 @@ import glob
 import gzip
 import io
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -44,7 +44,7 @@ Missing = Literal["reject", "drop"]
 class Counted:
     """How often each value was reported, in how many rows of which files."""
 
-    counts: Mapping[Hashable, int]
+    counts: Counter[Hashable]
     rows: int
     dropped: int
     files: tuple[str, ...]
@@ -56,11 +56,8 @@ class Counted:
 
     def merged(self, other: Counted) -> Counted:
         """Both together."""
-        counts: Counter[Hashable] = Counter(self.counts)
-        counts.update(other.counts)
-        return Counted(
-            dict(counts), self.rows + other.rows, self.dropped + other.dropped, self.files + other.files
-        )
+        counts = self.counts + other.counts
+        return Counted(counts, self.rows + other.rows, self.dropped + other.dropped, self.files + other.files)
 
 
 def expanded(patterns: Iterable[str | Path], folder: str | Path = ".") -> list[Path]:
@@ -99,7 +96,7 @@ def count_reports(
         raise FileError("no files to count; name at least one")
     files = [existing(path) for path in paths]
     sizes = [path.stat().st_size for path in files]
-    found = Counted({}, 0, 0, ())
+    found = Counted(Counter(), 0, 0, ())
     for number, path in enumerate(files):
         before, whole = sum(sizes[:number]), sum(sizes)
         heard = partial(_say, before, sizes[number], whole)
@@ -142,7 +139,7 @@ def _counted(
             total[raw[value]] += number
     if empty and missing == "reject":
         raise FileError(f'{path}: {empty} of {rows} reports are empty; correct them, or say missing = "drop"')
-    return Counted(dict(total), rows, empty, (str(path),))
+    return Counted(Counter(total), rows, empty, (str(path),))
 
 
 def _label(path: Path, value: Any, known: KnownLabels | None, labels: Labels | None) -> Hashable:

@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "sievert"
-STATEMENTS = Path(__file__).resolve().parent / "statements.txt"
+SOURCE = Path(__file__).resolve().parent.parent.parent / "src" / "sievert"
+STATEMENTS = Path(__file__).resolve().parent.parent / "statements.txt"
 AUTHORS = {
     "Edwards": "Edwards, Rubinstein, Zhang and Zhou (2021), leakage of Blowfish policies",
     "Alvim": "Alvim, Andrés, Chatzikokolakis, Degano and Palamidessi (2015), leakage and utility",

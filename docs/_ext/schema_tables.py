@@ -1,4 +1,4 @@
-"""``python docs/schema_tables.py``: the tables of docs/json.md, written anew from docs/schemas.
+"""``python docs/_ext/schema_tables.py``: the tables of docs/json.md, written anew from docs/schemas.
 
 What a key means is said once, in the schema; the page shows it.
 """
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 PAGE = HERE / "json.md"
 MARKED = re.compile(r"(<!-- schema: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text", "array": "list"}
