@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import sievert as sv
 from sievert.cli import main
 from sievert.cli.app import app
 from sievert.errors import BudgetError, FileError, SievertError
@@ -101,6 +102,7 @@ def test_closed_outputs_leave_the_exit_code(strict: Path) -> None:
 
 LONG_WORK = """
 import signal, threading
+import sievert as sv
 from sievert.cli import main
 from sievert.numerics import linear_programs
 
@@ -228,3 +230,30 @@ def test_observations_that_are_none(written: str, capsys: pytest.CaptureFixture[
         main(["breach", SURVEY, "--observations", written])
     assert ended.value.code == 2
     assert "write 1..1000, or 10 for 1..10" in capsys.readouterr().err
+
+
+def test_a_file_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    """A label or a title erases nothing, forges no line and turns no text around."""
+    path = tmp_path / "file.toml"
+    path.write_text(
+        'version = 1\ntitle = "Cheap\\u001b[2J\\r\\nThe mechanism keeps its promise"\n'
+        'policy = { values = ["a\\u001b[31m", "b\\u202e", "[bold]c"] }\n'
+        'mechanism = { kind = "randomised-response", alpha = "1/3" }\n'
+    )
+    command = [sys.executable, "-m", "sievert", "audit", str(path)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    text = done.stdout.decode()
+    assert done.returncode == 0 and not set(text) & set("\x1b\r\u202e")
+    assert text.splitlines()[0] == "Cheap\\x1b[2J  The mechanism keeps its promise"
+    assert "a\\x1b[31m, b\\u202e, [bold]c" in text
+
+
+def test_more_releases_than_are_composed_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    for observations in (20_000_000, 10**12):
+        path.write_text(
+            'version = 1\npolicy = { values = ["a", "b", "c"] }\n'
+            'mechanism = { kind = "randomised-response", alpha = "1/3" }\n'
+            f"adversary = {{ observations = {observations} }}\n"
+        )
+        assert sv.audit(path).repeated_guess <= 1

@@ -629,3 +629,15 @@ def test_many_releases_on_a_graph_have_an_answer_beyond_the_solver() -> None:
         before = found.after
     most = sv.weakest_claim(0.9, "releases", eps=0.1, policy=graph)
     assert most.explanation is not None and most.explanation.after <= 0.9
+
+
+@pytest.mark.parametrize("eps", [3.0, 30.0, 800.0])
+@pytest.mark.parametrize("prior", [None, [0.5, 0.1, 0.1, 0.1, 0.1, 0.1]])
+def test_a_program_that_is_not_solved_leaves_a_bound(eps: float, prior: list[float] | None) -> None:
+    """At large ε the solver may give up; the answer is then a bound that still grows with the releases."""
+    policy = sv.Policy(sv.secrets.cycle(6), 1)
+    for delta in (0.0, 1e-6):
+        found = [sv.explain(eps, delta=delta, policy=policy, prior=prior, releases=n) for n in (1, 5, 20)]
+        assert all(one.before <= one.reached <= one.after <= 1 + 1e-15 for one in found)
+        assert [one.after for one in found] == sorted(one.after for one in found)
+        assert all(one.certificate is None or one.certificate.verify() for one in found)

@@ -86,3 +86,12 @@ def test_given_gains():
         refines(a, b, adversary="bayes")
     with pytest.raises(sv.errors.ChannelError, match="adversary belongs"):
         refines(a, b, "max", adversary=gain)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-13, 1e-30])
+def test_small_gains_object_as_large_ones_do(scale):
+    blind, truth = sv.Channel([[0.5, 0.5], [0.5, 0.5]]), sv.Channel([[1.0, 0.0], [0.0, 1.0]])
+    assert sv.refines(blind, truth, adversary=sv.adversaries.gains([scale * np.eye(2)])).holds is False
+    assert sv.refines(truth, blind, adversary=sv.adversaries.gains([scale * np.eye(2)])).holds is True
+    near = sv.metrics.line([0.0, scale])
+    assert sv.refines(blind, truth, adversary=sv.adversaries.monotone(near)).holds is False

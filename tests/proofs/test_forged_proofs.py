@@ -156,3 +156,69 @@ def test_posteriors_are_compared_as_distributions() -> None:
     ).verify()
     wider = [[str(Fraction(1, 2) + 3 * tiny), "1/2"], ["1/2", "1/2"]]
     assert "mixture" in refusal("max refinement", **accepted, mixing=wider)
+
+
+def test_numbers_that_overflow_bound_no_loss() -> None:
+    """Prices whose differences overflow leave nothing to compare: every mechanism loses 5.67e307 or more."""
+    half = 2**52
+    assert "overflow" in refusal(
+        "optimal design",
+        space={"size": 3, "edges": [[0, 1], [0, 2], [1, 2]]},
+        eps="100",
+        alpha=None,
+        prior=[1 / 3] * 3,
+        loss=[[1.7e308, 0.0, 1.7e308], [1.7e308, 1.7e308, 0.0]],
+        counts=[[half, half]] * 3,
+        multipliers=[],
+        uniform=[{"points": [0, 1, 2], "group": [0, 1, 2], "price": [-1.6e308, 1.1e308, 1.1e308]}],
+        lower=5.95e307,
+        upper=1.2e308,
+    )
+
+
+SAME = [["1/2", "1/2"]] * 2
+TRUTH = [["1", "0"], ["0", "1"]]
+
+
+@pytest.mark.parametrize("tiny", ["1e-9", "1e-30"])
+def test_a_class_of_small_gains_holds_large_ones(tiny: str) -> None:
+    generators = [[tiny, "0"], ["0", tiny]]
+    claim = {"less_safe": SAME, "safer": TRUTH, "prior": ["1/2", "1/2"], "post": TRUTH}
+    refused = refusal("class of adversaries", **claim, generators=generators, tolerance="4e-9")
+    assert "may expect" in refused
+    assert "no adversaries" in refusal(
+        "class of adversaries", **claim, generators=[["0", "0"]], tolerance="0"
+    )
+
+
+def statement(kind: str, **data: Any) -> str:
+    result = proof_from_dict({"format": FORMAT, "kind": kind, **data}).verify()
+    assert result, result.statement
+    return result.statement
+
+
+def test_what_rounding_hides_is_said() -> None:
+    uneven = [["1000000001/2000000000", "1/2"], ["1/2", "1/2"]]
+    mixed = statement("max refinement", less_safe=SAME, safer=uneven, mixing=TRUTH, tolerance="1/1000000000")
+    assert "up to 2.1e-09 in total variation" in mixed or "up to 2e-09 in total variation" in mixed
+    nearly = [["20000000001/30000000000", "9999999999/30000000000"], ["1/3", "2/3"]]
+    response = [["2/3", "1/3"], ["1/3", "2/3"]]
+    ordered = statement(
+        "privacy order for one metric",
+        less_safe=response,
+        safer=nearly,
+        metric=[["0", "1"], ["1", "0"]],
+        holds=True,
+        exact=False,
+    )
+    assert ordered.endswith("to a relative 1e-09")
+    fitted = statement(
+        "likelihood",
+        rows=uneven,
+        outputs=[2],
+        counts=["1000000000", "1000000000"],
+        distribution=["1", "0"],
+        reports="2000000000",
+        bound="1/1000000000000",
+    )
+    assert "by more than 4." in fitted

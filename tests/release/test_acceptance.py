@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.errors import NotAcceptedError
+from sievert.errors import FileError, NotAcceptedError
 
 TABLE = """version = 1
 [policy]
@@ -119,3 +119,26 @@ ledger = "budget.toml"
         found = sv.release.preview(tmp_path / "file.toml")
         assert found.possible is possible
     assert "NOT SHOWN" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "mechanism", "claim"),
+    [
+        (COUNT, 'kind = "truncated-geometric"\nalpha = "1/3"', "eps = 0.1"),
+        ('kind = "histogram"', 'kind = "geometric"\nalpha = "1/3"', "eps = 0.1"),
+        ('kind = "record"', 'kind = "randomised-response"\nalpha = "1/3"', "rho = 0.01"),
+        (COUNT, 'kind = "exponential"\neps = 2.0\nlevel = "nominal"', "eps = 0.1\ndelta = 1e-6"),
+    ],
+)
+def test_nothing_is_released_on_a_claim_that_does_not_hold(
+    tmp_path: Path, query: str, mechanism: str, claim: str
+) -> None:
+    path = write(tmp_path, query, f"{mechanism}\n[claim]\n{claim}", "eps = 30.0")
+    assert sievert("audit", path)[0] == 1
+    for options in (["--preview"], [], ["--despite-accept"]):
+        done = CliRunner().invoke(app, ["release", str(path), *options])
+        assert isinstance(done.exception, FileError)
+        assert "on a promise that does not hold" in str(done.exception)
+    assert not (tmp_path / "budget.ledger").exists()
+    path.write_text(path.read_text().replace(claim, "eps = 30.0"))
+    assert sievert("release", path)[0] == 0

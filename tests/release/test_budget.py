@@ -482,3 +482,62 @@ def test_data_that_does_not_fit_costs_nothing_and_has_its_own_code(tmp_path: Pat
     with pytest.raises(DataError) as found:
         sv.release.run(scenario(tmp_path, COUNT, [1, 7, 3, 99]))
     assert found.value.exit_code == 4 and not (tmp_path / "budget.ledger").exists()
+
+
+# ── what a file names under the same name ────────────────────────────────────────────────────────
+
+MATRIX = """version = 1
+policy = { values = ["a", "b"] }
+mechanism = { matrix = "channel.csv" }
+data = { input = "data.csv", column = "age" }
+release = { ledger = "budget.toml", output = "out.csv" }
+"""
+
+
+def response(folder: Path, truth: float) -> None:
+    (folder / "channel.csv").write_text(f",a,b\na,{truth},{1 - truth}\nb,{1 - truth},{truth}\n")
+
+
+def test_an_interrupted_run_goes_on_with_the_same_channel_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    response(tmp_path, 0.6)
+    described = scenario(tmp_path, MATRIX, ["a", "b", "a"])
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "file_hash", fail)
+        with pytest.raises(OutputError, match="is charged"):
+            sv.release.run(described)
+    begun = spent(tmp_path)
+    response(tmp_path, 0.99)
+    done = sv.release.run(load_scenario(tmp_path / "file.toml"))
+    assert not done.resumed and done.eps > 4
+    assert spent(tmp_path) == begun + done.eps
+    response(tmp_path, 0.6)
+    assert sv.release.run(load_scenario(tmp_path / "file.toml"), output=tmp_path / "2.csv").resumed
+
+
+def test_stable_places_of_another_channel_are_paid_for(tmp_path: Path) -> None:
+    text = PLACES.replace("cell = 100", "cell = 400").replace(
+        'kind = "planar-geometric"\neps = 0.01', 'matrix = "channel.npz"'
+    )
+    for truth, who in ((0.2, "a"), (0.9, "b")):
+        described = scenario(tmp_path, text, [(48.851, 2.301, who)], "lat,lon,who")
+        assert described.region is not None
+        cells = described.policy.values
+        rest = (1 - truth) / (len(cells) - 1)
+        rows = [[truth if i == j else rest for j in range(len(cells))] for i in range(len(cells))]
+        sv.save(sv.Channel(rows, cells, cells), tmp_path / "channel.npz")
+        done = sv.release.run(described, output=tmp_path / f"{who}.csv")
+        assert done.eps > 0, "new people are drawn from the channel as it is"
+
+
+def test_a_budget_has_one_name(tmp_path: Path) -> None:
+    described = scenario(tmp_path, COUNT.replace('"budget.toml"', '"other.toml"'), [1, 7, 3, 9])
+    (tmp_path / "other.toml").symlink_to("budget.toml")
+    with pytest.raises(FileError, match="is a link; name the budget file itself"):
+        sv.release.run(described)
+    assert not list(tmp_path.glob("*.ledger"))

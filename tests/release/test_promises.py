@@ -131,3 +131,24 @@ def test_audit_preview_and_release_agree_about_a_claim(
     assert done.exit_code == 0, done.output
     beside = json.loads((tmp_path / "out.csv.json").read_text(encoding="utf-8"))
     assert [limit["holds"] for limit in beside["accept"]] == ([] if kept else [False])
+
+
+def test_explain_says_that_the_mechanism_breaks_the_claim(tmp_path: Path) -> None:
+    path = str(written(tmp_path, f"[claim]\neps = 0.0001\n{BY_RATIO}"))
+    done = CliRunner().invoke(app, ["explain", path])
+    assert done.exit_code == 1
+    assert "does not keep the promise: it claims ε = 0.0001 but only" in " ".join(done.output.split())
+    assert CliRunner().invoke(app, ["explain", path, "--eps", "0.0001"]).exit_code == 0
+    assert CliRunner().invoke(app, ["explain", str(written(tmp_path, BY_RATIO))]).exit_code == 0
+
+
+def test_an_exponential_mechanism_states_its_own_promise(tmp_path: Path) -> None:
+    line = POLICY.replace('["a", "b", "c"]', "[1, 2, 3]") + 'secrets = "line"\n'
+    text = f'{line}[mechanism]\nkind = "exponential"\neps = 1.0\n%s[claim]\neps = 0.0001\n'
+    path = tmp_path / "file.toml"
+    for level in ("", 'level = "true"\n'):
+        path.write_text(text % level)
+        with pytest.raises(FileError, match="must agree"):
+            sv.load(path)
+    path.write_text(text % 'level = "nominal"\n')
+    assert not sv.audit(path).passed

@@ -308,5 +308,6 @@ def test_situations_of_the_others_are_limited(monkeypatch: pytest.MonkeyPatch) -
 def test_values_that_are_the_same_place_have_no_finite_sensitivity() -> None:
     together = sv.Policy.metric(sv.Metric([[0, 0], [0, 0]], [1, 2]))
     assert sv.Query.sum().sensitivity(together) == math.inf
-    assert sv.Query.count([3]).sensitivity(sv.Policy.metric(sv.Metric([[0, 0], [0, 0]], [3, 3.5]))) == math.inf
+    counted = sv.Policy.metric(sv.Metric([[0, 0], [0, 0]], [3, 3.5]))
+    assert sv.Query.count([3]).sensitivity(counted) == math.inf
     assert sv.Query.sum().sensitivity(sv.Policy.metric(sv.Metric([[0]], [1]))) == 0

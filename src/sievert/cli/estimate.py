@@ -12,6 +12,7 @@ import typer
 from sievert.cli.outputs import Force, claimed
 from sievert.cli.printing import print_json, print_sections, terminal
 from sievert.cli.progress import progress_bar
+from sievert.cli.streams import plain
 
 if TYPE_CHECKING:
     from sievert.report.estimate import FileEstimate
@@ -86,6 +87,7 @@ def estimate(
 
 def _print_table(result: FileEstimate) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from sievert.report.estimate import table_header, table_rows
 
@@ -94,7 +96,7 @@ def _print_table(result: FileEstimate) -> None:
         table.add_column(name, justify="left" if position == 0 else "right", no_wrap=position > 0)
     rows = list(table_rows(result))
     for row in rows[:SHOWN_ROWS]:
-        table.add_row(*row)
+        table.add_row(*(Text(plain(cell)) for cell in row))
     terminal().print(table, soft_wrap=False)
     if len(rows) > SHOWN_ROWS:
         print(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")

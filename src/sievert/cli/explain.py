@@ -68,7 +68,8 @@ def explain(
 ) -> None:
     """Say what a privacy claim lets anybody do to one person, whatever the mechanism.
 
-    Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded; 2: bad input.
+    Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded, or the file's
+    own mechanism does not keep its claim; 2: bad input.
     """
     from sievert.errors import MechanismError
     from sievert.files import load_scenario

@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from sievert.cli.streams import plain
+
 __all__ = ["print_json", "print_sections", "print_table", "terminal"]
 
 NARROWEST, WIDEST = 40, 100
@@ -40,19 +42,20 @@ def print_sections(
     """Print an answer: verdict first, then each heading with its sentences."""
     console = terminal()
     width = min(console.width, WIDEST)
-    console.print(Text(title, style="bold"))
-    for line in textwrap.wrap(verdict, width):
+    console.print(Text(plain(title), style="bold"))
+    for line in textwrap.wrap(plain(verdict), width):
         console.print(Text(line, style="green" if good else "red"))
     for heading, sentences in sections:
         console.print()
         console.print(Text(heading, style="bold"))
         for sentence in sentences:
-            for line in textwrap.wrap(sentence, width, initial_indent="  ", subsequent_indent="    "):
+            for line in textwrap.wrap(plain(sentence), width, initial_indent="  ", subsequent_indent="    "):
                 console.print(Text(line))
 
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:
     """Print columns of texts, numbers to the right and the last column to the left."""
+    rows = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     console = terminal()
     for number, cells in enumerate([header, *rows]):

@@ -11,12 +11,16 @@ import io
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from sievert.errors import DataError
 
-__all__ = ["complain", "complain_of_data", "steady_output"]
+__all__ = ["complain", "complain_of_data", "plain", "steady_output"]
+
+# Letters that turn the direction of writing.
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 # How letters of our sentences are written where the encoding does not have them.
 SPELLED = {
@@ -118,9 +122,21 @@ def complain(message: str) -> None:
     """Say on standard error why there is no answer; names as long as a page are cut in the middle."""
     message = re.sub(r"(\S{80})\S{80,}(\S{80})", r"\1…\2", message)
     with suppress(OSError):  # nowhere is left to say it; the exit code still does
-        print(f"sievert: {message}", file=sys.stderr, flush=True)
+        print(f"sievert: {plain(message)}", file=sys.stderr, flush=True)
 
 
 def complain_of_data(problem: DataError, details: bool = False) -> None:
     """Say what in private data did not fit, to its owner's terminal only; a log learns no more."""
     complain(problem.on_command_line() if details or sys.stderr.isatty() else NOT_FITTING)
+
+
+def plain(text: str) -> str:
+    """A text on one line in which nothing steers the terminal or turns the direction of writing.
+
+    Titles and labels come from files that others may have written; they must not be able to erase or to
+    forge the lines around them.
+    """
+    return "".join(
+        ascii(letter)[1:-1] if letter in TURNING or unicodedata.category(letter) in ("Cc", "Cs") else letter
+        for letter in re.sub(r"[\t\n\v\f\r]", " ", text)
+    )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli.printing import print_json
+from sievert.cli.streams import plain
 
 __all__ = ["verify"]
 
@@ -33,6 +34,6 @@ def verify(
     if as_json:
         print_json(result.to_dict())
     else:
-        print(result)
+        print(plain(str(result)))
     if not result.holds:
         raise typer.Exit(1)

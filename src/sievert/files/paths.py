@@ -7,6 +7,7 @@ under whatever name: a domain, prior or channel taken from it would void the pro
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -26,6 +27,7 @@ __all__ = [
     "PriorText",
     "PrivatePath",
     "PublicPath",
+    "contents",
     "files_read",
     "moved",
     "paths_in",
@@ -125,6 +127,18 @@ def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
         found += [Path(match) for match in glob.glob(str(path))] or [path]
         if key == "release.ledger":
             found.append(path.with_suffix(".ledger"))
+    return found
+
+
+def contents(item: object, folder: Path) -> list[str]:
+    """Hashes of the public files that a model names: under the same name each may hold something else."""
+    found = []
+    for key, name in paths_in(item):
+        if isinstance(name, PublicPath):
+            try:
+                found.append(hashlib.sha256((folder / name).read_bytes()).hexdigest())
+            except OSError as problem:
+                raise FileError(f"{key}: {name} cannot be read ({problem.strerror})") from None
     return found
 
 

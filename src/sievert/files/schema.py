@@ -438,7 +438,7 @@ class Document(Section):
         if claim is None or mechanism is None or claim.eps is None or mechanism.eps is None:
             return self
         # A nominal ε is a parameter, and a claim with δ is another kind of promise.
-        nominal = mechanism.kind == "exponential" and mechanism.level != "true"
+        nominal = mechanism.level == "nominal"
         if not nominal and not claim.delta and not math.isclose(claim.eps, mechanism.eps, rel_tol=1e-9):
             raise ValueError(
                 f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {mechanism.eps:g}; they must agree, "

@@ -40,6 +40,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 LARGEST_UNKNOWNS = 25_000
+# Beyond it e^ε is not a float; a smaller exponent only raises the bound.
+LARGEST_EXPONENT = 700.0
 
 
 def likeliest(prior: FloatArray) -> FloatArray:
@@ -195,12 +197,13 @@ def approximate_interval(space: Space, eps: float, delta: float, weights: FloatA
     distances = space.distances
     steps = np.where(np.isfinite(distances), distances, 0.0)
     # δ·(1 + e^ε + … ) of d terms over e^(εd); for ε = 0 it is d.
-    added = -np.expm1(-eps * steps) / math.expm1(eps) if eps > 0 else steps
+    added = -np.expm1(-eps * steps) / math.expm1(min(eps, LARGEST_EXPONENT)) if eps > 0 else steps
     scale = found.value / found.y.sum() if found.y.sum() > 0 else 1.0
     upper = found.value + delta * scale * float(found.y @ added.sum(axis=1))
     # The packing is a float solution; its covering vector is scaled to hold up to rounding.
-    top = min(float(weights.sum()), float(upper) * (1 + 1e-9))
-    return delta * float(weights.sum()) + (1 - delta) * float(weights.max()), top
+    total = math.fsum(weights)
+    top = min(total, float(upper) * (1 + 1e-9))
+    return min(top, delta * total + (1 - delta) * float(weights.max())), top
 
 
 def _solve(

@@ -158,22 +158,23 @@ def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: 
     space = adjacency_space(target, lost > 0)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform)
-    objective = np.diag(weights)
-    proof: Proof
-    if lost == 0:
-        exact, _ = solve_objective(space, level, objective)
-        low, high = exact.bounds()
-        proof = exact
-    else:
-        try:
-            found, _ = approximate_program(space, level, lost, objective)
-        except Unsolved:
-            # Growths of e^ε beside a tiny δ are more than the solver's floats can hold.
-            return _interval(target, space, eps, delta, weights, uniform)
-        low, high = found.bounds()
-        proof = found
-    assert low is not None
+    try:
+        low, high, proof = _program(space, level, lost, np.diag(weights))
+    except (ArithmeticError, Unsolved):
+        return _interval(target, space, eps, delta, weights, uniform, "the exact program was not solved")
     return Guess(float(low), min(1.0, float(high)), "linear program over channels", proof)
+
+
+def _program(
+    space: Space, eps: Fraction, delta: Fraction, objective: FloatArray
+) -> tuple[Fraction, Fraction, Proof]:
+    if delta:
+        found, _ = approximate_program(space, eps, delta, objective)
+        return *found.bounds(), found
+    exact, _ = solve_objective(space, eps, objective)
+    low, high = exact.bounds()
+    assert low is not None
+    return low, high, exact
 
 
 def _unknowns(space: Space) -> int:
@@ -181,9 +182,15 @@ def _unknowns(space: Space) -> int:
 
 
 def _interval(
-    target: Target, space: Space, eps: float, delta: float, weights: FloatArray, uniform: bool
+    target: Target,
+    space: Space,
+    eps: float,
+    delta: float,
+    weights: FloatArray,
+    uniform: bool,
+    why: str = "the exact program would be too large",
 ) -> Guess:
-    """Ends by packing, where the program is too large."""
+    """Ends by packing, where the program is too large or its solver gave up."""
     if space.size > LARGEST_DENSE or (isinstance(target, Metric) and delta):
         raise TooLargeError(
             f"{space.size} values are too many for a claim with this prior or δ; without both, far more are "
@@ -193,8 +200,8 @@ def _interval(
     low, high = approximate_interval(space, eps, delta, weights)
     if uniform:
         pure = worst_leakage(target, eps).lower.factor / space.size
-        low = max(low, delta + (1 - delta) * min(1.0, pure))
-    return Guess(low, min(1.0, high), "packing bound; the exact program would be too large or too steep")
+        low = min(high, max(low, delta + (1 - delta) * min(1.0, pure)))
+    return Guess(low, min(1.0, high), f"packing bound; {why}")
 
 
 def adjacency_space(target: Target, all_pairs: bool) -> Space:
@@ -253,10 +260,13 @@ def _worst_group(
     found = []
     for group in {tuple(sorted(group)) for group in groups}:
         objective = np.eye(space.size)[:, list(group)] / len(group)
-        proof, _ = approximate_program(space, eps, delta, objective)
-        low, high = proof.bounds()
-        method = "linear program over all permitted databases"
-        found.append((Guess(float(low), min(1.0, float(high)), method, proof), 1 / len(group)))
+        try:
+            low, high, proof = _program(space, eps, delta, objective)
+            method = "linear program over all permitted databases"
+            guess = Guess(float(low), min(1.0, float(high)), method, proof)
+        except (ArithmeticError, Unsolved):
+            guess = Guess(1 / len(group), 1.0, "no bound: the exact program was not solved")
+        found.append((guess, 1 / len(group)))
     highest = max(found, key=lambda pair: pair[0].upper / pair[1])
     return highest
 
@@ -286,7 +296,7 @@ def database_bits(claim: Claim, target: Target) -> DatabaseBits:
             ends = approximate_interval(space, claim.eps, claim.lost, np.ones(space.size))
             return DatabaseBits(math.log2(ends[0]), math.log2(ends[1]), "a bound by packing")
         proof, _ = approximate_program(space, read_eps(claim.eps), read_eps(claim.lost), np.eye(space.size))
-    except TooLargeError as problem:
+    except (TooLargeError, ArithmeticError, Unsolved) as problem:
         return DatabaseBits(None, None, str(problem))
     low, high = log2_bounds(*proof.bounds())
     return DatabaseBits(low, high)

@@ -174,7 +174,9 @@ def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Ve
             assert decided.witness is not None
             combined = exact_matmul(generators.T.copy(), decided.witness)
             return _objector(first, second, combined, belief, decided.method, order)
-    generators = table.astype(np.float64)
+    # A class holds every multiple of its gains: small ones are compared as if they were large.
+    largest = np.abs(table.astype(np.float64)).max(axis=1, keepdims=True)
+    generators = table.astype(np.float64) / np.where(largest > 0, largest, 1.0)
     believed = belief.astype(np.float64)
     weighted = generators * believed
     found = deficiency_program(weighted @ first.rounded(), weighted @ second.rounded(), le_cam=False)
@@ -218,6 +220,12 @@ def _objector(
     return Verdict(False, order, float(after - before), proof, objection, method, exact)
 
 
+def _size(gain: Any, channel: Channel) -> float:
+    """The largest gain, which rounding is relative to; 1 for gains that are no table."""
+    table = getattr(gain_functions.as_gain(gain, channel.inputs), "matrix", None)
+    return 1.0 if table is None else float(np.abs(np.asarray(table, dtype=np.float64)).max())
+
+
 def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, order: str) -> Verdict:
     worst: tuple[Any, Any, Any, Any] = (0, 0, 0, None)
     exact = True
@@ -226,11 +234,12 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
         after = posterior_vulnerability(second, wanted.prior, gain)
         sign = -1 if before.is_loss else 1
         difference = sign * (after.value - before.value)
-        exact = exact and isinstance(difference, Fraction | int)
-        if difference > worst[0]:
+        sharp = isinstance(difference, Fraction | int)
+        exact = exact and sharp
+        # Float values of the same quantity may differ by rounding.
+        if difference > worst[0] and (sharp or difference > 1e-12 * _size(gain, first)):
             worst = (difference, before.value, after.value, gain)
-    # Float values of the same quantity may differ by rounding.
-    if worst[0] <= (0 if exact else 1e-12):
+    if worst[0] <= 0:
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
     adversary = gain_functions.as_gain(worst[3], first.inputs)
     belief = as_prior(wanted.prior, first)

@@ -353,6 +353,8 @@ def _uniform_below(space: ProofSpace, decay: Decay, cost: FloatArray, part: Unif
         charged = np.where(negative == 0, 0.0, (growth - 1) * negative)
     magnitude = np.abs(rest_low).sum(axis=0) - charged
     phi = rest_low.sum(axis=0) + charged - magnitude * ((len(points) + 6) * UNIT * 1.01)
+    if np.isnan(phi).any():
+        raise ValueError("the certificate's numbers overflow")
     missing = max(0.0, -float(phi.min()))
     return float(np.nextafter(math.fsum([*price.tolist(), -missing]), -np.inf))
 

@@ -103,7 +103,7 @@ class LeakageDesignProof(Proof):
         reached = vulnerability_above(self.prior, self.gain, self.counts)
         leaks = self.family == "least leakage"
         side, value = (lost, reached) if leaks else (reached, lost)
-        if side > self.budget:
+        if not side <= self.budget:
             # Too close for floats: decided in fractions.
             exact = (
                 exact_loss(self.prior, self.loss, self.counts)

@@ -139,6 +139,7 @@ class MetricOrderProof(Proof):
         if larger is self.holds:
             raise ValueError(f"B's smallest ε is {'larger' if larger else 'not larger'} than A's")
         if theirs.pair is None or not larger:
-            return "under this metric B's smallest ε is at most A's"
+            digits = "" if self.exact else f", to a relative {float(ROUNDING):.0g}"
+            return f"under this metric B's smallest ε is at most A's{digits}"
         i, j = theirs.pair
         return f"under this metric B's smallest ε exceeds A's, by secrets {i} and {j}"

@@ -119,7 +119,9 @@ class MixtureProof(Proof):
         for mixed, column in zip(exact_matmul(a, mixing).T.tolist(), b.T.tolist(), strict=True):
             if _apart(mixed, column) > self.tolerance:
                 raise ValueError("a posterior of B is not the stated mixture of posteriors of A")
-        exactly = "exactly" if self.tolerance == 0 else f"up to {at_most(self.tolerance)} in total variation"
+        # Rows divided by their sums move a posterior by at most twice what they miss 1 by.
+        distance = self.tolerance + 2 * unevenness(a, b)
+        exactly = "exactly" if distance == 0 else f"up to {at_most(distance)} in total variation"
         return f"every posterior of B is a mixture of posteriors of A, {exactly}: no output of B says more"
 
 
@@ -199,8 +201,8 @@ class AdversaryProof(Proof):
         if gap <= hidden:
             raise ValueError(f"the adversary does not prefer B: the difference is {float(gap):.3g}")
         return (
-            f"an adversary with {len(gain)} actions expects {float(gap):.6g} more from B than from A "
-            f"({self.case} case)"
+            f"an adversary with {len(gain)} actions expects {float(gap - hidden):.6g} more from B than from "
+            f"A ({self.case} case)"
         )
 
 
@@ -260,11 +262,16 @@ class ClassProof(Proof):
         require_prior(prior, len(a))
         if generators.shape[1] != len(a):
             raise ValueError("a generator needs a gain for each input")
+        # A class holds every multiple of its gains, so what is tolerated is for gains of size 1.
+        largest = np.abs(generators).max(axis=1)
+        generators = generators[largest > 0] / largest[largest > 0, None]
+        if not len(generators):
+            raise ValueError("every generator is 0: a class of no adversaries")
         excess = exact_matmul(generators * prior[None, :], b - exact_matmul(a, post))
         # Each output of B may be answered by its own generator.
         worst = sum((max(value, Fraction(0)) for value in excess.max(axis=0).tolist()), Fraction(0))
         if worst > self.tolerance:
             raise ValueError(f"an adversary of the class may expect {float(worst):.3g} more from B")
-        worst += max(abs(value) for value in generators.ravel()) * unevenness(a, b, post)
-        more = "more" if worst == 0 else f"over {at_most(worst)} more"
+        worst += unevenness(a, b, post)
+        more = "more" if worst == 0 else f"over {at_most(worst)} of its largest gain more"
         return f"no adversary of a class with {len(generators)} generators expects {more} from B than from A"

@@ -13,7 +13,7 @@ from sievert.files import Scenario
 from sievert.files.building import build_prior
 from sievert.leakage.records import RecordLeakage, record_leakage
 from sievert.leakage.repeats import RepeatedGuess
-from sievert.limits.claims import ApproximateClaim
+from sievert.limits.claims import LARGEST_RELEASES, ApproximateClaim
 from sievert.limits.policy_guesses import policy_guess
 
 __all__ = ["is_exact", "least_record", "least_repeated", "record_belief"]
@@ -67,7 +67,10 @@ def _allowed(scenario: Scenario, eps: float, count: int, before: float) -> float
     if scenario.policy.constrained or math.isinf(eps):
         return 1.0
     try:
+        # Of more releases than are composed one by one the ε is added up.
         claim = ApproximateClaim(eps, 0.0, count)
+        if count > LARGEST_RELEASES:
+            claim = ApproximateClaim(eps * count)
         found, blind = policy_guess(claim, scenario.policy, record_belief(scenario))
     except (PolicyError, TooLargeError):
         return 1.0

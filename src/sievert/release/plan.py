@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.files.paths import refuse_private
+from sievert.files.paths import contents, refuse_private
 from sievert.files.schema import DataModel, ReleaseModel
 from sievert.numerics.checks import brief
 from sievert.release.domain import Domain
@@ -118,6 +118,8 @@ class Plan:
             raise FileError(
                 f"{self.scenario.source}: key release.ledger names {path.name}; a budget is a .toml file"
             )
+        if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
+            raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
         return path
 
     @property
@@ -144,8 +146,9 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the file, to find an interrupted run of the same release."""
-        return hashlib.sha256(self.scenario.to_toml().encode()).hexdigest()
+        """A hash of the file and of what it reads, to find an interrupted run of the same release."""
+        scenario = self.scenario
+        return _hash(scenario.to_toml(), *contents(scenario.document, scenario.folder))
 
     @cached_property
     def stable_mark(self) -> str | None:
@@ -159,7 +162,12 @@ class Plan:
         ]
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
         parts += ["seeded"] if self.seeded else []
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        parts += contents([document.policy, document.mechanism], self.scenario.folder)
+        return _hash(*parts)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _output(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Path:

@@ -19,7 +19,7 @@ from sievert.limits.explain import Explanation, explain_claim
 from sievert.limits.guesses import MEETS
 from sievert.release.acceptance import has_noise_in_cells
 from sievert.release.guess_bounds import record_belief
-from sievert.release.promises import CLAIM_TOLERANCE
+from sievert.release.promises import CLAIM_TOLERANCE, Promise, kept_promise
 from sievert.report.audit import Check
 from sievert.report.words import bits, probability, times
 from sievert.results import Result
@@ -62,7 +62,8 @@ class MechanismCurve(Result):
 class ClaimReport(Result):
     """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
 
-    `answer` is the sentence to begin with where the question was not what the claim means.
+    `answer` is the sentence to begin with where the question was not what the claim means, `promise` the
+    file's claim held against its own mechanism.
     """
 
     title: str
@@ -70,13 +71,24 @@ class ClaimReport(Result):
     checks: tuple[Check, ...] = ()
     mechanism: MechanismCurve | None = None
     answer: str | None = None
+    promise: Promise | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether every limit holds."""
-        return all(check.passed for check in self.checks)
+        """Whether the file's mechanism keeps the claim, and every limit holds."""
+        return self.kept and all(check.passed for check in self.checks)
+
+    @property
+    def kept(self) -> bool:
+        """Whether no mechanism of the file is known to break the claim."""
+        return self.promise is None or self.promise.kept
 
     def __str__(self) -> str:
+        if self.promise is not None and not self.promise.kept:
+            return (
+                f"The mechanism of this file does not keep the promise: it claims {self.promise.claim} but "
+                f"only satisfies {self.promise.satisfied}. What follows is about the claim alone."
+            )
         failed = [check for check in self.checks if not check.passed]
         if failed:
             return f"Not acceptable: {failed[0]}."
@@ -113,7 +125,8 @@ def explain_file(
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim, curve)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
-    return ClaimReport(scenario.title, explanation, checks, curve)
+    promise = None if curve is None or _states_claim(options) else kept_promise(scenario, curve.eps)
+    return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
 
 
 def _with_own_guess(
@@ -275,7 +288,8 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         text = str(found.database)
         yield "The whole database", [f"{text[0].upper()}{text[1:]}."]
     if report.mechanism is not None:
-        yield "The mechanism of this file", _own(report.mechanism)
+        broken = [] if report.kept else ["It does NOT keep the promise."]
+        yield "The mechanism of this file", [*broken, *_own(report.mechanism)]
     if found.table and found.before < 1:
         yield OTHER_NUMBERS, _table(found)
     if found.certificate is not None:

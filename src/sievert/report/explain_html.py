@@ -34,7 +34,7 @@ def explain_html(report: ClaimReport, text: str | None = None) -> str:
             made_by=f"Explanation of a claim, {found.claim}",
             headline=str(report),
             sections=[item for item in explanation_lines(report) if item[0] != OTHER_NUMBERS],
-            good=report.passed if report.checks else None,
+            good=report.passed if report.checks or not report.kept else None,
             tables=tables,
             pictures=[picture],
             proofs=[
