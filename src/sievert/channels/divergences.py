@@ -23,7 +23,7 @@ from sievert.numerics.logs import exp_excess, log_sum
 from sievert.results import Result
 from sievert.spaces.arguments import query_over
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import align
+from sievert.spaces.labels import align, iterable
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
@@ -316,7 +316,7 @@ def renyi_curve(
     >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)
     array([0.549306, 0.847298, 1.098612])
     """
-    given = orders if isinstance(orders, np.ndarray) or not isinstance(orders, Iterable) else list(orders)
+    given = orders if isinstance(orders, np.ndarray) or not iterable(orders) else list(orders)
     wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
     if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
         raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")

@@ -21,7 +21,7 @@ from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.mechanisms.parameters import Privacy, privacy
 from sievert.numerics.balls import read_eps
-from sievert.numerics.checks import choice, finite, non_negative
+from sievert.numerics.checks import brief, choice, finite, non_negative
 from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
 from sievert.proofs.design import OptimalDesignProof, costs
@@ -139,7 +139,7 @@ def optimal_mechanism(
     tolerance = non_negative("tolerance", tolerance, MechanismError)
     stretch = finite("stretch", stretch, MechanismError)
     if stretch < 1:
-        raise MechanismError(f"stretch is {stretch!r}; it must be a number ≥ 1")
+        raise MechanismError(f"stretch is {brief(stretch)}; it must be a number ≥ 1")
     if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
         raise TooLargeError(
             f"{metric.size} inputs and {len(wanted.actions)} actions make "

@@ -311,11 +311,12 @@ def _start(start: Any, inputs: Labels, remarks: list[str]) -> FloatArray:
         return np.full(size, 1 / size)
     given = by_label(start, inputs, "start", EstimationError)
     begin = floats(given, "start", EstimationError, f"it must be {size} numbers ≥ 0")
-    if begin.shape != (size,) or not (begin >= 0).all() or not 0 < float(begin.sum()) < np.inf:
+    if begin.shape != (size,) or not (begin >= 0).all() or not 0 < float(begin.max()) < np.inf:
         raise EstimationError(f"start must be {size} numbers ≥ 0, one for each input, not all 0")
     if (begin == 0).any():
         remarks.append(f"start gives {int((begin == 0).sum())} inputs probability 0, where IBU leaves them")
-    return np.asarray(begin / begin.sum())
+    scaled = begin / begin.max()
+    return np.asarray(scaled / scaled.sum())
 
 
 def _uniqueness(

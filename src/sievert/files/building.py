@@ -292,7 +292,7 @@ def _numbers(labels: Labels, kind: str | None) -> list[Any]:
     for answer in () if isinstance(labels, range) else labels:
         if not isinstance(answer, int | float):
             raise FileError(
-                f"{kind} noise needs numbers but an answer is {answer!r}; "
+                f"{kind} noise needs numbers but an answer is {brief(answer)}; "
                 "use exponential or randomised-response"
             )
     return list(labels)

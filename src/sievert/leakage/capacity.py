@@ -44,7 +44,7 @@ from sievert.leakage.power_sums import even_divergence, row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.numerics.balls import UNIT
-from sievert.numerics.checks import choice
+from sievert.numerics.checks import brief, choice
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
 
@@ -150,7 +150,8 @@ def capacity(
     if kind == "shannon" and chosen == "shannon" and prior is None:
         return _shannon(finite)
     raise GainError(
-        f"kind is {kind!r}, gains {gains!r}, prior {'given' if prior is not None else 'None'}; known are "
+        f"kind is {brief(kind)}, gains {brief(gains)}, "
+        f"prior {'given' if prior is not None else 'None'}; known are "
         'kind="multiplicative" with gains="all"; kind="additive" with gains="unit", "spanning" or "signed"; '
         'kind="risk" and kind="shannon" over all priors; a property with kind="multiplicative" or "risk"'
     )

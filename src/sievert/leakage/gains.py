@@ -15,13 +15,15 @@ from sievert.errors import GainError, TooLargeError
 from sievert.leakage.adversary import (
     Adversary,
     MatrixAdversary,
+    labels_of_secrets,
     matrix_adversary,
     require_table,
     secret_labels,
     table_adversary,
 )
 from sievert.leakage.closed_forms import Belief, Identity, Tries
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, instance, taken
+from sievert.numerics.checks import function as callable_of
 from sievert.numerics.checks import non_negative as at_least_zero
 from sievert.spaces.arguments import metric_of
 from sievert.spaces.labels import Labels, iterable, label
@@ -127,7 +129,7 @@ def property(
     else:
         if isinstance(holds, str) or not iterable(holds):
             raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
-        inside = {label(item) for item in holds}
+        inside = {label(item) for item in taken("holds", holds, GainError, "secrets")}
         unknown = inside - set(labels)
         if unknown:
             raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
@@ -208,6 +210,8 @@ def of_belief(
     >>> of_belief(lambda belief: 1 - belief.min() ** 2, 3)
     gain 'belief' on 3 secrets
     """
+    callable_of("function", function, "an array of probabilities", GainError)
+    instance("name", name, str, "what the gain is called, a text", GainError)
     return Belief(secret_labels(n), function, name)
 
 
@@ -223,11 +227,13 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     """
     source = table_adversary(loss, "loss", is_loss=True)
     largest = source.table.max()
-    if isinstance(bound, list | tuple | np.ndarray):
+    if (iterable(bound) and not isinstance(bound, str)) or isinstance(bound, Adversary):
         raise GainError(f"bound is {brief(bound)}; give one number")
     top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
     if top < largest:
-        raise GainError(f"bound is {bound!r} but the largest loss is {largest}; it must be at least that")
+        raise GainError(
+            f"bound is {brief(bound)} but the largest loss is {largest}; it must be at least that"
+        )
     return matrix_adversary(
         top - source.table, source.actions, f"{top} - {source.name}", secrets=source.secrets
     )
@@ -296,6 +302,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
 
 def as_gain(gain: object, secrets: Labels) -> Adversary:
     """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
+    secrets = labels_of_secrets(secrets)
     if gain is None:
         return Identity(secrets)
     adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)

@@ -145,7 +145,7 @@ def _position(loss: MatrixAdversary, secret: object) -> int:
     try:
         return list(loss.secrets).index(label(secret))
     except ValueError:
-        raise GainError(f"secrets: {secret!r} is not a secret of the loss {loss.name!r}") from None
+        raise GainError(f"secrets: {brief(secret)} is not a secret of the loss {loss.name!r}") from None
 
 
 def _number(argument: str, value: object) -> Any:

@@ -24,7 +24,7 @@ from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
-from sievert.numerics.checks import brief, require_size, whole
+from sievert.numerics.checks import brief, require_size, taken, whole
 from sievert.numerics.logs import log_of
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result, cell_text, html_table, plain
@@ -274,7 +274,8 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
         return Attack(row_classes(channel, prior), (0,))
     if not iterable(channel):
         finite_channel(channel)
-    given: list[Any] = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in channel]
+    listed = taken("channel", channel, ChannelError, "channels")
+    given: list[Any] = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in listed]
     if not given:
         raise ChannelError("channel is an empty list; give at least one mechanism")
     channels: list[Channel] = []

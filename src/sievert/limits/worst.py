@@ -23,7 +23,7 @@ from sievert.limits.ladder import LARGEST_CHANNEL, SMALL, Rung, climb, covering
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.mechanisms import randomised_response
 from sievert.numerics.balls import log2_bounds, read_eps
-from sievert.numerics.checks import brief, instance
+from sievert.numerics.checks import brief, flag
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
@@ -130,8 +130,8 @@ def worst_leakage(
 the packing bound is attained)
     """
     exact_eps = _eps(eps)
-    instance("individual", individual, bool | np.bool_, "True or False", PolicyError)
-    special = [prior is not None or gain is not None, bool(individual), outputs is not None]
+    individual = flag("individual", individual, PolicyError)
+    special = [prior is not None or gain is not None, individual, outputs is not None]
     if sum(special) > 1:
         raise PolicyError("give one of prior/gain, individual and outputs at a time")
     target, records = _target(policy_or_metric_or_graph)

@@ -186,7 +186,7 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
             or not isinstance(value, int | float | Fraction)
             or not math.isfinite(value)
         ):
-            raise MechanismError(f"points: {value!r} is not a finite number")
+            raise MechanismError(f"points: {brief(value)} is not a finite number")
     for a, b in pairwise(positions):
         if a >= b:  # type: ignore[operator]
             raise MechanismError(f"points: {b!r} comes after {a!r}; points must increase")

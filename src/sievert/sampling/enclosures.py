@@ -172,7 +172,9 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
     if alpha is not None:
         value = rational(alpha, "alpha")
         if not 0 <= value <= 1:
-            raise MechanismError(f"alpha is {alpha!r}; it must be from 0 (no noise) to 1 (nothing is told)")
+            raise MechanismError(
+                f"alpha is {brief(alpha)}; it must be from 0 (no noise) to 1 (nothing is told)"
+            )
         return Ratio(alpha=value)
     name, number = ("eps", eps) if eps is not None else ("scale", scale)
     if isinstance(number, float | str) and str(number) == "inf":

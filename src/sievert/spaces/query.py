@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MetricError, PolicyError, QueryError, TooLargeError
-from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable
+from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable, taken
 from sievert.spaces.graph import Graph
 from sievert.spaces.induced import contexts_of, edges_of_answers
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, iterable, label, shown
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.totals import (
@@ -110,8 +110,8 @@ class Query:
         if callable(where):
             words = "the number of records that satisfy a condition"
             return cls("count", words, partial(_satisfies, where))
-        single = isinstance(where, str) or not isinstance(where, Iterable)
-        items: Iterable[object] = [where] if single else where  # type: ignore[assignment]
+        single = isinstance(where, str) or not iterable(where)
+        items = [where] if single else taken("where", where, QueryError, "values")
         try:
             listed = tuple(dict.fromkeys(label(value) for value in items))
         except TypeError as problem:
@@ -278,6 +278,7 @@ class Query:
 
     def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:
         """Each value's contribution to a count or sum as a whole number of 1/scale, and the scale."""
+        instance("policy", policy, Policy, "a sv.Policy", QueryError)
         if self.kind == "sum" and isinstance(policy.values, range):
             return list(policy.values), 1
         numbers = self._numbers(policy)

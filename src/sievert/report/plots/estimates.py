@@ -38,8 +38,8 @@ def estimated_distribution(
     Only reports that are themselves values can be drawn beside them.
     """
     names = listed("names", names, "values")
-    estimated = numbers("estimated", estimated, len(names)).tolist()
-    original = None if original is None else numbers("original", original, len(names)).tolist()
+    estimated = numbers("estimated", estimated, tuple(names)).tolist()
+    original = None if original is None else numbers("original", original, tuple(names)).tolist()
     if reported is not None:
         instance("reported", reported, Mapping, "a mapping from a value to its share", DataError)
         numbers("reported", list(reported.values()))
