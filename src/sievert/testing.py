@@ -219,7 +219,7 @@ def _kinds(kinds: Collection[str] | None) -> list[str]:
     """The kinds of STRUCTURED that are asked for, all of them by default."""
     if kinds is None:
         return list(STRUCTURED)
-    if isinstance(kinds, str) or not isinstance(kinds, Collection) or not iterable(kinds) or not len(kinds):
+    if isinstance(kinds, str) or not iterable(kinds) or not isinstance(kinds, Collection) or not len(kinds):
         raise SievertError(f"kinds is {brief(kinds)}; give a list of kinds: {', '.join(STRUCTURED)}")
     return [choice("kinds", kind, tuple(STRUCTURED)) for kind in kinds]
 

@@ -16,6 +16,7 @@ import math
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import time
@@ -40,7 +41,7 @@ CALL_BYTES = 2 << 30
 # Parameters that take any object: labels, texts, inputs of somebody's function, what is asked of a result.
 ANYTHING = {
     "mechanisms.warner": {"yes", "no"}, "audit_mechanism": {"first", "second"}, "Query": {"words"},
-    "Query.count": {"where"},
+    "Query.count": {"where"}, "protocols.ResponseProtocol.count": {"reports"},
 }  # fmt: skip
 # Writing is what these do.
 WRITERS = {"save", "release.run"}
@@ -128,6 +129,9 @@ def fault_of(trial: Trial) -> str | None:
             error = raised
         finally:
             _stop_timers()
+    written = sorted(set(_listing()) - set(before))
+    for name in written:
+        _remove(Path(name))
     if isinstance(error, TooSlowError):
         return f"no answer in {CALL_SECONDS} s of processor time"
     if isinstance(error, ZeroDivisionError) and any("1 / 0" in text for text in trial.call.values()):
@@ -142,8 +146,8 @@ def fault_of(trial: Trial) -> str | None:
         return f"{warned[0].category.__name__}: {warned[0].message} ({warned[0].filename}:{warned[0].lineno})"
     if printed.getvalue() and "print" not in trial.call.values():
         return f"printed {printed.getvalue()[:80]!r}"
-    if _listing() != before and not (error is None and trial.name in WRITERS):
-        return f"wrote {sorted(set(_listing()) - set(before))}"
+    if written and not (error is None and trial.name in WRITERS):
+        return f"wrote {written}"
     return None if error is not None else _fault_of_answer(trial, answer)
 
 
@@ -198,6 +202,13 @@ def _number(answer: Any) -> Any:
 
 def _listing() -> list[str]:
     return sorted(os.listdir("."))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _start_timers() -> None:

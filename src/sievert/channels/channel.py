@@ -21,7 +21,7 @@ from sievert.channels.composition import RELATIVE
 from sievert.channels.constructors import Constructors
 from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
-from sievert.numerics.checks import flag, instance, readable
+from sievert.numerics.checks import brief, flag, instance, readable
 from sievert.numerics.logs import log_fraction, log_of
 from sievert.numerics.randomness import generator_of
 from sievert.numerics.rationals import fractions_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from sievert.channels.hyper import Hyper
 
 __all__ = ["RELATIVE", "Channel", "Form", "as_channel", "finite_channel"]
+
+# A sum of numbers up to here is a float, however many there are.
+LARGEST_ENTRY = 1e290
 
 FloatArray = NDArray[np.float64]
 ObjectArray = NDArray[np.object_]
@@ -265,8 +268,10 @@ class Channel(Constructors):
             by_label(column, getattr(self, side), "vector", ChannelError) if column.named else column.values
         )
         values = floats(given, "vector", ChannelError, "give one number for each of them")
-        if np.isnan(values).any():
-            raise ChannelError("vector holds NaN; give one number for each of them")
+        if not (np.abs(values) <= LARGEST_ENTRY).all():
+            raise ChannelError(
+                f"vector holds NaN or numbers beyond {LARGEST_ENTRY:g}; their mean is no number"
+            )
         return values
 
     def row(self, item: object) -> FloatArray:
@@ -294,7 +299,7 @@ class Channel(Constructors):
                 name = name[0] if isinstance(name, tuple) and len(name) == 1 else (name,)
             return known[name]  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError):
-            raise ChannelError(f"{item!r} is not one of the channel's {side}: {shown(labels)}") from None
+            raise ChannelError(f"{brief(item)} is not one of the channel's {side}: {shown(labels)}") from None
 
     def reduced(self, tolerance: float | None = None) -> Channel:
         """The canonical equivalent channel: no zero columns, proportional columns merged, columns ordered.
@@ -371,7 +376,7 @@ class Channel(Constructors):
         array = items if isinstance(items, np.ndarray) else None
         if isinstance(items, str) or not iterable(items) or (array is not None and not array.ndim):
             raise ChannelError(
-                f"xs is {items!r}; give a list or an array of inputs, for one input [{items!r}]"
+                f"xs is {brief(items)}; give a list or an array of inputs, for one input [{brief(items)}]"
             )
         labels = self.inputs
         if array is not None and array.dtype.kind in "iu" and isinstance(labels, range):

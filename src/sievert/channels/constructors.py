@@ -163,7 +163,7 @@ def _spread(noise: Mapping[int, Any]) -> tuple[int, list[Any]]:
     for value in noise:
         if not isinstance(value, int | np.integer):
             raise ChannelError(
-                f"kernel: the noise {value!r} is not a whole number; noise is added to integers"
+                f"kernel: the noise {brief(value)} is not a whole number; noise is added to integers"
             )
     if not noise:
         raise ChannelError("kernel is empty; give at least one noise with its probability")

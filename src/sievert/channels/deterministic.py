@@ -60,7 +60,7 @@ class DeterministicChannel(StructuredChannel):
                 result = label(function(item))
             except Exception as problem:
                 raise ChannelError(
-                    f"function raised {type(problem).__name__}: {problem} on the input {item!r}; "
+                    f"function raised {type(problem).__name__}: {problem} on the input {brief(item)}; "
                     "it must return a label for every input"
                 ) from problem
             images[position] = found.setdefault(result, len(found))

@@ -79,7 +79,7 @@ class ProductChannel(StructuredChannel):
             size = self.shape[0 if side == "inputs" else 1]
             if size > LARGEST_LABELS:
                 raise TooLargeError(
-                    f"the {side} of {self!r} are tuples of {self.records} entries, too many to list; "
+                    f"the {side} of {brief(self)} are tuples of {self.records} entries, too many to list; "
                     f"use .factors for the {side} of one record",
                     size=size,
                 )
@@ -116,7 +116,7 @@ class ProductChannel(StructuredChannel):
 
     def _checked(self, item: object) -> Sequence[object]:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != self.records:
-            raise ChannelError(f"{item!r} is not an input; give a tuple of {self.records} entries")
+            raise ChannelError(f"{brief(item)} is not an input; give a tuple of {self.records} entries")
         return item
 
     def matvec(self, vector: Any) -> FloatArray:

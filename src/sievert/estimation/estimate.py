@@ -48,7 +48,7 @@ IntervalKind = Literal["normal", "bootstrap", "profile", "none"]
 # A gap of this many nats over all reports is less than the reports themselves can tell.
 GAP_OF_ALL_REPORTS = 0.5
 MOST_ROUNDS = 100_000
-MOST_RESAMPLES = 1_000_000
+MOST_RESAMPLES = 100_000
 # Profile intervals take some twenty maximisations for each input.
 LARGEST_PROFILE = 200
 # An inverse this little below 0 is rounding.

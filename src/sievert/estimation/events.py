@@ -65,8 +65,15 @@ def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
     if len(items) == 0:
         raise ChannelError(f"{name} is empty; give one output for each run")
     if outputs_kind(items) == "label":
-        return [item if item.__hash__ is not None else repr(item) for item in items]
+        return [item if item.__hash__ is not None else _written(item, name) for item in items]
     return np.asarray(items, dtype=np.float64)
+
+
+def _written(item: object, name: str) -> str:
+    try:
+        return repr(item)
+    except RecursionError:
+        raise ChannelError(f"{name} holds one that is nested without end; give numbers or labels") from None
 
 
 def runs_of(inputs: object) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:

@@ -92,7 +92,9 @@ class Experiment(Result):
                 str(method),
             ):
                 return cell
-        raise EstimationError(f"no cell for {truth!r}, {mechanism!r}, {reports} reports and {method!r}")
+        raise EstimationError(
+            f"no cell for {brief(truth)}, {brief(mechanism)}, {reports} reports and {brief(method)}"
+        )
 
     def __str__(self) -> str:
         return f"{len(self.cells)} cells of {self.runs} runs, seed {self.seed}"

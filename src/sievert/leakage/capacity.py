@@ -225,7 +225,7 @@ def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
     holds then is the guess between two rows."""
     table = np.asarray(gain.for_secrets(channel.inputs).table != 0, dtype=bool)
     if gain.is_loss or len(table) != 2 or not (table[0] ^ table[1]).all() or gain.name != "property":
-        raise GainError(f"gains is {gain!r}; a capacity over priors is known for sv.gains.property only")
+        raise GainError(f"gains is {brief(gain)}; a capacity over priors is known for sv.gains.property only")
     marked = table[gain.actions.index(True)]
     if marked.all() or not marked.any():
         # Nothing to find out: the guess is right before the release.

@@ -88,14 +88,18 @@ def partition(
     """
     if isinstance(blocks, str) or not iterable(blocks):
         raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
-    named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(blocks))
+    listed = blocks if isinstance(blocks, Mapping) else taken("blocks", blocks, GainError, "blocks")
+    named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(listed))
     members = {name: list(secret_labels(block, "blocks")) for name, block in named.items()}
     require_table(len(members), sum(map(len, members.values())))
     everything = [item for block in members.values() for item in block]
     twice = [item for item, times in Counter(everything).items() if times > 1]
     if twice:
-        raise GainError(f"blocks: {twice[0]!r} is there twice; every secret must be in exactly one block")
+        raise GainError(
+            f"blocks: {brief(twice[0])} is there twice; every secret must be in exactly one block"
+        )
     order = secret_labels(_natural(everything) if secrets is None else secrets)
+    require_table(len(members), len(order))
     known, placed = set(order), set(everything)
     missing = [item for item in order if item not in placed]
     unknown = [item for item in everything if item not in known]
@@ -263,7 +267,7 @@ def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
     """
     first, second = table_adversary(first, "first"), table_adversary(second, "second")
     if first.is_loss != second.is_loss:
-        raise GainError(f"{first!r} and {second!r} cannot be added; take two gains or two losses")
+        raise GainError(f"{brief(first)} and {brief(second)} cannot be added; take two gains or two losses")
     other = second.for_secrets(first.secrets)
     table = (first.table[:, None, :] + other.table[None, :, :]).reshape(-1, first.size)
     actions = list(cartesian(first.actions, other.actions))

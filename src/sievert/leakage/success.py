@@ -334,7 +334,7 @@ def success_probability(
     """
     attack = attack_on(channel, prior)
     count = whole("observations", observations, ChannelError)
-    found = attack.after(count * attack.round, rng)
+    found = attack.after(count * attack.round, generator_of(rng))
     return replace(found, observations=count)
 
 

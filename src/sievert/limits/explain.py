@@ -39,7 +39,7 @@ from sievert.limits.policy_guesses import (
     values_of,
 )
 from sievert.limits.worst import Target
-from sievert.numerics.checks import brief, taken, whole
+from sievert.numerics.checks import brief, non_negative, taken, whole
 from sievert.proofs.base import Proof
 from sievert.results import Result, html_table
 from sievert.spaces.arguments import target_of
@@ -356,11 +356,10 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
         return None
     if not isinstance(claim, ApproximateClaim) or claim.lost:
         raise MechanismError("within goes with a pure eps per unit of distance")
-    if isinstance(within, bool) or not isinstance(within, int | float | np.number) or not within >= 0:
-        raise MechanismError(f"within is {brief(within)}; it must be a distance ≥ 0")
+    radius = non_negative("within", within, MechanismError, infinite=True)
     if policy is None:
         return None
-    return ball_guess(claim.eps * claim.releases, policy, float(within), centre)
+    return ball_guess(claim.eps * claim.releases, policy, radius, centre)
 
 
 def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:

@@ -25,6 +25,8 @@ REACH = 12.0
 # Nodes of the quadrature for each deviation; everything that is integrated varies over about one.
 NODES = 24
 # Corners this many deviations apart are never confused as far as floats can tell.
+# A handicap whose square is still a float; nobody makes up for so much.
+HOPELESS = 1e150
 CERTAIN = 60.0
 
 
@@ -55,7 +57,8 @@ def simplex_guess(mu: float, values: int, prior: FloatArray | None = None) -> fl
         return 1.0
     if values == 2 and prior is None:
         return float(ndtr(mu / 2))
-    handicaps = np.log(weights / blind) / shift
+    with np.errstate(over="ignore"):
+        handicaps = np.maximum(np.log(weights / blind) / shift, -HOPELESS)
     low = max(-REACH, shift + float(handicaps.min()) - REACH)
     nodes, parts = _quadrature(low, shift + REACH)
     behind = log_ndtr(nodes - handicaps[:, None])

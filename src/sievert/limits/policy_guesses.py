@@ -341,7 +341,7 @@ def ball_guess(eps: float, target: Target, radius: float, centre: object = None)
     if not isinstance(metric, Metric):
         metric = metric.metric()
     if not radius >= 0:
-        raise PolicyError(f"within is {radius!r}; it must be a distance ≥ 0")
+        raise PolicyError(f"within is {brief(radius)}; it must be a distance ≥ 0")
     points = list(metric.points)
     if centre is not None and centre not in points:
         raise PolicyError(f"centre is {brief(centre)}; it must be one of the values")

@@ -37,6 +37,8 @@ from sievert.spaces.secrets import CompleteGraph
 
 __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
+LARGEST_EPS = 10**308
+
 Target = Policy | Metric | Graph
 Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
@@ -181,8 +183,8 @@ def _eps(eps: float | Fraction) -> Fraction | None:
         value = read_eps(eps)
     except (ValueError, TypeError, OverflowError):
         value = Fraction(-1)
-    if value < 0:
-        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats)")
+    if not 0 <= value <= LARGEST_EPS:
+        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats), at most 1e308 or inf")
     return value
 
 

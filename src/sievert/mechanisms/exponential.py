@@ -23,7 +23,7 @@ from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
 from sievert.numerics.balls import read_eps
-from sievert.numerics.checks import choice, non_negative, taken, whole
+from sievert.numerics.checks import brief, choice, non_negative, taken, whole
 from sievert.numerics.logs import log_sum
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
@@ -149,7 +149,7 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
         return true
     if true > LARGEST_TRUE:
         raise MechanismError(
-            f"eps is {true!r}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
+            f"eps is {brief(true)}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
         )
 
     def excess(nominal: float) -> float:
@@ -160,7 +160,9 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     while excess(high) < 0:
         high *= 2
         if high > 1e6 * true:
-            raise MechanismError(f"eps is {true!r}; no nominal parameter up to {high:g} has that true ε here")
+            raise MechanismError(
+                f"eps is {brief(true)}; no nominal parameter up to {high:g} has that true ε here"
+            )
     return float(brentq(excess, true * (1 - 1e-12), high, xtol=1e-300, rtol=1e-14))
 
 
@@ -169,7 +171,7 @@ def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None
     if lost.any():
         name = inputs[int(np.argmax(lost))]
         raise MechanismError(
-            f"metric: input {name!r} is at infinite distance from every output; add it to outputs"
+            f"metric: input {brief(name)} is at infinite distance from every output; add it to outputs"
         )
 
 

@@ -39,7 +39,7 @@ __all__ = [
 LONGEST_VALUE = 60
 # Items taken from what does not say how many it has.
 MOST_TAKEN = 10_000_000
-LARGEST_LIST = 1_000_000_000
+LARGEST_LIST = 100_000_000
 
 
 def brief(value: object) -> str:

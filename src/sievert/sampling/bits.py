@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sievert.errors import MechanismError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, instance
 
 __all__ = ["BitSource", "Lanes", "OperatingSystemBits", "ReplayedBits", "SeededBits", "bit_source", "philox"]
 
@@ -87,6 +87,7 @@ class SeededBits(BitSource):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
+        instance("seed", seed, int | np.integer, "a whole number", MechanismError)
         self.name = f"seed {seed} (not secret)"
         digest = hashlib.sha256(f"sievert bit source 1:{seed}".encode()).digest()
         self._key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))

@@ -181,7 +181,7 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
         return NO_NOISE if name == "eps" else ALL_NOISE
     value = rational(number, name)
     if value < 0:
-        raise MechanismError(f"{name} is {number!r}; it must be a number ≥ 0")
+        raise MechanismError(f"{name} is {brief(number)}; it must be a number ≥ 0")
     if value == 0:
         return ALL_NOISE if name == "eps" else NO_NOISE
     return Ratio(eps=value if name == "eps" else 1 / value)

@@ -52,6 +52,8 @@ def exponential_rows(
 def _exact(value: Any) -> Fraction | None:
     """The distance itself; None for infinity."""
     if isinstance(value, float | np.floating):
+        if math.isnan(value):
+            raise MechanismError("distances holds NaN; give numbers, or infinity for never")
         return None if math.isinf(value) else Fraction(float(value))
     return rational(value, "distances")
 

@@ -78,7 +78,7 @@ class FloatSampler(Sampler):
 
 def _positive(name: str, value: float) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-        raise MechanismError(f"{name} is {value!r}; it must be a positive number")
+        raise MechanismError(f"{name} is {brief(value)}; it must be a positive number")
     return float(value)
 
 

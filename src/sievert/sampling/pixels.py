@@ -132,7 +132,9 @@ class PixelatedLaplace(Sampler):
                 else rational(value, "inputs")
             )
             if not low <= exact <= high:
-                raise MechanismError(f"inputs: {value!r} is not from {low} to {high}; clamp the inputs first")
+                raise MechanismError(
+                    f"inputs: {brief(value)} is not from {low} to {high}; clamp the inputs first"
+                )
             places.append((exact - low) / (high - low))
         return self._exactly(places)
 

@@ -97,7 +97,7 @@ class Total(Constraint):
         missing = [value for value in values if value not in weights and not _is(value, absent)]
         if missing:
             raise PolicyError(
-                f"permitted: total has no weight for the value {missing[0]!r}; give one for each value"
+                f"permitted: total has no weight for the value {brief(missing[0])}; give one for each value"
             )
         return [weights.get(value, Fraction(0)) for value in values]
 
@@ -315,7 +315,11 @@ def constraint(permitted: object) -> tuple[Constraint, ...]:
             f"permitted is {brief(permitted)}; give a constraint (sv.constraints.…), a list of them, a list "
             "of databases or a function of a database"
         )
-    items = permitted if isinstance(permitted, np.ndarray) else list(permitted)
+    items = (
+        permitted
+        if isinstance(permitted, np.ndarray)
+        else taken("permitted", permitted, PolicyError, "databases")
+    )
     if len(items) and all(isinstance(item, Constraint) or callable(item) for item in items):
         return tuple(item if isinstance(item, Constraint) else satisfying(item) for item in items)
     if any(isinstance(item, Constraint) for item in items):

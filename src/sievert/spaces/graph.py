@@ -117,11 +117,13 @@ class Graph:
                     ends.append(position[label(end)])
                 except (KeyError, TypeError):
                     raise GraphError(
-                        f"edges: {end!r} in the edge ({a!r}, {b!r}) is not one of the nodes "
+                        f"edges: {brief(end)} in the edge ({brief(a)}, {brief(b)}) is not one of the nodes "
                         + shown(self.nodes)
                     ) from None
             if ends[0] == ends[1]:
-                raise GraphError(f"edges: ({a!r}, {b!r}) joins a node to itself; loops are not allowed")
+                raise GraphError(
+                    f"edges: ({brief(a)}, {brief(b)}) joins a node to itself; loops are not allowed"
+                )
             found.add((min(ends), max(ends)))
         return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
 
@@ -156,7 +158,7 @@ class Graph:
         try:
             return self.position[label(node)]
         except (KeyError, TypeError):
-            raise GraphError(f"node: {node!r} is not one of the nodes {shown(self.nodes)}") from None
+            raise GraphError(f"node: {brief(node)} is not one of the nodes {shown(self.nodes)}") from None
 
     def metric(self) -> Metric:
         """Shortest-path distance (number of edges; inf between components)."""

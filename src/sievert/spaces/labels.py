@@ -131,7 +131,7 @@ def labels_or_range(
         seen: set[Hashable] = set()
         for item in result:
             if item in seen:
-                raise error(f"{argument} has the label {item!r} twice; labels must be distinct")
+                raise error(f"{argument} has the label {brief(item)} twice; labels must be distinct")
             seen.add(item)
     return result
 
@@ -177,7 +177,9 @@ def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError
         return [position[item] for item in wanted]
     if any(tuple(labels) == tuple(range(len(labels))) for labels in (wanted, given)):
         return None
-    raise error(f"{argument} has no element labelled {missing[0]!r}, but {shown(given)}; labels must agree")
+    raise error(
+        f"{argument} has no element labelled {brief(missing[0])}, but {shown(given)}; labels must agree"
+    )
 
 
 def _one_record(labels: Labels) -> bool:

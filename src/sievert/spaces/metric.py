@@ -6,7 +6,7 @@ the edges, because log-likelihood ratios add up along a path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sized
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from sievert.errors import MetricError, TooLargeError
-from sievert.numerics.checks import brief, flag, non_negative, taken
+from sievert.numerics.checks import brief, flag, non_negative, require_size, taken
 from sievert.spaces.labels import Labels, iterable, label, labels_or_range, shown
 from sievert.spaces.tabular import floats, table_of
 
@@ -227,9 +227,16 @@ def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Ite
     names = table.rows if table.rows is not None else table.columns
     if points is not None and not iterable(points):
         raise MetricError(f"points is {brief(points)}; give a list of labels")
-    wanted = names if points is None else list(points)
+    wanted = names if points is None else _bounded(points)
     entries, _, _ = table.ordered(wanted, wanted, ("points", "points"), MetricError)
     return entries, wanted
+
+
+def _bounded(points: Iterable[object]) -> list[object]:
+    """Points of a matrix, of which there are never so many."""
+    if isinstance(points, Sized):
+        require_size(len(points), LARGEST_MATRIX, "the points of the matrix", "take fewer points")
+    return taken("points", points, MetricError, "labels")
 
 
 def closure(matrix: FloatArray) -> FloatArray:

@@ -138,7 +138,7 @@ class Policy:
             return cls(secret_graphs.complete(items), records, permitted, person_records, "differential")
         if ABSENT in listed(items, "values"):
             raise PolicyError(
-                f"values contains {ABSENT!r}, which add-remove adjacency uses for a missing record"
+                f"values contains {brief(ABSENT)}, which add-remove adjacency uses for a missing record"
             )
         star = secret_graphs._secret(
             [ABSENT, *items],
@@ -266,7 +266,7 @@ class Policy:
         for place, value in enumerate(key):
             if value not in self._position:
                 raise PolicyError(
-                    f"database {brief(values)} has the value {value!r} in record {place}; "
+                    f"database {brief(values)} has the value {brief(value)} in record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key

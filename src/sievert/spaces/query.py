@@ -362,7 +362,7 @@ class Query:
             return label(self.contribution(key))
         if key not in self.table:
             raise QueryError(
-                f"table: no answer for the database {key!r}; give one for every possible database"
+                f"table: no answer for the database {brief(key)}; give one for every possible database"
             )
         return self.table[key]
 
@@ -414,9 +414,9 @@ def _itself(value: Hashable) -> Hashable:
 
 def _as_number(value: object) -> Fraction | float:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise QueryError(f"value {value!r} is not a number, so it cannot be summed or compared")
+        raise QueryError(f"value {brief(value)} is not a number, so it cannot be summed or compared")
     if isinstance(value, float) and not math.isfinite(value):
-        raise QueryError(f"value {value!r} is not finite, so it cannot be summed or compared")
+        raise QueryError(f"value {brief(value)} is not finite, so it cannot be summed or compared")
     return value
 
 

@@ -260,7 +260,7 @@ def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
         while ancestor is not None and ancestor not in finished:
             if ancestor in path:
                 raise GraphError(
-                    f"parents: {ancestor!r} is its own ancestor through {parents[ancestor]!r}; "
+                    f"parents: {brief(ancestor)} is its own ancestor through {parents[ancestor]!r}; "
                     "a tree has no cycle; give one of them the parent None"
                 )
             path[ancestor] = None

@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics.checks import instance, readable, require_size, whole
+from sievert.numerics.checks import instance, readable, require_size, taken, whole
 from sievert.results import Result
 from sievert.spaces.arguments import graph_of
 from sievert.spaces.automorphisms import Automorphisms, automorphisms, by_first, orbits_of
@@ -292,7 +292,7 @@ def product_orbit_size(sizes: Sequence[int], times: Sequence[int]) -> int:
     """
     for name, given in (("sizes", sizes), ("times", times)):
         instance(name, given, list | tuple | np.ndarray, "a list of whole numbers", GraphError)
-        for number in given:
+        for number in taken(name, given, GraphError, "whole numbers"):
             whole(name, number, GraphError, least=0, most=MOST_RECORDS)
     if len(sizes) != len(times):
         raise GraphError(f"times has {len(times)} entries; give one for each of the {len(sizes)} orbits")

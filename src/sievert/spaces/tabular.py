@@ -22,7 +22,7 @@ from sievert.spaces.labels import Labels, iterable, label, shown
 
 __all__ = ["Column", "Table", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
 
-LARGEST_RANGE = 100_000_000
+LARGEST_RANGE = 10_000_000
 BY_POSITION = "to give it by position, pass .to_numpy() or a list"
 
 
@@ -118,6 +118,8 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
         return Column(given)
     if isinstance(given, Mapping):
         return Column(list(given.values()), _names(given, argument, error), sparse=isinstance(given, Counter))
+    if isinstance(given, range):
+        require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", "take fewer")
     if isinstance(given, list | tuple | range):
         return Column(given)
     found = None if isinstance(given, str | bytes) else _narwhals(given, argument, error)

@@ -88,7 +88,7 @@ class Protocol(ABC):
 
     def count(self, reports: Any) -> int:
         """Number of reports in a batch."""
-        if not isinstance(reports, Sized):
+        if isinstance(reports, str | bytes) or not iterable(reports) or not isinstance(reports, Sized):
             raise EstimationError(f"reports is {brief(reports)}; give what the protocol's privatise returns")
         return len(reports)
 
