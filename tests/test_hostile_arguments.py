@@ -184,6 +184,15 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.explain(rho=0.5, values=10**400), MechanismError, "values is a whole number of"),
     (lambda: sv.testing.structured_channels(kinds=["nonsense"]), SievertError, "kinds is 'nonsense'"),
     (lambda: sv.testing.priors(size=(3, 1)), SievertError, "size is 1"),
+    (lambda: sv.optimal_mechanism(sv.metrics.line(3), 1e308), MechanismError, "eps is 1e"),
+    (lambda: sv.geometric_optimality(3, 1e-300), MechanismError, "too small or too large"),
+    (lambda: sv.explain(eps=1.0, values=np.eye(3) * 1j), MechanismError, "values: label"),
+    (lambda: sv.Channel.identity(2).repeated(10**400), TooLargeError, "would"),
+    (lambda: sv.losses.scaled(sv.losses.absolute(3), 1e308), GainError, "factor is 1e"),
+    (lambda: sv.sampling.SeededBits(1j), MechanismError, "seed is 1j"),  # type: ignore[arg-type]
+    (lambda: sv.gains.tries(3, nested(2000)), GainError, "k is a list"),  # type: ignore[arg-type]
+    (lambda: sv.entropy([0.5, 0.5], order=10**400), GainError, "order is"),
+    (lambda: sv.worst_leakage(sv.metrics.line(3), 10**400), PolicyError, "eps is"),
     (lambda: sv.estimate([5e-324] * 3, RR), EstimationError, "counts"),
 ]
 
@@ -200,6 +209,9 @@ def test_extremes_have_an_answer() -> None:
     assert sv.bounds.limited_outputs_bound(2, 3, 10**400, 1.0) <= sv.bounds.database_bound(2, 3, 1.0)
     assert sv.mechanisms.nominal_epsilon(10**400, 1.0) == sv.mechanisms.nominal_epsilon(10**100, 1.0)
     assert sv.sampling.bernoulli_exp(10**400, insecure_rng=1).noise(3).tolist() == [0, 0, 0]
+    assert sv.entropy([0.5, 0.5], order=np.uint8(255)) == 1.0
+    assert sv.explain(sigma=1e308, prior=[0.5, 0.3, 0.2]).after == pytest.approx(0.5)
+    assert sv.delta_curve(RR, sv.metrics.line(3), 1e308).delta[0] == 0
     even = sv.estimate([50, 30, 20], RR, method="ibu", start=[1e308] * 3, interval="none")
     assert np.allclose(
         even.distribution, sv.estimate([50, 30, 20], RR, method="ibu", interval="none").distribution

@@ -32,6 +32,9 @@ from sievert.spaces.query import Answers, Query
 
 __all__ = ["LARGEST_ENTRIES", "OptimalMechanism", "as_loss", "decay_of", "optimal_mechanism"]
 
+# Times any distance it is still a float.
+LARGEST_EPS = 1e150
+
 FloatArray = NDArray[np.float64]
 Method = Literal["auto", "closed", "program", "spanner", "exact"]
 # Entries of a channel that are designed one by one.
@@ -135,6 +138,8 @@ def optimal_mechanism(
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
+    if LARGEST_EPS < level.eps < math.inf:
+        raise MechanismError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g}, or inf for no noise")
     choice("method", method, ("auto", "closed", "program", "spanner", "exact"), MechanismError)
     tolerance = non_negative("tolerance", tolerance, MechanismError)
     stretch = finite("stretch", stretch, MechanismError)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.tradeoff import Tradeoff
-from sievert.errors import MechanismError, PolicyError, PriorError
+from sievert.errors import LabelError, MechanismError, PolicyError, PriorError
 from sievert.limits.claims import (
     ApproximateClaim,
     Claim,
@@ -43,7 +43,7 @@ from sievert.numerics.checks import brief, non_negative, taken, whole
 from sievert.proofs.base import Proof
 from sievert.results import Result, html_table
 from sievert.spaces.arguments import target_of
-from sievert.spaces.labels import iterable
+from sievert.spaces.labels import iterable, label
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.tabular import column_of
@@ -343,10 +343,11 @@ def _count(values: object, prior: object, policy: Target | None) -> int:
 
 
 def _written(value: object) -> str:
+    """A value as it is told from others, 1 from True."""
     try:
-        return repr(value)
-    except RecursionError:
-        raise MechanismError("values holds one that is nested without end; give numbers or texts") from None
+        return repr(label(value))
+    except LabelError as problem:
+        raise MechanismError(f"values: {problem}") from None
 
 
 def _near(claim: Claim, policy: Target | None, within: float | None, centre: object) -> BallGuess | None:
