@@ -11,8 +11,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sievert.numerics.checks import brief
-
 __version__ = "0.1.0"
 
 # Public name → where it lives; each is imported when first used, so that `import sievert` is instant.
@@ -322,7 +320,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = import_module(_MODULES[name])
     else:
-        raise AttributeError(f"module 'sievert' has no attribute {brief(name)}")
+        raise AttributeError(f"module 'sievert' has no attribute {name!r}")
     globals()[name] = value
     return value
 
