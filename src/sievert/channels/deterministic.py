@@ -41,7 +41,8 @@ class DeterministicChannel(StructuredChannel):
         cls, function: Callable[[Any], object], inputs: int | Iterable[object]
     ) -> DeterministicChannel:
         """Run the program on every input; outputs are its distinct results, in order of appearance."""
-        items = range(int(inputs)) if isinstance(inputs, int | np.integer) else inputs
+        count = min(int(inputs), 2**62) if isinstance(inputs, int | np.integer) else None
+        items = inputs if count is None else range(count)
         if isinstance(items, range) and len(items) > LARGEST_INPUTS:
             raise TooLargeError(
                 f"inputs: running the program on {len(items)} inputs is too long (at most {LARGEST_INPUTS}); "

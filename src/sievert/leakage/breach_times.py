@@ -96,7 +96,7 @@ class BreachCurve(Result):
     @property
     def threshold(self) -> float:
         """The belief beyond which it is a breach upwards."""
-        return float(self.before * 2.0 ** min(self.level_bits, 1100.0)) if self.before else 0.0
+        return float(self.before * 2.0 ** min(self.level_bits, 1000.0)) if self.before else 0.0
 
     def asymptote(self, observations: int) -> float:
         """1 - 2^(-n·rate), which has the right exponent only; 0 when out of reach."""

@@ -353,12 +353,13 @@ def success_curve(
     attack = attack_on(channel, prior)
     counts = observation_counts(observations)
     queries = [n * attack.round for n in counts]
+    generator = generator_of(rng)
     exact = _affordable(attack, queries, LARGEST_WORK)
     if exact < len(queries):
         exact = _affordable(attack, queries, LARGEST_WORK // 5)
     found = _exact_curve(attack, queries[:exact])
     if exact < len(queries):
-        found += _anchored_curve(attack, queries[exact:], found[-1:], rng)
+        found += _anchored_curve(attack, queries[exact:], found[-1:], generator)
     return SuccessCurve(tuple(replace(point, observations=n) for point, n in zip(found, counts, strict=True)))
 
 
