@@ -15,6 +15,7 @@ __all__ = [
     "FileError",
     "GainError",
     "GraphError",
+    "LabelError",
     "LedgerError",
     "LedgerOutputError",
     "MechanismError",
@@ -77,6 +78,10 @@ class MetricError(SievertError):
 
 class GraphError(SievertError):
     """An edge list that does not describe a simple graph on the given nodes."""
+
+
+class LabelError(SievertError, TypeError):
+    """A name of an input, output or value that cannot be one: a mapping, a set, a table."""
 
 
 class PolicyError(SievertError):

@@ -28,7 +28,10 @@ from numpy.typing import NDArray
 
 from sievert import mechanisms
 from sievert.channels.channel import Channel
+from sievert.errors import SievertError
+from sievert.numerics.checks import brief, choice, flag, whole
 from sievert.spaces import secrets as secret_kinds
+from sievert.spaces.labels import iterable
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.secrets import SecretGraph
@@ -56,9 +59,11 @@ LARGEST_WEIGHT = 20
 
 def priors(size: Size = (1, 5), *, exact: bool = False, full_support: bool = False) -> SearchStrategy[Any]:
     """Probability vectors, as fractions or floats; some entries may be 0 unless `full_support`."""
+    sizes, exact = _sizes("size", size), flag("exact", exact)
+    full_support = flag("full_support", full_support)
 
     def build(draw: Callable[[Any], Any]) -> NDArray[Any]:
-        weights = draw(_weights(draw(_sizes(size)), sparse=not full_support))
+        weights = draw(_weights(draw(sizes), sparse=not full_support))
         return _distribution(weights, exact)
 
     return _composite(build)
@@ -68,9 +73,11 @@ def channels(
     inputs: Size = (1, 5), outputs: Size = (1, 5), *, form: Form = "float", sparse: bool = False
 ) -> SearchStrategy[Channel]:
     """Channels in a given form; with `sparse`, entries and whole columns may be 0."""
+    rows, columns = _sizes("inputs", inputs), _sizes("outputs", outputs)
+    form, sparse = _form(form), flag("sparse", sparse)
 
     def build(draw: Callable[[Any], Any]) -> Channel:
-        return _channel(draw, draw(_sizes(inputs)), draw(_sizes(outputs)), form, sparse)
+        return _channel(draw, draw(rows), draw(columns), form, sparse)
 
     return _composite(build)
 
@@ -79,10 +86,12 @@ def degraded_pairs(
     inputs: Size = (1, 5), outputs: Size = (1, 5), *, form: Form = "float", sparse: bool = False
 ) -> SearchStrategy[tuple[Channel, Channel]]:
     """A channel A and a post-processing A·R of it, which leaks no more."""
+    rows, columns = _sizes("inputs", inputs), _sizes("outputs", outputs)
+    form, sparse = _form(form), flag("sparse", sparse)
 
     def build(draw: Callable[[Any], Any]) -> tuple[Channel, Channel]:
-        first = _channel(draw, draw(_sizes(inputs)), draw(_sizes(outputs)), form, sparse)
-        post = _channel(draw, first.shape[1], draw(_sizes(outputs)), form, sparse)
+        first = _channel(draw, draw(rows), draw(columns), form, sparse)
+        post = _channel(draw, first.shape[1], draw(columns), form, sparse)
         return first, first.then(post)
 
     return _composite(build)
@@ -95,24 +104,27 @@ def structured_channels(
 
     `form` "exact" or "float" (which may be logarithms); either by default. Sparse channels are floats.
     """
+    rows, form = _sizes("inputs", inputs), None if form is None else _form(form)
+    able = [kind for kind in _kinds(kinds) if form != "exact" or kind != "sparse"]
+    if not able:
+        raise SievertError(f"kinds is {brief(kinds)}; sparse channels are never exact, so name another kind")
 
     def build(draw: Callable[[Any], Any]) -> Channel:
         strategies = _strategies()
         exact = form == "exact" if form is not None else draw(strategies.booleans())
-        known = [kind for kind in STRUCTURED if kinds is None or kind in kinds]
-        able = [kind for kind in known if form != "exact" or kind != "sparse"]
-        return STRUCTURED[draw(strategies.sampled_from(able))](draw, draw(_sizes(inputs)), exact)
+        return STRUCTURED[draw(strategies.sampled_from(able))](draw, draw(rows), exact)
 
     return _composite(build)
 
 
 def metrics(size: Size = (1, 5), *, extended: bool = False) -> SearchStrategy[Metric]:
     """Metrics with whole distances; with `extended`, 0 and inf occur between different points."""
-    lengths = [0, *range(1, 8), np.inf] if extended else list(range(1, 8))
+    sizes = _sizes("size", size)
+    lengths = [0, *range(1, 8), np.inf] if flag("extended", extended) else list(range(1, 8))
 
     def build(draw: Callable[[Any], Any]) -> Metric:
         strategies = _strategies()
-        n = draw(_sizes(size))
+        n = draw(sizes)
         matrix = np.zeros((n, n))
         upper = np.triu_indices(n, 1)
         count = len(upper[0])
@@ -127,10 +139,12 @@ def gain_matrices(
     secrets: Size = (1, 5), actions: Size = (1, 4), *, signed: bool = False, exact: bool = True
 ) -> SearchStrategy[Any]:
     """Gain functions as arrays [action, secret] of integers (or floats)."""
+    sizes = _sizes("actions", actions), _sizes("secrets", secrets)
+    signed, exact = flag("signed", signed), flag("exact", exact)
 
     def build(draw: Callable[[Any], Any]) -> NDArray[Any]:
         strategies = _strategies()
-        shape = (draw(_sizes(actions)), draw(_sizes(secrets)))
+        shape = (draw(sizes[0]), draw(sizes[1]))
         entry = strategies.integers(-LARGEST_WEIGHT if signed else 0, LARGEST_WEIGHT)
         count = shape[0] * shape[1]
         drawn = draw(strategies.lists(entry, min_size=count, max_size=count))
@@ -141,10 +155,11 @@ def gain_matrices(
 
 def secret_graphs(size: Size = (1, 5)) -> SearchStrategy[SecretGraph]:
     """Secret graphs of every kind: complete, line, cycle, threshold, partition, tree, edges, product."""
+    sizes = _sizes("size", size)
 
     def build(draw: Callable[[Any], Any]) -> SecretGraph:
         strategies = _strategies()
-        n = draw(_sizes(size))
+        n = draw(sizes)
         kind = draw(strategies.sampled_from(sorted(_KINDS)))
         return _KINDS[kind](draw, n)
 
@@ -153,16 +168,17 @@ def secret_graphs(size: Size = (1, 5)) -> SearchStrategy[SecretGraph]:
 
 def policies(size: Size = (1, 4), records: Size = (1, 3)) -> SearchStrategy[Policy]:
     """Small policies: Blowfish on any secret graph, differential privacy (both kinds), metric privacy."""
+    values, counts = _sizes("size", size), _sizes("records", records)
 
     def build(draw: Callable[[Any], Any]) -> Policy:
         strategies = _strategies()
         kind = draw(strategies.sampled_from(["blowfish", "replace", "add-remove", "metric"]))
-        count = draw(_sizes(records))
+        count = draw(counts)
         if kind == "blowfish":
             return Policy.blowfish(draw(secret_graphs(size)), count)
         if kind == "metric":
             return Policy.metric(draw(metrics(size, extended=True)), count)
-        return Policy.differential(draw(_sizes(size)), count, adjacency=kind)
+        return Policy.differential(draw(values), count, adjacency=kind)
 
     return _composite(build)
 
@@ -181,10 +197,31 @@ def _composite(build: Callable[[Callable[[Any], Any]], Drawn]) -> SearchStrategy
     return made
 
 
-def _sizes(size: Size) -> SearchStrategy[int]:
-    low, high = (size, size) if isinstance(size, int) else size
-    whole: SearchStrategy[int] = _strategies().integers(low, high)
-    return whole
+def _sizes(argument: str, size: Size) -> SearchStrategy[int]:
+    """A size, or one from the least to the largest."""
+    ends = size if isinstance(size, tuple) and len(size) == 2 else (size, size)
+    low = whole(argument, ends[0])
+    high = whole(argument, ends[1], least=low)
+    return _integers(low, high)
+
+
+def _integers(low: int, high: int) -> SearchStrategy[int]:
+    drawn: SearchStrategy[int] = _strategies().integers(low, high)
+    return drawn
+
+
+def _form(form: Form) -> Form:
+    choice("form", form, ("exact", "float", "log"))
+    return form
+
+
+def _kinds(kinds: Collection[str] | None) -> list[str]:
+    """The kinds of STRUCTURED that are asked for, all of them by default."""
+    if kinds is None:
+        return list(STRUCTURED)
+    if isinstance(kinds, str) or not iterable(kinds) or not isinstance(kinds, Collection) or not len(kinds):
+        raise SievertError(f"kinds is {brief(kinds)}; give a list of kinds: {', '.join(STRUCTURED)}")
+    return [choice("kinds", kind, tuple(STRUCTURED)) for kind in kinds]
 
 
 def _weights(length: int, sparse: bool) -> SearchStrategy[list[int]]:
@@ -219,18 +256,18 @@ def _kernel(draw: Callable[[Any], Any], length: int, exact: bool) -> list[Any]:
 
 
 def _program(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
-    images = draw(_strategies().lists(_sizes((0, n)), min_size=n, max_size=n))
+    images = draw(_strategies().lists(_integers(0, n), min_size=n, max_size=n))
     return Channel.from_function(images.__getitem__, n)
 
 
 def _blocks(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
-    sizes = draw(_strategies().lists(_sizes((1, 3)), min_size=1, max_size=n))
+    sizes = draw(_strategies().lists(_integers(1, 3), min_size=1, max_size=n))
     return Channel.from_blocks(sizes)
 
 
 def _group(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
     plain: Form = "exact" if exact else "float"
-    parts = [_channel(draw, draw(_sizes((1, n))), draw(_sizes((1, 3))), plain, True)]
+    parts = [_channel(draw, draw(_integers(1, n)), draw(_integers(1, 3)), plain, True)]
     if draw(_strategies().booleans()):
         parts.append(mechanisms.randomised_response(n, **_alpha(draw, exact)))
     if draw(_strategies().booleans()):
@@ -241,21 +278,21 @@ def _group(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
 def _records(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
     first = _channel(draw, min(n, 3), 2, "exact" if exact else "float", True)
     second = mechanisms.randomised_response(2, **_alpha(draw, exact))
-    return Channel.product_of([(first, draw(_sizes((1, 2)))), second])
+    return Channel.product_of([(first, draw(_integers(1, 2))), second])
 
 
 def _sparse(draw: Callable[[Any], Any], n: int, exact: bool) -> Channel:
-    return Channel.from_sparse(_channel(draw, n, draw(_sizes((1, 4))), "float", True).matrix)
+    return Channel.from_sparse(_channel(draw, n, draw(_integers(1, 4)), "float", True).matrix)
 
 
 STRUCTURED: dict[str, Callable[[Callable[[Any], Any], int, bool], Channel]] = {
     "blocks": _group,
     "cycle": lambda draw, n, exact: Channel.from_noise(
-        _kernel(draw, draw(_sizes((1, n))), exact), n, draw(_sizes((-2, 2))), cyclic=True
+        _kernel(draw, draw(_integers(1, n)), exact), n, draw(_integers(-2, 2)), cyclic=True
     ),
     "geometric": lambda draw, n, exact: mechanisms.geometric(n, **_alpha(draw, exact)),
     "noise": lambda draw, n, exact: Channel.from_noise(
-        _kernel(draw, draw(_sizes((1, 4))), exact), n, draw(_sizes((-2, 2)))
+        _kernel(draw, draw(_integers(1, 4)), exact), n, draw(_integers(-2, 2))
     ),
     "partition": _blocks,
     "product": _records,

@@ -125,7 +125,7 @@ def unlucky(x: int) -> int:
         (
             lambda: sv.Channel.from_function(lambda x: {x}, ["a"]),
             ChannelError,
-            "function raised TypeError: .*not hashable.* on the input 'a'",
+            "function raised LabelError: .*not hashable.* on the input 'a'",
         ),
         (
             lambda: sv.Channel.from_function(len, ["a", "b", "a"]),
@@ -153,7 +153,7 @@ def unlucky(x: int) -> int:
         (lambda: sv.Channel.block_diagonal([]), ChannelError, "blocks is empty"),
         (lambda: sv.Channel.block_diagonal([1]), ChannelError, "blocks: 1 is not a channel"),  # type: ignore[list-item]
         (lambda: sv.Channel.product_of([]), ChannelError, "factors is empty"),
-        (lambda: sv.Channel.product_of(["x"]), ChannelError, "factors: 'x' is not a channel"),  # type: ignore[list-item]
+        (lambda: sv.Channel.product_of(["x"]), ChannelError, "channels: 'x' is not a channel"),  # type: ignore[list-item]
         (lambda: sv.mechanisms.warner().product(0), ChannelError, "records is 0; it must be a whole number"),
         (
             lambda: sv.Channel.from_sparse([[0.5, 0.5], [1.0]]),

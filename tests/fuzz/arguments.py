@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import itertools
 import math
 import tomllib
 import types
@@ -146,7 +147,7 @@ def scope() -> dict[str, Any]:
     two_records = sv.Policy.differential(2, 2)
     return {
         "sv": sv, "np": np, "pd": pd, "pl": pl, "pa": pa, "sparse": sparse, "math": math,
-        "datetime": datetime,
+        "datetime": datetime, "itertools": itertools,
         "Decimal": Decimal, "Fraction": Fraction, "Path": Path, "nan": math.nan, "inf": math.inf,
         "rr": rr, "line": sv.metrics.line(3), "two_records": two_records, "here": Path.cwd(),
         "example": Path("example.toml"), "nested": nested, "recursive": recursive, "readonly": readonly,

@@ -18,7 +18,8 @@ COLLECTIONS = [
     "[2**63] * 3", "[0, 0, 0]", "['a', 'b', 'c']", "['1/2', '1/4', '1/4']", "['1e400'] * 3", "[1j] * 3",
     "[[1, 2], [3]]", "[object()] * 3", "[[.5, .5], [.5, .5]]", "[[nan] * 3] * 3", "[[0, 1], [1, 0]]",
     "[[0, -1], [-1, 0]]", "[[0, 5], [1, 0]]", "[0, 0, 1]", "{0: .5, 1: .3, 2: .2}", "{2: .2, 0: .5, 1: .3}",
-    "{'x': 1}", "{0: nan, 1: 1, 2: 0}", "{1, 2, 3}", "range(3)", "range(10**12)", "iter([.5, .3, .2])",
+    "{'x': 1}", "{0: nan, 1: 1, 2: 0}", "{1, 2, 3}", "[{}, {}, {}]", "[{1}, [2], 3]", "itertools.count()",
+    "itertools.repeat(.5)", "range(3)", "range(10**12)", "iter([.5, .3, .2])",
     "(x for x in [.5, .3, .2])", "nested(2000)", "recursive()", "[(0, 1)]", "[(0, 9)]", "[(0,)]",
     "[(0, 1, 2, 3)]", "((0, 0), (0, 0))", "[True, False, True]", "[[], [], []]",
 ]  # fmt: skip
@@ -54,7 +55,8 @@ THINGS = [
     "sv.Policy.local(['a', 'b', 'c'])", "two_records", "sv.Query.sum()", "sv.Query.record()",
     "sv.graphs.path(4)", "sv.graphs.complete(1)", "sv.secrets.complete(3)",
     "sv.mechanisms.geometric(3, 1.0)", "sv.mechanisms.randomised_response(10**6, 1.0)",
-    "sv.Channel([[1, 0, 0]] * 3)", "[rr, rr]", "[rr, line]", "Path('.')", "'/dev/full'", "'/nonexistent/x'",
+    "sv.Channel([[1, 0, 0]] * 3)", "[rr, rr]", "[rr, line]", "Path('.')", "'pipe'", "Path('folder')",
+    "'missing/x'",
     "'x' * 300", "np.random.default_rng(1)", "print",
 ]  # fmt: skip
 EVERY = NUMBERS + TEXTS + COLLECTIONS + ARRAYS + FRAMES + THINGS
@@ -72,6 +74,10 @@ SAME = {
         "np.array([.5, .3, .2], dtype=object)", "pd.Series([.2, .3, .5], index=[2, 1, 0])",
         "pd.Series([.5, .3, .2])", "pl.Series([.5, .3, .2])", "pa.array([.5, .3, .2])",
         "{2: .2, 0: .5, 1: .3}",
+    ],
+    "[1.0, 2.0, 3.0]": [
+        "(1, 2, 3)", "np.array([1, 2, 3], dtype=np.int8)", "{2: 3.0, 1: 2.0, 0: 1.0}", "pl.Series([1, 2, 3])",
+        "pd.Series([3, 2, 1], index=[2, 1, 0])", "pa.array([1.0, 2.0, 3.0])",
     ],
     "[50, 30, 20]": [
         "(50, 30, 20)", "np.array([50, 30, 20])", "np.array([50, 30, 20], dtype=np.uint8)",

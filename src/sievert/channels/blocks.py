@@ -14,6 +14,7 @@ from sievert.channels.channel import Channel, label_array
 from sievert.channels.composition import common_form
 from sievert.channels.structured import Level, StructuredChannel, edge_level
 from sievert.errors import ChannelError
+from sievert.numerics.checks import brief
 from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Edges, Metric
 
@@ -30,7 +31,7 @@ class BlockChannel(StructuredChannel):
             raise ChannelError("blocks is empty; give at least one channel")
         for block in blocks:
             if not isinstance(block, Channel):
-                raise ChannelError(f"blocks: {block!r} is not a channel")
+                raise ChannelError(f"blocks: {brief(block)} is not a channel")
         self.blocks = tuple(block.finite() for block in blocks)
         self.input_starts = np.concatenate([[0], np.cumsum([block.shape[0] for block in self.blocks])])
         self.output_starts = np.concatenate([[0], np.cumsum([block.shape[1] for block in self.blocks])])

@@ -21,19 +21,22 @@ from sievert.channels.composition import RELATIVE
 from sievert.channels.constructors import Constructors
 from sievert.channels.validation import Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
-from sievert.numerics.checks import instance, readable
+from sievert.numerics.checks import brief, flag, instance, readable
 from sievert.numerics.logs import log_fraction, log_of
 from sievert.numerics.randomness import generator_of
 from sievert.numerics.rationals import fractions_of
-from sievert.spaces.labels import Labels, label, labels_or_range, shown
+from sievert.spaces.labels import Labels, iterable, label, labels_or_range, shown
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Query
-from sievert.spaces.tabular import frame, pandas_axis, table_of
+from sievert.spaces.tabular import by_label, column_of, floats, frame, pandas_axis, table_of
 
 if TYPE_CHECKING:
     from sievert.channels.hyper import Hyper
 
 __all__ = ["RELATIVE", "Channel", "Form", "as_channel", "finite_channel"]
+
+# A sum of numbers up to here is a float, however many there are.
+LARGEST_ENTRY = 1e290
 
 FloatArray = NDArray[np.float64]
 ObjectArray = NDArray[np.object_]
@@ -75,6 +78,7 @@ class Channel(Constructors):
     ) -> None:
         table = table_of(matrix, "matrix", ChannelError)
         entries, inputs, outputs = table.ordered(inputs, outputs, ("inputs", "outputs"), ChannelError)
+        normalise = flag("normalise", normalise, ChannelError)
         data, form = read_matrix(entries)
         self._set(data, form, inputs, outputs)
         self._data = checked(data, form, self.inputs, self.outputs, normalise)
@@ -96,6 +100,7 @@ class Channel(Constructors):
         """
         table = table_of(log_matrix, "log_matrix", ChannelError)
         entries, inputs, outputs = table.ordered(inputs, outputs, ("inputs", "outputs"), ChannelError)
+        normalise = flag("normalise", normalise, ChannelError)
         data = read_logarithms(entries)
         channel = Channel._trusted(data, "log", inputs, outputs)
         channel._data = checked(data, "log", channel.inputs, channel.outputs, normalise)
@@ -253,14 +258,19 @@ class Channel(Constructors):
     def _vector(self, vector: Any, side: Literal["inputs", "outputs"]) -> FloatArray:
         """A vector with one entry for each input or output."""
         size = self.shape[0 if side == "inputs" else 1]
-        try:
-            values = np.asarray(vector, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.empty((0, 0))
-        if values.shape != (size,):
+        column = column_of(vector, "vector", ChannelError)
+        if len(column.values) != size:
             raise ChannelError(
-                f"vector has shape {values.shape}; it needs one number for each of the "
+                f"vector has {len(column.values)} entries; it needs one number for each of the "
                 f"{readable(size)} {side}"
+            )
+        given = (
+            by_label(column, getattr(self, side), "vector", ChannelError) if column.named else column.values
+        )
+        values = floats(given, "vector", ChannelError, "give one number for each of them")
+        if not (np.abs(values) <= LARGEST_ENTRY).all():
+            raise ChannelError(
+                f"vector holds NaN or numbers beyond {LARGEST_ENTRY:g}; their mean is no number"
             )
         return values
 
@@ -289,7 +299,7 @@ class Channel(Constructors):
                 name = name[0] if isinstance(name, tuple) and len(name) == 1 else (name,)
             return known[name]  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError):
-            raise ChannelError(f"{item!r} is not one of the channel's {side}: {shown(labels)}") from None
+            raise ChannelError(f"{brief(item)} is not one of the channel's {side}: {shown(labels)}") from None
 
     def reduced(self, tolerance: float | None = None) -> Channel:
         """The canonical equivalent channel: no zero columns, proportional columns merged, columns ordered.
@@ -364,13 +374,9 @@ class Channel(Constructors):
     def _indices(self, items: Any) -> NDArray[np.intp]:
         """Positions of many labelled inputs; in arrays each distinct value is looked up once."""
         array = items if isinstance(items, np.ndarray) else None
-        if (
-            isinstance(items, str)
-            or not isinstance(items, Iterable)
-            or (array is not None and not array.ndim)
-        ):
+        if isinstance(items, str) or not iterable(items) or (array is not None and not array.ndim):
             raise ChannelError(
-                f"xs is {items!r}; give a list or an array of inputs, for one input [{items!r}]"
+                f"xs is {brief(items)}; give a list or an array of inputs, for one input [{brief(items)}]"
             )
         labels = self.inputs
         if array is not None and array.dtype.kind in "iu" and isinstance(labels, range):

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics.checks import brief, readable, require_size, whole
+from sievert.numerics.checks import brief, readable, require_size, taken, whole
 from sievert.numerics.logs import log_matmul
 from sievert.numerics.rationals import exact_matmul
-from sievert.spaces.labels import align, label
+from sievert.spaces.labels import align, iterable, label
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Query
 
@@ -146,6 +146,8 @@ def repeated(channel: Channel, times: int) -> Channel:
 def _number_of_types(outputs: int, times: int) -> int:
     """Ways to share `times` observations among the outputs; 2^63 stands for anything beyond."""
     small = min(times, outputs - 1)
+    if small and times > 2**62:
+        return 2**63
     if small * math.log2(max(2, (outputs + times - 1) / max(1, small))) > 63:
         return 2**63
     return math.comb(outputs + times - 1, small)
@@ -199,9 +201,9 @@ def _images(
         return {label(new): old for new, old in query.items()}
     if policy is None or isinstance(policy, Policy):
         raise ChannelError("policy: give the list of new inputs together with a function")
-    if not callable(query) or not isinstance(policy, Iterable):
+    if not callable(query) or not iterable(policy):
         raise ChannelError(
             f"query is {brief(query)} and policy {brief(policy)}; give a query with its policy, a mapping, "
             "or a function with the list of new inputs"
         )
-    return {label(new): query(new) for new in policy}
+    return {label(new): query(new) for new in taken("policy", policy, ChannelError, "new inputs")}

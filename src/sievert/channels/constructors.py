@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sievert.errors import ChannelError
-from sievert.numerics.checks import require_size
+from sievert.numerics.checks import brief, flag, require_size, taken, whole
 from sievert.spaces.labels import labels_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,12 @@ class Constructors:
         """
         from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
 
+        cyclic = flag("cyclic", cyclic, ChannelError)
         if isinstance(kernel, Mapping):
+            if whole("first", first, ChannelError, least=0) != 0:
+                raise ChannelError(
+                    f"first is {brief(first)}; a mapping from noise says itself where it begins"
+                )
             first, kernel = _spread(kernel)
         return CyclicChannel(kernel, size, first) if cyclic else ConvolutionChannel(kernel, size, first)
 
@@ -117,7 +122,7 @@ class Constructors:
         """
         from sievert.channels.blocks import BlockChannel
 
-        return BlockChannel(list(blocks))
+        return BlockChannel(taken("blocks", blocks, ChannelError, "channels"))
 
     @classmethod
     def from_sparse(
@@ -145,7 +150,8 @@ class Constructors:
         """
         from sievert.channels.products import ProductChannel
 
-        return ProductChannel([item if isinstance(item, tuple) else (item, 1) for item in channels])
+        listed = taken("channels", channels, ChannelError, "channels")
+        return ProductChannel([item if isinstance(item, tuple) else (item, 1) for item in listed])
 
 
 def _labels(inputs: int | Iterable[object]) -> Sequence[object]:
@@ -157,7 +163,7 @@ def _spread(noise: Mapping[int, Any]) -> tuple[int, list[Any]]:
     for value in noise:
         if not isinstance(value, int | np.integer):
             raise ChannelError(
-                f"kernel: the noise {value!r} is not a whole number; noise is added to integers"
+                f"kernel: the noise {brief(value)} is not a whole number; noise is added to integers"
             )
     if not noise:
         raise ChannelError("kernel is empty; give at least one noise with its probability")

@@ -16,7 +16,7 @@ from scipy.signal import fftconvolve
 from sievert.channels.channel import Channel
 from sievert.channels.structured import Level, StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
-from sievert.numerics.checks import whole
+from sievert.numerics.checks import brief, taken, whole
 from sievert.numerics.randomness import generator_of
 from sievert.spaces.metric import Metric
 
@@ -34,16 +34,16 @@ def _noise(kernel: Any) -> Channel:
     try:
         if isinstance(kernel, np.ndarray):
             return Channel(np.atleast_2d(kernel))
-        return Channel([list(kernel)])
-    except TypeError:
-        raise ChannelError(f"kernel is {kernel!r}; give a list of probabilities, one a noise value") from None
+        return Channel([taken("kernel", kernel, ChannelError, "probabilities, one a noise value")])
     except ChannelError as problem:
-        raise ChannelError(f"kernel: {problem}") from None
+        raise ChannelError(
+            str(problem) if str(problem).startswith("kernel") else f"kernel: {problem}"
+        ) from None
 
 
 def _integer(name: str, value: object) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        raise ChannelError(f"{name} is {value!r}; it must be a whole number")
+        raise ChannelError(f"{name} is {brief(value)}; it must be a whole number")
     return int(value)
 
 

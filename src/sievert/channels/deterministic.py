@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sievert.channels.composition import require_dense
 from sievert.channels.structured import Level, StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics.checks import readable, whole
+from sievert.numerics.checks import brief, readable, taken, whole
+from sievert.numerics.checks import function as callable_of
 from sievert.numerics.rationals import fractions_of
 from sievert.spaces.labels import Labels, label, labels_or_range
 from sievert.spaces.metric import Metric
@@ -40,14 +41,16 @@ class DeterministicChannel(StructuredChannel):
         cls, function: Callable[[Any], object], inputs: int | Iterable[object]
     ) -> DeterministicChannel:
         """Run the program on every input; outputs are its distinct results, in order of appearance."""
-        items = range(int(inputs)) if isinstance(inputs, int | np.integer) else inputs
+        count = min(int(inputs), 2**62) if isinstance(inputs, int | np.integer) else None
+        items = inputs if count is None else range(count)
         if isinstance(items, range) and len(items) > LARGEST_INPUTS:
             raise TooLargeError(
                 f"inputs: running the program on {len(items)} inputs is too long (at most {LARGEST_INPUTS}); "
                 "if you know how many inputs share each output, use Channel.from_blocks",
                 size=len(items),
             )
-        listed = items if isinstance(items, range) else list(items)
+        function = callable_of("function", function, "an input", ChannelError)
+        listed = items if isinstance(items, range) else taken("inputs", items, ChannelError, "inputs")
         labels = labels_or_range(listed, len(listed), "inputs", ChannelError)
         if not labels:
             raise ChannelError("inputs is empty; a channel needs at least one input")
@@ -58,7 +61,7 @@ class DeterministicChannel(StructuredChannel):
                 result = label(function(item))
             except Exception as problem:
                 raise ChannelError(
-                    f"function raised {type(problem).__name__}: {problem} on the input {item!r}; "
+                    f"function raised {type(problem).__name__}: {problem} on the input {brief(item)}; "
                     "it must return a label for every input"
                 ) from problem
             images[position] = found.setdefault(result, len(found))
@@ -139,11 +142,15 @@ class PartitionChannel(StructuredChannel):
     ) -> PartitionChannel:
         """Block sizes as a list, or as {size: how many}; `inputs` is checked against their sum."""
         counted: dict[int, int] = {}
-        pairs = sizes.items() if isinstance(sizes, Mapping) else ((size, 1) for size in sizes)
+        pairs = (
+            sizes.items()
+            if isinstance(sizes, Mapping)
+            else ((size, 1) for size in taken("sizes", sizes, ChannelError, "sizes"))
+        )
         for size, count in pairs:
             for name, value in (("size", size), ("count", count)):
                 if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                    raise ChannelError(f"sizes: the {name} {value!r} is not a whole number ≥ 1")
+                    raise ChannelError(f"sizes: the {name} {brief(value)} is not a whole number ≥ 1")
             counted[int(size)] = counted.get(int(size), 0) + int(count)
         if not counted:
             raise ChannelError("sizes is empty; a program has at least one block")

@@ -18,12 +18,12 @@ from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.privacy import epsilon
 from sievert.channels.tradeoff import Tradeoff
 from sievert.errors import ChannelError, MetricError, PolicyError
-from sievert.numerics.checks import brief, probability
+from sievert.numerics.checks import brief, probability, taken
 from sievert.numerics.logs import exp_excess, log_sum
 from sievert.results import Result
 from sievert.spaces.arguments import query_over
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import align
+from sievert.spaces.labels import align, iterable
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
@@ -161,7 +161,9 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
     for start, block in _blocks(len(pairs), rows.logs.shape[1]):
         first, loss = probabilities[pairs[block, 0]], rows.loss(*pairs[block].T)
         for k, level in enumerate(levels.tolist()):
-            found = _deltas(first, loss, level * lengths[block] if level else 0 * lengths[block])
+            with np.errstate(over="ignore"):
+                promised = level * lengths[block] if level else 0 * lengths[block]
+            found = _deltas(first, loss, promised)
             top = int(found.argmax())
             if found[top] > best[k]:
                 best[k], where[k] = found[top], start + top
@@ -327,7 +329,8 @@ def renyi_curve(
     >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)
     array([0.549306, 0.847298, 1.098612])
     """
-    given = orders if isinstance(orders, np.ndarray) or not isinstance(orders, Iterable) else list(orders)
+    listed = isinstance(orders, np.ndarray) or not iterable(orders)
+    given = orders if listed else taken("orders", orders, ChannelError, "orders")
     wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
     if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
         raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")

@@ -13,7 +13,7 @@ from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.channels.reduction import DEFAULT_TOLERANCE, proportional_groups
 from sievert.errors import ChannelError
-from sievert.numerics.checks import instance, non_negative
+from sievert.numerics.checks import brief, instance, non_negative
 from sievert.numerics.logs import log_fraction, log_of, log_sum
 from sievert.results import cell_text, html_table
 from sievert.spaces.labels import Labels, label
@@ -65,7 +65,7 @@ class Hyper:
         for group, inner in zip(self.groups, self.inners, strict=True):
             if name in group:
                 return np.asarray(inner)
-        raise ChannelError(f"output {output!r} cannot occur under this prior, so it has no posterior")
+        raise ChannelError(f"output {brief(output)} cannot occur under this prior, so it has no posterior")
 
     def channel(self) -> Channel:
         """The reduced channel with this hyper: C[x, i] = outer_i · inner_i[x] / prior_x.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sized
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.errors import PriorError, TooLargeError
-from sievert.numerics.checks import brief, instance, non_negative, readable, whole
+from sievert.numerics.checks import brief, non_negative, readable, whole
 from sievert.numerics.rationals import as_fraction, is_exact
-from sievert.spaces.labels import Labels, labels_of
+from sievert.spaces.labels import Labels, LazyLabels, labels_of, shown
 from sievert.spaces.tabular import by_label, column_of
 
 __all__ = ["SUM_TOLERANCE", "as_prior", "from_counts", "point", "uniform"]
@@ -61,10 +60,14 @@ def from_counts(counts: Any, labels: Labels | None = None) -> Prior:
     >>> from_counts({"no": 3, "yes": 1}, labels=("yes", "no")).tolist()
     [Fraction(1, 4), Fraction(3, 4)]
     """
-    if isinstance(counts, Mapping) and labels is None:
-        raise PriorError("labels is missing; a mapping of counts needs the labels of the secrets")
     if labels is None:
-        given = column_of(counts, "counts", PriorError).values
+        column = column_of(counts, "counts", PriorError)
+        if column.named:
+            raise PriorError(
+                "labels is missing; counts with labels of their own need those of the secrets",
+                fix="pass labels= in the order of the secrets",
+            )
+        given = column.values
     else:
         order = labels_of(labels, "labels", "secrets", PriorError)
         given = by_label(counts, order, "counts", PriorError)
@@ -93,8 +96,10 @@ def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
     """A checked prior over the secrets: None is uniform; fractions stay exact, other numbers become floats.
 
     `secrets` are the labels of the secrets, or the channel whose inputs they are: a labelled prior is read
-    against them. Their number alone takes a prior by position.
+    against them. A number n stands for the secrets 0…n-1.
     """
+    if isinstance(secrets, bool) or not isinstance(secrets, int | tuple | range | LazyLabels | Channel):
+        secrets = labels_of(secrets, "secrets", "secrets", PriorError)
     n = listed_size(secrets)
     labels = secrets.inputs if isinstance(secrets, Channel) else secrets
     if prior is None:
@@ -110,7 +115,7 @@ def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
     values = list(items)  # type: ignore[call-overload]
     exact = all(is_exact(item) for item in values)
     values = [_probability(position, item, exact) for position, item in enumerate(values)]
-    total = sum(values) if exact else math.fsum(values)
+    total = sum(values) if exact else _sum(values)
     if not abs(total - 1) <= (0 if exact else SUM_TOLERANCE):
         raise PriorError(
             f"prior sums to {total if exact else format(total, '.12g')}; probabilities must sum to 1",
@@ -122,6 +127,13 @@ def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
     return result
 
 
+def _sum(values: list[float]) -> float:
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
+
+
 def own_distribution(given: object, argument: str) -> Prior:
     """A distribution over whatever it names itself."""
     column = column_of(given, argument, PriorError)
@@ -131,18 +143,31 @@ def own_distribution(given: object, argument: str) -> Prior:
 
 
 def paired_distributions(p: object, q: object) -> tuple[Prior, Prior]:
-    """Two distributions over the same things: by label where the first names them, else by position."""
-    first = column_of(p, "p", PriorError)
-    own = own_distribution(p, "p")
-    named = first.labels is not None and not first.made_up
-    return own, as_prior(q, first.labels if named and first.labels is not None else len(own))
+    """Two distributions over the same things: by label where they name them, else by position.
+
+    Where only one names them, the other is read by position if the names are 0, 1, 2, …, else refused.
+    """
+    first, second = column_of(p, "p", PriorError), column_of(q, "q", PriorError)
+    own_distribution(first, "p")
+    if not first.named and not second.named:
+        return as_prior(first, len(first.values)), as_prior(second, len(first.values))
+    labels = first.labels if first.named else second.labels
+    assert labels is not None
+    if first.named != second.named:
+        given, other = ("p", "q") if first.named else ("q", "p")
+        if set(labels) != set(range(len(labels))):
+            raise PriorError(
+                f"{given} has the labels {shown(labels)} but {other} has none, so they cannot be matched; "
+                "label both or neither"
+            )
+        labels = tuple(range(len(labels)))
+    return as_prior(first, labels), as_prior(second, labels)
 
 
 def listed_size(secrets: int | Labels | Channel) -> int:
     """How many secrets there are, refused where a prior over them cannot be written out."""
     size = secrets.shape[0] if isinstance(secrets, Channel) else secrets
-    if not isinstance(size, int):
-        size = len(instance("secrets", size, Sized, "the labels of the secrets or their number", PriorError))
+    size = whole("secrets", size, PriorError) if isinstance(size, int) else len(size)
     if size > LARGEST_VECTOR:
         raise TooLargeError(
             f"a prior over {readable(size)} secrets is too long to be written out; "

@@ -18,7 +18,7 @@ from sievert.channels.channel import Channel, Form
 from sievert.channels.composition import common_form, require_dense
 from sievert.channels.structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics.checks import whole
+from sievert.numerics.checks import brief, whole
 from sievert.numerics.randomness import generator_of
 from sievert.spaces.labels import Labels
 
@@ -38,9 +38,11 @@ class ProductChannel(StructuredChannel):
     def __init__(self, factors: Sequence[tuple[Channel, int]]) -> None:
         if not factors:
             raise ChannelError("factors is empty; a product needs at least one channel")
-        for channel, _ in factors:
-            if not isinstance(channel, Channel):
-                raise ChannelError(f"factors: {channel!r} is not a channel")
+        for factor in factors:
+            if len(factor) != 2 or not isinstance(factor[0], Channel):
+                raise ChannelError(
+                    f"channels: {brief(factor[0])} is not a channel; give channels, or (channel, records)"
+                )
         self.drawn = tuple(channel for channel, _ in factors)
         self.factors = tuple(
             (channel.finite(), whole("records", count, ChannelError)) for channel, count in factors
@@ -77,7 +79,7 @@ class ProductChannel(StructuredChannel):
             size = self.shape[0 if side == "inputs" else 1]
             if size > LARGEST_LABELS:
                 raise TooLargeError(
-                    f"the {side} of {self!r} are tuples of {self.records} entries, too many to list; "
+                    f"the {side} of {brief(self)} are tuples of {self.records} entries, too many to list; "
                     f"use .factors for the {side} of one record",
                     size=size,
                 )
@@ -114,7 +116,7 @@ class ProductChannel(StructuredChannel):
 
     def _checked(self, item: object) -> Sequence[object]:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != self.records:
-            raise ChannelError(f"{item!r} is not an input; give a tuple of {self.records} entries")
+            raise ChannelError(f"{brief(item)} is not an input; give a tuple of {self.records} entries")
         return item
 
     def matvec(self, vector: Any) -> FloatArray:

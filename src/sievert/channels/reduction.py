@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels.channel import RELATIVE, Channel
 from sievert.errors import ChannelError
-from sievert.numerics.checks import non_negative
+from sievert.numerics.checks import brief, non_negative
 from sievert.numerics.logs import log_sum
 from sievert.spaces.labels import align
 
@@ -46,7 +46,7 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
     if exact is not None:
         if tolerance:
             raise ChannelError(
-                f"tolerance is {tolerance!r}; an exact channel merges only exactly proportional columns"
+                f"tolerance is {brief(tolerance)}; an exact channel merges only exactly proportional columns"
             )
         return _exact_reduction(channel, exact)
     logs = channel.log_matrix

@@ -61,6 +61,12 @@ class StructuredChannel(Channel):
             self._cache["data"] = data
         return self._cache["data"]  # type: ignore[no-any-return]
 
+    @property
+    def relative_logs(self) -> FloatArray:
+        """As of every channel; refused where the matrix would be too large."""
+        require_dense(*self.shape, f"the matrix of {self!r}")
+        return super().relative_logs
+
     def _entries(self) -> NDArray[Any]:
         """The matrix in the channel's form."""
         raise NotImplementedError

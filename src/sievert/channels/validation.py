@@ -115,7 +115,7 @@ def _normalised(data: NDArray[Any], sums: NDArray[Any], form: Form, inputs: Labe
     empty = np.asarray(sums == 0, dtype=bool)
     if empty.any():
         name = inputs[int(np.flatnonzero(empty)[0])]
-        raise ChannelError(f"row {name!r} of the channel is all 0, so it cannot be rescaled to sum to 1")
+        raise ChannelError(f"row {brief(name)} of the channel is all 0, so it cannot be rescaled to sum to 1")
     if form == "log":
         return np.asarray(data - log_sum(data, axis=1)[:, None])
     if form == "float":

@@ -25,7 +25,7 @@ from sievert.errors import GainError, MechanismError, SievertError
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.gains import as_gain
 from sievert.leakage.measures import posterior_vulnerability, vulnerability
-from sievert.numerics.checks import instance
+from sievert.numerics.checks import brief, instance
 from sievert.numerics.progress import advance
 from sievert.orders.refinement import refines
 from sievert.results import Result
@@ -218,7 +218,7 @@ def _standard(metric: Metric, eps: float) -> dict[str, Callable[[], Channel]]:
 def _numbers(metric: Metric) -> list[Any]:
     for point in metric.points:
         if isinstance(point, bool) or not isinstance(point, int | float):
-            raise MechanismError(f"geometric noise needs numbers but an input is {point!r}")
+            raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
     return list(metric.points)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.design.leakage_families import LeakageDesign, least_leakage, least_loss, lowest_loss
 from sievert.errors import MechanismError
-from sievert.numerics.checks import instance, require_size, whole
+from sievert.numerics.checks import require_size, taken, whole
 from sievert.numerics.progress import advance
 from sievert.results import Result
 from sievert.spaces.tabular import floats
@@ -92,8 +92,8 @@ def frontier(
         values = np.linspace(first, last, count).tolist()
         values[-1] = last
     else:
-        instance("points", points, Iterable, "how many points, or a list of values", MechanismError)
-        values = floats(list(points), "points", MechanismError, "give numbers").ravel().tolist()
+        listed = taken("points", points, MechanismError, "values, or how many points")
+        values = floats(listed, "points", MechanismError, "give numbers").ravel().tolist()
         if not values:
             raise MechanismError("points is empty; give at least one value for the adversary")
     designs = []

@@ -110,6 +110,11 @@ def geometric_optimality(
     else:
         table, belief = np.asarray(wanted.table, dtype=np.float64), belief.astype(np.float64)
         steps = np.exp(-level.eps * np.array(gaps, dtype=np.float64))
+        if not ((steps > 0) & (steps < 1)).all():
+            raise MechanismError(
+                f"eps is {level.eps!r}; times the gaps it is too small or too large for floats",
+                fix="give alpha and the rest as fractions",
+            )
     q = table * belief
     return _decided(q, steps, wanted.actions, exact)
 

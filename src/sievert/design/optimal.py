@@ -21,7 +21,7 @@ from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.leakage.adversary import MatrixAdversary, table_adversary
 from sievert.mechanisms.parameters import Privacy, privacy
 from sievert.numerics.balls import read_eps
-from sievert.numerics.checks import choice, finite, non_negative
+from sievert.numerics.checks import brief, choice, finite, non_negative
 from sievert.proofs.base import Proof
 from sievert.proofs.decay import Decay
 from sievert.proofs.design import OptimalDesignProof, costs
@@ -31,6 +31,9 @@ from sievert.spaces.policy import Policy
 from sievert.spaces.query import Answers, Query
 
 __all__ = ["LARGEST_ENTRIES", "OptimalMechanism", "as_loss", "decay_of", "optimal_mechanism"]
+
+# Times any distance it is still a float.
+LARGEST_EPS = 1e150
 
 FloatArray = NDArray[np.float64]
 Method = Literal["auto", "closed", "program", "spanner", "exact"]
@@ -135,11 +138,13 @@ def optimal_mechanism(
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
+    if LARGEST_EPS < level.eps < math.inf:
+        raise MechanismError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g}, or inf for no noise")
     choice("method", method, ("auto", "closed", "program", "spanner", "exact"), MechanismError)
     tolerance = non_negative("tolerance", tolerance, MechanismError)
     stretch = finite("stretch", stretch, MechanismError)
     if stretch < 1:
-        raise MechanismError(f"stretch is {stretch!r}; it must be a number ≥ 1")
+        raise MechanismError(f"stretch is {brief(stretch)}; it must be a number ≥ 1")
     if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
         raise TooLargeError(
             f"{metric.size} inputs and {len(wanted.actions)} actions make "

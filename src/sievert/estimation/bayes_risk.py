@@ -24,6 +24,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.estimation.events import outputs_kind, outputs_of, runs_of
 from sievert.estimation.intervals import checked_confidence, share_above
+from sievert.numerics.checks import choice
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 
@@ -144,8 +145,7 @@ def bayes_risk(
 
 
 def _method(method: str, kind: str, outputs: Any) -> str:
-    if method not in ("auto", "frequentist", "nearest"):
-        raise ChannelError(f'method is {method!r}; it must be "auto", "frequentist" or "nearest"')
+    choice("method", method, ("auto", "frequentist", "nearest"), ChannelError)
     if method == "nearest" and kind == "label":
         raise ChannelError('method is "nearest", which needs outputs that are numbers; use "frequentist"')
     if method != "auto":

@@ -204,7 +204,7 @@ def audit_mechanism(
     require_size(trials, MOST_TRIALS, "the runs on each input", "run fewer; 10,000 tell much already")
     outputs = [[mechanism(given) for _ in range(trials)] for given in (first, second)]
     return audit_outputs(
-        outputs[0], outputs[1], eps, delta, confidence, rng, names=(repr(first), repr(second))
+        outputs[0], outputs[1], eps, delta, confidence, rng, names=(brief(first), brief(second))
     )
 
 

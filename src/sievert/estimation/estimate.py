@@ -48,7 +48,7 @@ IntervalKind = Literal["normal", "bootstrap", "profile", "none"]
 # A gap of this many nats over all reports is less than the reports themselves can tell.
 GAP_OF_ALL_REPORTS = 0.5
 MOST_ROUNDS = 100_000
-MOST_RESAMPLES = 1_000_000
+MOST_RESAMPLES = 100_000
 # Profile intervals take some twenty maximisations for each input.
 LARGEST_PROFILE = 200
 # An inverse this little below 0 is rounding.
@@ -311,11 +311,12 @@ def _start(start: Any, inputs: Labels, remarks: list[str]) -> FloatArray:
         return np.full(size, 1 / size)
     given = by_label(start, inputs, "start", EstimationError)
     begin = floats(given, "start", EstimationError, f"it must be {size} numbers ≥ 0")
-    if begin.shape != (size,) or not (begin >= 0).all() or not 0 < float(begin.sum()) < np.inf:
+    if begin.shape != (size,) or not (begin >= 0).all() or not 0 < float(begin.max()) < np.inf:
         raise EstimationError(f"start must be {size} numbers ≥ 0, one for each input, not all 0")
     if (begin == 0).any():
         remarks.append(f"start gives {int((begin == 0).sum())} inputs probability 0, where IBU leaves them")
-    return np.asarray(begin / begin.sum())
+    scaled = begin / begin.max()
+    return np.asarray(scaled / scaled.sum())
 
 
 def _uniqueness(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from sievert.errors import ChannelError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, taken
 from sievert.spaces.labels import iterable, label
 
 __all__ = ["Event", "candidate_events", "outputs_kind", "outputs_of", "runs_of"]
@@ -59,21 +59,30 @@ def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
     """Samples as floats where they are numbers or vectors of numbers, else as a list of labels."""
     if isinstance(given, str) or not isinstance(given, Sized) or not iterable(given):
         raise ChannelError(f"{name} is {brief(given)}; give a list or array of outputs, one for each run")
-    items: Any = given if isinstance(given, np.ndarray) else list(given)
+    items: Any = given if isinstance(given, np.ndarray) else taken(name, given, ChannelError, "outputs")
     if isinstance(items, np.ndarray) and items.dtype.kind == "c":
         raise ChannelError(f"{name} is {brief(given)}; outputs are numbers, labels or vectors, not complex")
     if len(items) == 0:
         raise ChannelError(f"{name} is empty; give one output for each run")
     if outputs_kind(items) == "label":
-        return [item if item.__hash__ is not None else repr(item) for item in items]
+        return [item if item.__hash__ is not None else _written(item, name) for item in items]
     return np.asarray(items, dtype=np.float64)
+
+
+def _written(item: object, name: str) -> str:
+    try:
+        return repr(item)
+    except RecursionError:
+        raise ChannelError(f"{name} holds one that is nested without end; give numbers or labels") from None
 
 
 def runs_of(inputs: object) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
     """Distinct inputs in order of first appearance, and the number of each run's input."""
     if isinstance(inputs, str) or not isinstance(inputs, Sized) or not iterable(inputs):
         raise ChannelError(f"inputs is {brief(inputs)}; give a list or array with one input for each run")
-    items: Any = inputs.tolist() if isinstance(inputs, np.ndarray) else list(inputs)
+    items: Any = (
+        inputs.tolist() if isinstance(inputs, np.ndarray) else taken("inputs", inputs, ChannelError, "inputs")
+    )
     position: dict[Hashable, int] = {}
     try:
         named = [label(item) for item in items]

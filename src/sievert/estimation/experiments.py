@@ -20,6 +20,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import EstimationError
 from sievert.estimation.estimate import Method, estimate
 from sievert.estimation.transport import kantorovich
+from sievert.numerics.checks import brief
 from sievert.results import Result
 from sievert.spaces.metric import Metric
 
@@ -91,7 +92,9 @@ class Experiment(Result):
                 str(method),
             ):
                 return cell
-        raise EstimationError(f"no cell for {truth!r}, {mechanism!r}, {reports} reports and {method!r}")
+        raise EstimationError(
+            f"no cell for {brief(truth)}, {brief(mechanism)}, {reports} reports and {brief(method)}"
+        )
 
     def __str__(self) -> str:
         return f"{len(self.cells)} cells of {self.runs} runs, seed {self.seed}"
@@ -117,7 +120,7 @@ def run_experiment(
     against : "population" measures against the people who reported, "truth" against what they were drawn from
     """
     if against not in ("population", "truth"):
-        raise EstimationError(f'against is {against!r}; choose "population" or "truth"')
+        raise EstimationError(f'against is {brief(against)}; choose "population" or "truth"')
     cells: list[Cell] = []
     for i, (truth_name, truth) in enumerate(truths.items()):
         p = as_prior(truth, metric.points).astype(np.float64)

@@ -17,6 +17,7 @@ from sievert.channels.products import ProductChannel
 from sievert.channels.response import ResponseChannel
 from sievert.errors import EstimationError, TooLargeError
 from sievert.mechanisms.truncated import TruncatedGeometricChannel
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import exact_rank
 from sievert.results import Result
 from sievert.spaces.labels import Labels, shown
@@ -95,7 +96,7 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     total = size * sum(item.shape[1] for item in channels)
     if total > LARGEST_MATRIX:
         raise TooLargeError(
-            f"deciding what {channels[0]!r} determines takes a matrix of {total} entries; at most "
+            f"deciding what {brief(channels[0])} determines takes a matrix of {total} entries; at most "
             f"{LARGEST_MATRIX} are used",
             size=total,
         )

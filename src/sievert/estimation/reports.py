@@ -23,6 +23,9 @@ from sievert.spaces.tabular import by_label, column_of
 
 __all__ = ["Group", "Reports", "counts_over", "read_reports"]
 
+# Less than this of a report is none: variances divide by it.
+LEAST_TOTAL = 1e-100
+
 FloatArray = NDArray[np.float64]
 
 
@@ -67,7 +70,7 @@ def read_reports(counts: Any, channel: Channel | Sequence[Channel]) -> Reports:
         groups = [_group(counts, channel, "counts")]
     else:
         groups = _groups(counts, channel)
-    if not sum(group.counts.sum() for group in groups) > 0:
+    if not sum(group.counts.sum() for group in groups) > LEAST_TOTAL:
         raise EstimationError("counts are all 0: there are no reports; an estimate needs at least one")
     return Reports(tuple(group for group in groups if group.counts.any()))
 
@@ -119,7 +122,7 @@ def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -
         if item not in names:
             if not isinstance(item, int) or isinstance(item, bool):
                 raise EstimationError(
-                    f"{where}: {item!r} is not an integer, but the noise is on the integers"
+                    f"{where}: {brief(item)} is not an integer, but the noise is on the integers"
                 )
             item = names[min(max(item, low), high) - low]
         merged[item] += _number(count, name, where)  # type: ignore[assignment]

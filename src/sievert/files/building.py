@@ -225,7 +225,7 @@ def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashab
         values = tuple(_expected(known, cell, policy.values, file) for cell in row[:-1])
         key = values[0] if policy.records == 1 else values
         if key in answers:
-            raise FileError(f"{file}: the database {key!r} is there twice; give one answer for each")
+            raise FileError(f"{file}: the database {brief(key)} is there twice; give one answer for each")
         answers[key] = table.value(row[-1])
     return answers
 
@@ -304,7 +304,7 @@ def _numbers(labels: Labels, kind: str | None) -> list[Any]:
     for answer in () if isinstance(labels, range) else labels:
         if not isinstance(answer, int | float):
             raise FileError(
-                f"{kind} noise needs numbers but an answer is {answer!r}; "
+                f"{kind} noise needs numbers but an answer is {brief(answer)}; "
                 "use exponential or randomised-response"
             )
     return list(labels)
@@ -334,14 +334,14 @@ def build_prior(
     for row in table.rows:
         name = _expected(known, row[0], labels, given)
         if name in weights:
-            raise FileError(f"{given}: {name!r} is there twice; give one weight for each label")
+            raise FileError(f"{given}: {brief(name)} is there twice; give one weight for each label")
         weights[name] = _coordinate(table, row, 1, given)
         if weights[name] < 0:
             raise FileError(f"{given}: the weight of {brief(name)} is {weights[name]:g}; weights must be ≥ 0")
     missing = [name for name in labels if name not in weights]
     if missing:
         raise FileError(
-            f"{given}: has no weight for {missing[0]!r}; give each label one, 0 where it is "
+            f"{given}: has no weight for {brief(missing[0])}; give each label one, 0 where it is "
             f"impossible{_about_absence(missing, absent)}"
         )
     if not any(weights.values()):
@@ -424,7 +424,7 @@ def _matrix_rows(table: Table, file: str, labels: Labels) -> tuple[list[list[str
     for j, name in enumerate(table.header[1:], start=1):
         item = known.find(name)
         if item is not None and item in column:
-            raise FileError(f"{file}: has the column {name!r} twice; give one for each label")
+            raise FileError(f"{file}: has the column {brief(name)} twice; give one for each label")
         column[item] = j
     missing = [item for item in labels if item not in column]
     if missing:

@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
-from sievert.numerics.checks import brief, require_size
+from sievert.numerics.checks import brief, instance, require_size
 from sievert.numerics.rationals import exact_matmul, fractions_of, is_exact
-from sievert.spaces.labels import Labels, align, labels_of, labels_or_range
+from sievert.spaces.labels import Labels, LazyLabels, align, labels_of, labels_or_range
 from sievert.spaces.tabular import floats, table_of
 
 __all__ = [
     "Adversary",
     "MatrixAdversary",
+    "labels_of_secrets",
     "matrix_adversary",
     "require_table",
     "secret_labels",
@@ -186,6 +187,7 @@ def matrix_adversary(
     A table's own names of rows and columns are the actions and the secrets.
     """
     word = "loss" if is_loss else "gain"
+    instance("name", name, str, f"what the {word} is called, a text", GainError)
     labelled = table_of(table, word, GainError)
     entries, actions, secrets = labelled.ordered(actions, secrets, ("actions", "secrets"), GainError)
     array = _read(entries, word)
@@ -216,6 +218,11 @@ def table_adversary(given: object, argument: str = "gain", is_loss: bool | None 
         word, fix = ("gain", "its negative") if is_loss else ("loss", "sv.gains.from_loss of it")
         raise GainError(f"{argument} is the {word} {found.name!r}; give {fix}")
     return found
+
+
+def labels_of_secrets(secrets: object) -> Labels:
+    """Secrets that a gain is read against: labels, in a form of ours or any other, or how many there are."""
+    return secrets if isinstance(secrets, tuple | range | LazyLabels) else secret_labels(secrets, "secrets")
 
 
 def secret_labels(secrets: object, argument: str = "n") -> Labels:

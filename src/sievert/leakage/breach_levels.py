@@ -20,6 +20,7 @@ from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.channels.privacy import _widest_column
 from sievert.errors import GainError, PriorError
+from sievert.numerics.checks import brief
 from sievert.numerics.logs import log_fraction, log_of, log_sum
 from sievert.results import Result, in_bits
 
@@ -71,7 +72,9 @@ class WorstLevel(Result):
             return {likely: 0.5, unlikely: 0.5}
         wanted = 0.99 * self.bits if level is None else level
         if not 0 <= wanted < self.bits:
-            raise GainError(f"level is {level!r}; it must be at least 0 and below {in_bits(self.bits, 6)}")
+            raise GainError(
+                f"level is {brief(level)}; it must be at least 0 and below {in_bits(self.bits, 6)}"
+            )
         # With ratio r and belief δ the posterior is δr/(δr + 1 - δ), which is 2^level·δ for this δ.
         rest = math.expm1(self.bits * LN2)
         belief = math.expm1((self.bits - wanted) * LN2) / rest

@@ -25,7 +25,7 @@ from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import share_interval
 from sievert.leakage.success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.leakage.type_tables import TypeTable, types_of
-from sievert.numerics.checks import brief, choice, non_negative, whole
+from sievert.numerics.checks import brief, choice, non_negative, require_size, whole
 from sievert.numerics.checks import probability as as_probability
 from sievert.numerics.progress import advance
 from sievert.numerics.randomness import generator_of
@@ -45,6 +45,7 @@ TIE = 1e-11
 # Simulated attackers: fewer where there are many classes and observations.
 SAMPLES, LEAST_SAMPLES = 5_000, 1_000
 SIMULATED_WORK = 200_000_000
+LONGEST_SIMULATION = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class BreachCurve(Result):
     @property
     def threshold(self) -> float:
         """The belief beyond which it is a breach upwards."""
-        return float(self.before * 2.0 ** min(self.level_bits, 1100.0)) if self.before else 0.0
+        return float(self.before * 2.0 ** min(self.level_bits, 1000.0)) if self.before else 0.0
 
     def asymptote(self, observations: int) -> float:
         """1 - 2^(-n·rate), which has the right exponent only; 0 when out of reach."""
@@ -177,6 +178,7 @@ def breach_curve(
     """
     finite = finite_channel(channel)
     most = upto(observations, GainError)
+    generator = generator_of(rng)
     bits = _level(level)
     choice("direction", direction, ("up", "down", "either"), GainError)
     members = predicate_members(finite, predicate)
@@ -193,7 +195,9 @@ def breach_curve(
     if question.reachable and exact:
         at[:exact], by[:exact], not_at[:exact], not_by[:exact] = _exactly(question, logs, exact)
     if exact < most:
-        shares, lower, upper = _simulated(question, logs, most, rng)
+        way = "ask for a shorter curve, or for the rate"
+        require_size(most, LONGEST_SIMULATION, "the simulated points of the curve", way)
+        shares, lower, upper = _simulated(question, logs, most, generator)
         at[exact:], by[exact:] = shares[:, exact:]
         not_at[exact:], not_by[exact:] = 1 - shares[:, exact:]
         # What has happened by then has happened by later.
@@ -376,10 +380,9 @@ def _one_more(
 
 
 def _simulated(
-    question: _Question, logs: FloatArray, most: int, rng: Random
+    question: _Question, logs: FloatArray, most: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
-    generator = generator_of(rng)
     samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
     shares = question.shares / question.shares.sum()
     drawn = generator.choice(len(shares), size=samples, p=shares)

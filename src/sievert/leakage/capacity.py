@@ -44,7 +44,7 @@ from sievert.leakage.power_sums import even_divergence, row_negentropies
 from sievert.leakage.products import log2, product_of_powers, record_priors, tuple_prior
 from sievert.leakage.shannon import shannon_capacity
 from sievert.numerics.balls import UNIT
-from sievert.numerics.checks import choice
+from sievert.numerics.checks import brief, choice
 from sievert.numerics.logs import log_sum
 from sievert.proofs.additive import AdditiveCapacityProof
 from sievert.results import Result, in_bits
@@ -151,7 +151,8 @@ def capacity(
     if kind == "shannon" and chosen == "shannon" and prior is None:
         return _shannon(finite)
     raise GainError(
-        f"kind is {kind!r}, gains {gains!r}, prior {'given' if prior is not None else 'None'}; known are "
+        f"kind is {brief(kind)}, gains {brief(gains)}, "
+        f"prior {'given' if prior is not None else 'None'}; known are "
         'kind="multiplicative" with gains="all"; kind="additive" with gains="unit", "spanning" or "signed"; '
         'kind="risk" and kind="shannon" over all priors; a property with kind="multiplicative" or "risk"'
     )
@@ -225,7 +226,7 @@ def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
     holds then is the guess between two rows."""
     table = np.asarray(gain.for_secrets(channel.inputs).table != 0, dtype=bool)
     if gain.is_loss or len(table) != 2 or not (table[0] ^ table[1]).all() or gain.name != "property":
-        raise GainError(f"gains is {gain!r}; a capacity over priors is known for sv.gains.property only")
+        raise GainError(f"gains is {brief(gain)}; a capacity over priors is known for sv.gains.property only")
     marked = table[gain.actions.index(True)]
     if marked.all() or not marked.any():
         # Nothing to find out: the guess is right before the release.

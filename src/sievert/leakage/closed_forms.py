@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import GainError
 from sievert.leakage.adversary import Adversary, Columns, require_table
-from sievert.numerics.checks import require_size
+from sievert.numerics.checks import brief, require_size
 from sievert.spaces.labels import Labels
 
 __all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries"]
@@ -64,7 +64,7 @@ class Tries(Symmetric):
 
     def __post_init__(self) -> None:
         if not isinstance(self.tries, int | np.integer) or isinstance(self.tries, bool) or self.tries < 1:
-            raise GainError(f"k is {self.tries!r}; the number of tries must be a whole number ≥ 1")
+            raise GainError(f"k is {brief(self.tries)}; the number of tries must be a whole number ≥ 1")
         if not self.name:
             object.__setattr__(self, "name", "1 try" if self.tries == 1 else f"{self.tries} tries")
 

@@ -15,13 +15,15 @@ from sievert.errors import GainError, TooLargeError
 from sievert.leakage.adversary import (
     Adversary,
     MatrixAdversary,
+    labels_of_secrets,
     matrix_adversary,
     require_table,
     secret_labels,
     table_adversary,
 )
 from sievert.leakage.closed_forms import Belief, Identity, Tries
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, instance, taken
+from sievert.numerics.checks import function as callable_of
 from sievert.numerics.checks import non_negative as at_least_zero
 from sievert.spaces.arguments import metric_of
 from sievert.spaces.labels import Labels, iterable, label
@@ -86,14 +88,18 @@ def partition(
     """
     if isinstance(blocks, str) or not iterable(blocks):
         raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
-    named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(blocks))
+    listed = blocks if isinstance(blocks, Mapping) else taken("blocks", blocks, GainError, "blocks")
+    named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(listed))
     members = {name: _block(block) for name, block in named.items()}
     require_table(len(members), sum(map(len, members.values())))
     everything = [item for block in members.values() for item in block]
     twice = [item for item, times in Counter(everything).items() if times > 1]
     if twice:
-        raise GainError(f"blocks: {twice[0]!r} is there twice; every secret must be in exactly one block")
+        raise GainError(
+            f"blocks: {brief(twice[0])} is there twice; every secret must be in exactly one block"
+        )
     order = secret_labels(_natural(everything) if secrets is None else secrets)
+    require_table(len(members), len(order))
     known, placed = set(order), set(everything)
     missing = [item for item in order if item not in placed]
     unknown = [item for item in everything if item not in known]
@@ -127,7 +133,7 @@ def property(
     else:
         if isinstance(holds, str) or not iterable(holds):
             raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
-        inside = {label(item) for item in holds}
+        inside = {label(item) for item in taken("holds", holds, GainError, "secrets")}
         unknown = inside - set(labels)
         if unknown:
             raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
@@ -208,6 +214,8 @@ def of_belief(
     >>> of_belief(lambda belief: 1 - belief.min() ** 2, 3)
     gain 'belief' on 3 secrets
     """
+    callable_of("function", function, "an array of probabilities", GainError)
+    instance("name", name, str, "what the gain is called, a text", GainError)
     return Belief(secret_labels(n), function, name)
 
 
@@ -223,11 +231,13 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     """
     source = table_adversary(loss, "loss", is_loss=True)
     largest = source.table.max()
-    if isinstance(bound, list | tuple | np.ndarray):
+    if (iterable(bound) and not isinstance(bound, str)) or isinstance(bound, Adversary):
         raise GainError(f"bound is {brief(bound)}; give one number")
     top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
     if top < largest:
-        raise GainError(f"bound is {bound!r} but the largest loss is {largest}; it must be at least that")
+        raise GainError(
+            f"bound is {brief(bound)} but the largest loss is {largest}; it must be at least that"
+        )
     return matrix_adversary(
         top - source.table, source.actions, f"{top} - {source.name}", secrets=source.secrets
     )
@@ -257,7 +267,7 @@ def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
     """
     first, second = table_adversary(first, "first"), table_adversary(second, "second")
     if first.is_loss != second.is_loss:
-        raise GainError(f"{first!r} and {second!r} cannot be added; take two gains or two losses")
+        raise GainError(f"{brief(first)} and {brief(second)} cannot be added; take two gains or two losses")
     other = second.for_secrets(first.secrets)
     table = (first.table[:, None, :] + other.table[None, :, :]).reshape(-1, first.size)
     actions = list(cartesian(first.actions, other.actions))
@@ -296,6 +306,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
 
 def as_gain(gain: object, secrets: Labels) -> Adversary:
     """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
+    secrets = labels_of_secrets(secrets)
     if gain is None:
         return Identity(secrets)
     adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)

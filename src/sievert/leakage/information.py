@@ -25,7 +25,7 @@ from sievert.leakage.growth import movements
 from sievert.leakage.measures import leakage
 from sievert.leakage.power_sums import even_divergence, even_log_norms, log_power_sums, row_negentropies
 from sievert.leakage.products import record_priors
-from sievert.numerics.checks import non_negative
+from sievert.numerics.checks import brief, non_negative
 from sievert.numerics.logs import entropy_excess, exp_excess, log_means, log_of, log_sum
 
 __all__ = [
@@ -36,6 +36,9 @@ __all__ = [
     "mutual_information",
     "sibson_information",
 ]
+
+# Logarithms are divided by the order, which must not leave the range of floats.
+LEAST_ORDER, LARGEST_ORDER = 1e-290, 1e290
 
 FloatArray = NDArray[np.float64]
 LN2 = math.log(2)
@@ -53,7 +56,7 @@ def entropy(distribution: object, order: float = 1.0) -> float:
     >>> entropy([0.5, 0.25, 0.25]), entropy([0.5, 0.25, 0.25], order=math.inf)
     (1.5, 1.0)
     """
-    _check_order(order)
+    order = _check_order(order)
     belief = own_distribution(distribution, "distribution").astype(np.float64, copy=False)
     positive = belief[belief > 0]
     if math.isinf(order):
@@ -134,7 +137,7 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     >>> round(sibson_information(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), order=2), 6)
     0.321928
     """
-    _check_order(order, "Sibson's")
+    order = _check_order(order, "Sibson's")
     if order == 1:
         return mutual_information(channel, prior)
     if math.isinf(order):
@@ -160,7 +163,7 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     >>> round(arimoto_information(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), order=2), 6)
     0.321928
     """
-    _check_order(order, "Arimoto's")
+    order = _check_order(order, "Arimoto's")
     if order == 1:
         return mutual_information(channel, prior)
     if math.isinf(order):
@@ -260,7 +263,14 @@ def _over_records(
     return None if parts is None else sum(part.count * measure(part.channel, part.prior) for part in parts)
 
 
-def _check_order(order: float, whose: str | None = None) -> None:
-    non_negative("order", order, GainError, infinite=True)
+def _check_order(order: float, whose: str | None = None) -> float:
+    order = non_negative("order", order, GainError, infinite=True)
+    if LARGEST_ORDER < order < math.inf:
+        raise GainError(f"order is {brief(order)}; give at most {LARGEST_ORDER:g}, or inf for its limit")
     if whose is not None and order == 0:
         raise GainError(f"order is 0; {whose} information is defined for orders above 0")
+    if whose is not None and order < LEAST_ORDER:
+        raise GainError(
+            f"order is {order:g}; {whose} information is computed for orders from {LEAST_ORDER:g}"
+        )
+    return order

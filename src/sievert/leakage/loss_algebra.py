@@ -42,7 +42,11 @@ def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
     number = _number("factor", factor)
     if not 0 <= number < math.inf:
         raise GainError(f"factor is {brief(factor)}; it must be a finite number ≥ 0")
-    return _like(loss, _exact_if(loss, number) * number, f"{factor} × {loss.name}")
+    with np.errstate(over="ignore"):
+        table = _exact_if(loss, number) * number
+    if table.dtype != object and not np.isfinite(table).all():
+        raise GainError(f"factor is {brief(factor)}; the losses times that are no longer numbers")
+    return _like(loss, table, f"{factor} × {loss.name}")
 
 
 def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
@@ -133,7 +137,9 @@ def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
     names = list(secret_labels(secrets))
     missing = [secret for secret in loss.secrets if secret not in names]
     if missing:
-        raise GainError(f"secrets: {missing[0]!r} of the loss is not among them; a lift only adds secrets")
+        raise GainError(
+            f"secrets: {brief(missing[0])} of the loss is not among them; a lift only adds secrets"
+        )
     table = np.zeros((len(loss.table), len(names)), dtype=loss.table.dtype)
     if table.dtype == object:
         table = fractions_of(table)
@@ -145,7 +151,7 @@ def _position(loss: MatrixAdversary, secret: object) -> int:
     try:
         return list(loss.secrets).index(label(secret))
     except ValueError:
-        raise GainError(f"secrets: {secret!r} is not a secret of the loss {loss.name!r}") from None
+        raise GainError(f"secrets: {brief(secret)} is not a secret of the loss {loss.name!r}") from None
 
 
 def _number(argument: str, value: object) -> Any:

@@ -38,6 +38,8 @@ FloatArray = NDArray[np.float64]
 # Types of one situation that are listed, and entries of all situations that are looked at: some seconds.
 LARGEST_TYPES = 50_000
 LARGEST_WORK = 5_000_000
+# More observations than this are as good as any: their number is also a float.
+MANY = 10**300
 # Nobody budgets for more releases of the same data.
 MOST_RELEASES = 1000
 
@@ -215,7 +217,7 @@ def _bound(situation: _Situation, observations: int) -> float:
     guess by at most the capacity of the rows; and even the true answer only tells which row it is.
     """
     logs, likeliest = situation.logs, situation.likeliest
-    spread = np.exp(-observations * _row_distances(logs)) @ situation.total
+    spread = np.exp(-float(min(observations, MANY)) * _row_distances(logs)) @ situation.total
     reach = float((likeliest / spread).max())
     growth = observations * math.log(np.exp(logs.max(axis=0)).sum()) + math.log(likeliest.max())
     return min(1.0, reach, math.exp(min(growth, 0.0)), float(likeliest.sum()))

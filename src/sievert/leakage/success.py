@@ -24,7 +24,7 @@ from sievert.leakage.row_classes import RowClasses, row_classes
 from sievert.leakage.simulation import SAMPLES, simulated_success
 from sievert.leakage.type_sums import joint_log_missed, log_missed
 from sievert.leakage.type_tables import TypeTable, types_of
-from sievert.numerics.checks import brief, require_size, whole
+from sievert.numerics.checks import brief, require_size, taken, whole
 from sievert.numerics.logs import log_of
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result, cell_text, html_table, plain
@@ -274,7 +274,8 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
         return Attack(row_classes(channel, prior), (0,))
     if not iterable(channel):
         finite_channel(channel)
-    given: list[Any] = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in channel]
+    listed = taken("channel", channel, ChannelError, "channels")
+    given: list[Any] = [item if isinstance(item, tuple) and len(item) == 2 else (item, 1) for item in listed]
     if not given:
         raise ChannelError("channel is an empty list; give at least one mechanism")
     channels: list[Channel] = []
@@ -333,7 +334,7 @@ def success_probability(
     """
     attack = attack_on(channel, prior)
     count = whole("observations", observations, ChannelError)
-    found = attack.after(count * attack.round, rng)
+    found = attack.after(count * attack.round, generator_of(rng))
     return replace(found, observations=count)
 
 
@@ -352,12 +353,13 @@ def success_curve(
     attack = attack_on(channel, prior)
     counts = observation_counts(observations)
     queries = [n * attack.round for n in counts]
+    generator = generator_of(rng)
     exact = _affordable(attack, queries, LARGEST_WORK)
     if exact < len(queries):
         exact = _affordable(attack, queries, LARGEST_WORK // 5)
     found = _exact_curve(attack, queries[:exact])
     if exact < len(queries):
-        found += _anchored_curve(attack, queries[exact:], found[-1:], rng)
+        found += _anchored_curve(attack, queries[exact:], found[-1:], generator)
     return SuccessCurve(tuple(replace(point, observations=n) for point, n in zip(found, counts, strict=True)))
 
 

@@ -26,6 +26,7 @@ from sievert.leakage.success import (
     SuccessProbability,
     attack_on,
 )
+from sievert.numerics.checks import brief
 from sievert.numerics.randomness import generator_of
 from sievert.results import Result
 
@@ -218,5 +219,5 @@ class _Search:
 
 def _probability(name: str, value: float) -> float:
     if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 < value <= 1:
-        raise GainError(f"{name} is {value!r}; give a probability above 0 and at most 1")
+        raise GainError(f"{name} is {brief(value)}; give a probability above 0 and at most 1")
     return float(value)

@@ -13,7 +13,7 @@ from sievert.limits.claims import LARGEST_RELEASES, Claim, claim_of
 from sievert.limits.explain import Explanation, _count, explain_claim, guess_under, listed
 from sievert.limits.policy_guesses import checked_prior
 from sievert.limits.worst import Target
-from sievert.numerics.checks import choice, probability
+from sievert.numerics.checks import brief, choice, probability
 from sievert.results import Result
 
 __all__ = ["WeakestClaim", "weakest_claim"]
@@ -137,7 +137,7 @@ def _require_open(solve: str, given: dict[str, object]) -> None:
     """The parameter that is looked for must not be given, and what it goes with must be."""
     families = [name for name in ("eps", "rho", "sigma", "renyi") if given[name] is not None]
     if solve in ("eps", "rho", "sigma") and families:
-        raise MechanismError(f"{families[0]} is given; leave it out when solve is {solve!r}")
+        raise MechanismError(f"{families[0]} is given; leave it out when solve is {brief(solve)}")
     if solve == "delta" and (families != ["eps"] or given["delta"]):
         raise MechanismError('solve="delta" needs eps, and no delta')
     if solve == "releases" and (len(families) != 1 or given["releases"] != 1):

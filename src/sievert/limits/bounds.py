@@ -6,12 +6,14 @@ Everything is computed as a logarithm, so that ε·diameter may exceed 709.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sievert.errors import PolicyError
-from sievert.numerics.checks import brief, non_negative, whole
+from sievert.numerics.checks import brief, non_negative, taken, whole
 from sievert.results import Result, in_bits
+from sievert.spaces.labels import iterable
 
 __all__ = [
     "Bound",
@@ -112,7 +114,13 @@ def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -
     words, hidden = values**length, math.expm1(-eps * (records - length))
     shrunk = (1 + hidden) * math.expm1(-length * individual_bound(values, eps).log)
     shortfall = (1 - 1 / words) * hidden + shrunk
-    return min(everything, Bound(math.log1p((outputs - words) / words) - math.log1p(shortfall)))
+    return min(everything, Bound(_log_ratio(outputs, words) - math.log1p(shortfall)))
+
+
+def _log_ratio(large: int, small: int) -> float:
+    """ln of the ratio of two whole numbers, near 1 to full precision."""
+    excess = Fraction(large - small, small)
+    return math.log1p(float(excess)) if excess < 1 else math.log(large) - math.log(small)
 
 
 def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float) -> Bound:
@@ -143,8 +151,8 @@ def _counted(diameters: Mapping[float, int] | Sequence[float]) -> dict[float, in
     counted: dict[float, int] = {}
     if isinstance(diameters, Mapping):
         pairs = [(extent, _size("a number of components", count)) for extent, count in diameters.items()]
-    elif isinstance(diameters, Iterable) and not isinstance(diameters, str):
-        pairs = [(extent, 1) for extent in diameters]
+    elif iterable(diameters) and not isinstance(diameters, str):
+        pairs = [(extent, 1) for extent in taken("diameters", diameters, PolicyError, "diameters")]
     else:
         raise PolicyError(
             f"diameters is {brief(diameters)}; give one diameter for each component, or a mapping from a "
@@ -192,9 +200,10 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
     `counts` holds n_d, the number of points at distance d of any point, from n_0 = 1.
     """
     level = _level(eps)
-    if isinstance(counts, str) or not isinstance(counts, Iterable):
+    if isinstance(counts, str) or not iterable(counts):
         raise PolicyError(f"counts is {brief(counts)}; give how many points are at distance 0, 1, 2, …")
-    sizes = [whole(f"counts[{d}]", count, PolicyError, least=0) for d, count in enumerate(counts)]
+    listed = taken("counts", counts, PolicyError, "numbers of points")
+    sizes = [whole(f"counts[{d}]", count, PolicyError, least=0) for d, count in enumerate(listed)]
     if not sizes or sizes[0] != 1:
         raise PolicyError(
             f"counts is {brief(counts)}; it begins with n_0 = 1, the point itself, then how many points are "

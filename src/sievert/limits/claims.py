@@ -400,7 +400,7 @@ def claim_of(
         )
     if sigma is None and checked_eps(sensitivity, "sensitivity") != 1.0:
         raise MechanismError(
-            f"sensitivity is {sensitivity!r}; it goes with sigma; {named[0]} already speaks of one person"
+            f"sensitivity is {brief(sensitivity)}; it goes with sigma, and {named[0]} is about one person"
         )
     if eps is not None:
         return ApproximateClaim(checked_eps(eps), lost, count)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, log_ndtr, ndtr
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief
 from sievert.numerics.mills import mills_drop
 from sievert.results import Result
 
@@ -273,7 +274,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     while float(gaussian_delta(mu, top)[0]) > delta:
         top *= 2
         if top > 1e300:
-            raise MechanismError(f"delta is {delta!r}; no float ε is large enough for it")
+            raise MechanismError(f"delta is {brief(delta)}; no float ε is large enough for it")
     return smallest_level(lambda level: float(gaussian_delta(mu, level)[0]), delta, top)
 
 

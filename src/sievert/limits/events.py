@@ -78,7 +78,7 @@ def claim_of_event(
         return _about(claim, relation == "replace", about)
     if relation is not None:
         raise MechanismError(
-            f"relation is {relation!r}; it goes with a loss distribution, while "
+            f"relation is {brief(relation)}; it goes with a loss distribution, while "
             f"{type(given).__name__} says itself which databases are neighbours"
         )
     if hasattr(given, "get_delta") and hasattr(given, "compose"):

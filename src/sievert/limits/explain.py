@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.tradeoff import Tradeoff
-from sievert.errors import MechanismError, PolicyError, PriorError
+from sievert.errors import LabelError, MechanismError, PolicyError, PriorError
 from sievert.limits.claims import (
     ApproximateClaim,
     Claim,
@@ -39,14 +39,19 @@ from sievert.limits.policy_guesses import (
     values_of,
 )
 from sievert.limits.worst import Target
+from sievert.numerics.checks import brief, non_negative, taken, whole
 from sievert.proofs.base import Proof
 from sievert.results import Result, html_table
 from sievert.spaces.arguments import target_of
+from sievert.spaces.labels import iterable, label
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.tabular import column_of
 
 __all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth", "records_of_person"]
+
+# Their number is also a float.
+MOST_VALUES = 10**18
 
 FloatArray = NDArray[np.float64]
 # ε of the small table beside the asked one, and factors of another parameter.
@@ -307,8 +312,8 @@ def guess_under(
 
 def listed(values: object) -> object:
     """Values as a list, so that they can be read twice; anything else as it is."""
-    named = isinstance(values, Iterable) and not isinstance(values, str)
-    return list(values) if named else values  # type: ignore[call-overload]
+    named = iterable(values) and not isinstance(values, str)
+    return taken("values", values, MechanismError, "values") if named else values
 
 
 def _count(values: object, prior: object, policy: Target | None) -> int:
@@ -317,16 +322,17 @@ def _count(values: object, prior: object, policy: Target | None) -> int:
     if policy is not None:
         said.append(("policy", len(values_of(target_of(policy)))))
     if isinstance(values, bool) or (isinstance(values, int | np.integer) and values < 1):
-        raise MechanismError(f"values is {values!r}; a person has at least one possible value")
+        raise MechanismError(f"values is {brief(values)}; a person has at least one possible value")
     if isinstance(values, int | np.integer):
+        whole("values", values, MechanismError, most=MOST_VALUES)
         said.append(("values", int(values)))
-    elif isinstance(values, Iterable) and not isinstance(values, str):
-        items = list(values)
-        if not items or len(set(map(repr, items))) != len(items):
-            raise MechanismError(f"values is {items!r}; give different values, at least one")
+    elif iterable(values) and not isinstance(values, str):
+        items = taken("values", values, MechanismError, "values")
+        if not items or len({_written(item) for item in items}) != len(items):
+            raise MechanismError(f"values is {brief(items)}; give different values, at least one")
         said.append(("values", len(items)))
     elif values is not None:
-        raise MechanismError(f"values is {values!r}; give how many values there are, or a list of them")
+        raise MechanismError(f"values is {brief(values)}; give how many values there are, or a list of them")
     if prior is not None:
         said.append(("prior", len(column_of(prior, "prior", PriorError).values)))
     counts = {number for _, number in said}
@@ -336,6 +342,14 @@ def _count(values: object, prior: object, policy: Target | None) -> int:
     return counts.pop() if counts else 2
 
 
+def _written(value: object) -> str:
+    """A value as it is told from others, 1 from True."""
+    try:
+        return repr(label(value))
+    except LabelError as problem:
+        raise MechanismError(f"values: {problem}") from None
+
+
 def _near(claim: Claim, policy: Target | None, within: float | None, centre: object) -> BallGuess | None:
     if within is None:
         if centre is not None:
@@ -343,11 +357,10 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
         return None
     if not isinstance(claim, ApproximateClaim) or claim.lost:
         raise MechanismError("within goes with a pure eps per unit of distance")
-    if isinstance(within, bool) or not isinstance(within, int | float | np.number) or not within >= 0:
-        raise MechanismError(f"within is {within!r}; it must be a distance ≥ 0")
+    radius = non_negative("within", within, MechanismError, infinite=True)
     if policy is None:
         return None
-    return ball_guess(claim.eps * claim.releases, policy, float(within), centre)
+    return ball_guess(claim.eps * claim.releases, policy, radius, centre)
 
 
 def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:

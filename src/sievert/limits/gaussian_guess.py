@@ -27,6 +27,8 @@ REACH = 12.0
 NODES = 24
 # Corners this many deviations apart are never confused as far as floats can tell.
 CERTAIN = 60.0
+# A handicap whose square is still a float; nobody makes up for so much.
+HOPELESS = 1e150
 # Deviations behind beyond which winning is less likely than any float.
 FADED = 75.0
 # A gain below this is added up on its own: as a difference it would lose digits.
@@ -47,7 +49,8 @@ def simplex_ends(mu: float, values: int, prior: FloatArray | None = None) -> End
     shift = mu / math.sqrt(2)
     if shift > CERTAIN:
         return Ends(1.0, 1 - blind, 0.0)
-    handicaps = np.log(weights / blind) / shift
+    with np.errstate(over="ignore"):
+        handicaps = np.maximum(np.log(weights / blind) / shift, -HOPELESS)
     missed = _missed(shift, weights, counts, handicaps)
     gained = 1 - blind - missed
     if gained < CLOSE:

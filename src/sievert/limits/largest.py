@@ -12,7 +12,7 @@ from sievert.leakage.gains import within as within_gain
 from sievert.leakage.measures import vulnerability
 from sievert.limits.restricted import individual_groups, worst_of_situations
 from sievert.limits.worst import Target, WorstLeakage, finite_eps, worst_leakage
-from sievert.numerics.checks import instance, non_negative, probability
+from sievert.numerics.checks import flag, non_negative, probability
 from sievert.results import Result, in_bits
 from sievert.spaces.arguments import target_of
 from sievert.spaces.metric import Metric
@@ -73,7 +73,7 @@ def largest_epsilon(
     if within is not None and guess is None:
         raise PolicyError("within goes with guess: how likely may a guess within that distance be?")
     policy = target_of(policy)
-    instance("individual", individual, bool, "True or False", PolicyError)
+    individual = flag("individual", individual, PolicyError)
     if guess is not None:
         guess = probability("guess", guess, PolicyError)
         if guess == 0:
@@ -175,7 +175,18 @@ def _solve(worst: Callable[[float], WorstLeakage], limit: float, most: float, pr
         low, high = high, 2 * high
         if high > HIGHEST:
             return LargestEpsilon(math.inf, promise, None)
+    shrink = 0.5
     while high - low > PRECISION * high:
-        middle = (low + high) / 2
+        middle = _between(low, high, shrink)
+        if middle == 0:
+            break
+        shrink *= shrink
         low, high = (low, middle) if worst(middle).upper.bits > limit else (middle, high)
     return LargestEpsilon(low, promise, worst(low))
+
+
+def _between(low: float, high: float, shrink: float) -> float:
+    """Where to look next: by magnitude until it is known, so that no answer takes a thousand steps."""
+    if low == 0:
+        return high * shrink
+    return math.sqrt(low) * math.sqrt(high) if high > 2 * low else (low + high) / 2

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.priors import as_prior
-from sievert.errors import PolicyError, TooLargeError
+from sievert.errors import PolicyError, PriorError, TooLargeError
 from sievert.limits.approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
 from sievert.limits.claims import ApproximateClaim, Claim
 from sievert.limits.guesses import MEETS, Guess, best_guess
@@ -25,6 +25,7 @@ from sievert.limits.restricted import individual_groups, worst_about
 from sievert.limits.space import LARGEST_DENSE, Space
 from sievert.limits.worst import Target, WorstLeakage, worst_leakage
 from sievert.numerics.balls import log2_bounds, read_eps
+from sievert.numerics.checks import brief
 from sievert.numerics.linear_programs import Unsolved
 from sievert.proofs.base import Proof
 from sievert.results import Result
@@ -33,6 +34,7 @@ from sievert.spaces.labels import Labels, label
 from sievert.spaces.metric import Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.secrets import CompleteGraph
+from sievert.spaces.tabular import column_of
 
 __all__ = [
     "BallGuess",
@@ -354,10 +356,10 @@ def ball_guess(eps: float, target: Target, radius: float, centre: object = None)
     if not isinstance(metric, Metric):
         metric = metric.metric()
     if not radius >= 0:
-        raise PolicyError(f"within is {radius!r}; it must be a distance ≥ 0")
+        raise PolicyError(f"within is {brief(radius)}; it must be a distance ≥ 0")
     points = list(metric.points)
     if centre is not None and centre not in points:
-        raise PolicyError(f"centre is {centre!r}; it must be one of the values")
+        raise PolicyError(f"centre is {brief(centre)}; it must be one of the values")
     centres = range(len(points)) if centre is None else [points.index(centre)]
     # Balls with the same places are one question.
     balls: dict[tuple[int, ...], int] = {}
@@ -400,12 +402,16 @@ def power(eps: float, distance: float) -> float:
 
 
 def checked_prior(prior: object, count: int, values: object, target: Target | None) -> FloatArray | None:
-    """A prior over the values as floats, read by their labels where they have any; None stays uniform."""
+    """A prior over the values as floats, read by their labels where they have any; None stays uniform.
+
+    Values without a name are alike, so that the order of their probabilities says nothing.
+    """
     if prior is None:
         return None
-    labels: Labels | int = count
     if target is not None:
-        labels = tuple(label(value) for value in values_of(target))
+        labels: Labels = tuple(label(value) for value in values_of(target))
     elif isinstance(values, list | tuple):
         labels = tuple(label(value) for value in values)
+    else:
+        return as_prior(column_of(prior, "prior", PriorError).values, count).astype(np.float64)
     return as_prior(prior, labels).astype(np.float64)

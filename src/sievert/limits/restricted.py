@@ -27,7 +27,7 @@ from sievert.limits.worst import (
     worst_of_space,
 )
 from sievert.numerics.balls import log2_bounds
-from sievert.numerics.checks import readable
+from sievert.numerics.checks import brief, readable
 from sievert.proofs.groups import images
 from sievert.spaces.automorphisms import automorphisms
 from sievert.spaces.graph import Graph
@@ -196,7 +196,7 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
     The proof has a bound for every choice, up to symmetries of the graph.
     """
     if not isinstance(outputs, int | np.integer) or isinstance(outputs, bool) or outputs < 1:
-        raise PolicyError(f"outputs is {outputs!r}; a mechanism has at least one output")
+        raise PolicyError(f"outputs is {brief(outputs)}; a mechanism has at least one output")
     whole = worst_leakage(target, eps)  # type: ignore[arg-type]
     size = target.size
     if outputs >= size:

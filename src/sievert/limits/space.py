@@ -132,7 +132,10 @@ class Space:
 
     def kernel(self, eps: float) -> FloatArray:
         """Φ[i,j] = e^(-ε·d(i,j)), 0 at infinite distance."""
-        return np.exp(-eps * self.distances) if eps > 0 else np.isfinite(self.distances).astype(np.float64)
+        with np.errstate(over="ignore"):
+            return (
+                np.exp(-eps * self.distances) if eps > 0 else np.isfinite(self.distances).astype(np.float64)
+            )
 
     @cached_property
     def proof(self) -> ProofSpace:

@@ -24,7 +24,7 @@ from sievert.limits.ladder import LARGEST_CHANNEL, SMALL, Rung, climb, covering,
 from sievert.limits.space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.mechanisms import randomised_response
 from sievert.numerics.balls import log2_bounds, read_eps
-from sievert.numerics.checks import brief, instance
+from sievert.numerics.checks import brief, flag
 from sievert.proofs.directed import DirectedProof
 from sievert.proofs.groups import GroupsProof
 from sievert.proofs.worst import PACKINGS, WorstLeakageProof
@@ -37,6 +37,8 @@ from sievert.spaces.policy import Policy
 from sievert.spaces.secrets import CompleteGraph
 
 __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
+
+LARGEST_EPS = 10**308
 
 Target = Policy | Metric | Graph
 Certificate = WorstLeakageProof | GroupsProof | DirectedProof
@@ -131,8 +133,8 @@ def worst_leakage(
 the packing bound is attained)
     """
     exact_eps = _eps(eps)
-    instance("individual", individual, bool | np.bool_, "True or False", PolicyError)
-    special = [prior is not None or gain is not None, bool(individual), outputs is not None]
+    individual = flag("individual", individual, PolicyError)
+    special = [prior is not None or gain is not None, individual, outputs is not None]
     if sum(special) > 1:
         raise PolicyError("give one of prior/gain, individual and outputs at a time")
     target, records = _target(policy_or_metric_or_graph)
@@ -183,8 +185,8 @@ def _eps(eps: float | Fraction) -> Fraction | None:
         value = read_eps(eps)
     except (ValueError, TypeError, OverflowError):
         value = Fraction(-1)
-    if value < 0:
-        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats)")
+    if not 0 <= value <= LARGEST_EPS:
+        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats), at most 1e308 or inf")
     return value
 
 

@@ -23,7 +23,7 @@ from sievert.channels.privacy import epsilon
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
 from sievert.numerics.balls import read_eps
-from sievert.numerics.checks import brief, choice, non_negative, whole
+from sievert.numerics.checks import brief, choice, non_negative, taken, whole
 from sievert.numerics.logs import log_sum
 from sievert.sampling.base import Timing
 from sievert.sampling.bits import BitSource
@@ -33,6 +33,9 @@ from sievert.spaces.arguments import metric_of
 from sievert.spaces.metric import Metric
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
+
+# A longer line has the same closed forms, in floats.
+LONGEST_LINE = 10**300
 
 FloatArray = NDArray[np.float64]
 # A larger ε times a distance leaves the floats.
@@ -96,10 +99,7 @@ def exponential(
 def _positions(metric: Metric, labels: Iterable[object] | None, argument: str) -> list[int]:
     if labels is None:
         return list(range(metric.size))
-    scalar = isinstance(labels, np.ndarray) and labels.ndim == 0
-    if isinstance(labels, str) or not isinstance(labels, Iterable) or scalar:
-        raise MechanismError(f"{argument} is {brief(labels)}; give a list of points of the metric, or None")
-    return [metric.index(point) for point in labels]
+    return [metric.index(point) for point in taken(argument, labels, MechanismError, "points of the metric")]
 
 
 def true_epsilon(n: int, nominal: float) -> float:
@@ -110,7 +110,7 @@ def true_epsilon(n: int, nominal: float) -> float:
     >>> round(true_epsilon(3, math.log(4)), 6)   # ln(16/7)
     0.826679
     """
-    n = whole("n", n, MechanismError)
+    n = min(whole("n", n, MechanismError), LONGEST_LINE)
     nominal = non_negative("nominal", nominal, MechanismError, infinite=True)
     h = nominal / 2
     if n < 2 or h == 0:
@@ -130,7 +130,7 @@ def nominal_epsilon(n: int, true: float) -> float:
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
-    n = whole("n", n, MechanismError)
+    n = min(whole("n", n, MechanismError), LONGEST_LINE)
     true = non_negative("true", true, MechanismError, infinite=True)
     if true == 0 or math.isinf(true):
         return true
@@ -149,7 +149,7 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
         return true
     if true > LARGEST_TRUE:
         raise MechanismError(
-            f"eps is {true!r}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
+            f"eps is {brief(true)}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
         )
 
     def excess(nominal: float) -> float:
@@ -160,7 +160,9 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     while excess(high) < 0:
         high *= 2
         if high > 1e6 * true:
-            raise MechanismError(f"eps is {true!r}; no nominal parameter up to {high:g} has that true ε here")
+            raise MechanismError(
+                f"eps is {brief(true)}; no nominal parameter up to {high:g} has that true ε here"
+            )
     return float(brentq(excess, true * (1 - 1e-12), high, xtol=1e-300, rtol=1e-14))
 
 
@@ -169,7 +171,7 @@ def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None
     if lost.any():
         name = inputs[int(np.argmax(lost))]
         raise MechanismError(
-            f"metric: input {name!r} is at infinite distance from every output; add it to outputs"
+            f"metric: input {brief(name)} is at infinite distance from every output; add it to outputs"
         )
 
 

@@ -191,7 +191,7 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
         require_float("points", value, MechanismError)
     for a, b in pairwise(positions):
         if a >= b:
-            raise MechanismError(f"points: {b!r} comes after {a!r}; points must increase")
+            raise MechanismError(f"points: {brief(b)} comes after {brief(a)}; points must increase")
     return positions
 
 
@@ -204,7 +204,7 @@ def _integers(values: Iterable[Any], argument: str) -> list[int]:
             whole = False
         if not whole:
             raise MechanismError(
-                f"{argument}: {value!r} is not an integer; noise on the integers needs integers"
+                f"{argument}: {brief(value)} is not an integer; noise on the integers needs integers"
             )
     return [int(value) for value in items]
 

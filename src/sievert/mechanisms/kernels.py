@@ -13,6 +13,7 @@ from sievert.channels.composition import require_dense
 from sievert.channels.validation import ROW_SUM_TOLERANCE
 from sievert.errors import MechanismError
 from sievert.mechanisms.parameters import privacy
+from sievert.numerics.checks import brief
 from sievert.numerics.logs import log_of, log_sum
 from sievert.numerics.rationals import exact_solve, fractions_of
 from sievert.spaces.arguments import metric_of
@@ -90,7 +91,9 @@ def _refuse_coinciding(metric: Metric) -> None:
     same = np.argwhere(np.triu(metric.matrix == 0, 1))
     if len(same):
         a, b = (metric.points[int(i)] for i in same[0])
-        raise MechanismError(f"metric: {a!r} and {b!r} are at distance 0, so Φ is singular; merge them first")
+        raise MechanismError(
+            f"metric: {brief(a)} and {brief(b)} are at distance 0, so Φ is singular; merge them first"
+        )
 
 
 def _refuse_negative(weights: FloatArray, metric: Metric, least: float) -> None:

@@ -10,7 +10,8 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
+from itertools import islice
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -24,6 +25,8 @@ __all__ = [
     "did_you_mean",
     "file_path",
     "finite",
+    "flag",
+    "function",
     "instance",
     "non_negative",
     "positive",
@@ -31,10 +34,14 @@ __all__ = [
     "readable",
     "require_float",
     "require_size",
+    "taken",
     "whole",
 ]
 
 LONGEST_VALUE = 60
+# Items taken from what does not say how many it has.
+MOST_TAKEN = 10_000_000
+LARGEST_LIST = 100_000_000
 
 
 def brief(value: object) -> str:
@@ -47,8 +54,8 @@ def brief(value: object) -> str:
         return f"a whole number of {value.bit_length()} bits"
     try:
         text = " ".join(repr(value).split())
-    except (RecursionError, ValueError):
-        # Nested without end, or with numbers of thousands of digits inside.
+    except Exception:
+        # Nested without end, with numbers of thousands of digits inside, or an object that cannot say.
         text = f"a {type(value).__name__}"
     half = (LONGEST_VALUE - 4) // 2
     return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[-half:]}"
@@ -136,6 +143,44 @@ def choice(
     raise error(f"{argument} is {brief(value)}; it must be one of {', '.join(choices)}{hint}")
 
 
+def flag(argument: str, value: object, error: type[SievertError] = SievertError) -> bool:
+    """True or False, NumPy's included.
+
+    >>> flag("cyclic", 1)
+    Traceback (most recent call last):
+    sievert.errors.SievertError: cyclic is 1; it must be True or False
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise error(f"{argument} is {brief(value)}; it must be True or False")
+    return bool(value)
+
+
+def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> list[Any]:
+    """The items one by one as a list; what has none, or goes on without end, is refused.
+
+    >>> taken("values", (n for n in range(3)), SievertError, "values")
+    [0, 1, 2]
+    """
+    refused = f"{argument} is {brief(given)}; give a list of {noun}"
+    if not isinstance(given, Iterable):
+        raise error(refused)
+    if isinstance(given, Sized):
+        try:
+            count = len(given)
+        except TypeError:
+            # Arrays of no dimensions and sparse matrices only look as if they had one.
+            raise error(refused) from None
+        require_size(count, LARGEST_LIST, f"the {noun} of {argument}", "take fewer")
+        return list(given)
+    items = list(islice(given, MOST_TAKEN + 1))
+    if len(items) > MOST_TAKEN:
+        items.clear()
+        raise error(
+            f"{argument} is {brief(given)}, which gives more than {MOST_TAKEN:,} {noun}; give a list of them"
+        )
+    return items
+
+
 def did_you_mean(written: object, choices: Iterable[object]) -> str:
     """The words to add to a message about an unknown name: the nearest of the choices, or nothing.
 
@@ -155,6 +200,13 @@ def instance(argument: str, value: object, kind: Any, words: str, error: type[Si
     """An object of a class (or of one of several); `words` say what to give instead."""
     if not isinstance(value, kind):
         raise error(f"{argument} is {brief(value)}; give {words}")
+    return value
+
+
+def function(argument: str, value: object, words: str, error: type[SievertError]) -> Any:
+    """Something to call; `words` say of what."""
+    if not callable(value):
+        raise error(f"{argument} is {brief(value)}; give a function of {words}")
     return value
 
 

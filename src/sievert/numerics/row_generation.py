@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sievert.numerics.checks import brief
 from sievert.numerics.linear_programs import Unsolved, run_solver
 
 __all__ = ["RowProgram", "cost_scale"]
@@ -111,7 +112,7 @@ class RowProgram:
             # Whatever was reached is as good a guess as any; without numbers there is none.
             word = self.solver.modelStatusToString(self.solver.getModelStatus()).lower()
             if not len(primal) or not np.isfinite(primal).all() or not np.isfinite(dual).all():
-                raise Unsolved(f"the linear-program solver stopped with the status {word!r}")
+                raise Unsolved(f"the linear-program solver stopped with the status {brief(word)}")
         dual /= self.scale
         return primal, dual[: self.equalities], np.maximum(dual[self.equalities :], 0.0)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.channel import Channel
 from sievert.channels.priors import as_prior
-from sievert.errors import GainError, PriorError
+from sievert.errors import ChannelError, GainError, PriorError
 from sievert.leakage import gains as gain_functions
 from sievert.leakage.adversary import Adversary
 from sievert.leakage.measures import posterior_vulnerability
@@ -31,6 +31,7 @@ from sievert.orders.programs import deficiency_program
 from sievert.orders.verdicts import Objection, Verdict
 from sievert.proofs.refinement import AdversaryProof, ClassProof
 from sievert.spaces.arguments import metric_of
+from sievert.spaces.labels import iterable
 from sievert.spaces.metric import Metric
 from sievert.spaces.tabular import column_of
 
@@ -97,7 +98,7 @@ def properties(
     prior: Any = None,
 ) -> AdversaryClass:
     """Adversaries who bet for or against given properties of the secret."""
-    if isinstance(sets, str | bytes) or not isinstance(sets, Iterable):
+    if isinstance(sets, str | bytes) or not iterable(sets):
         raise GainError(
             f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
         )
@@ -127,7 +128,8 @@ def prior(belief: Any) -> AdversaryClass:
 
 
 def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
-    """A class as it is; a gain or a list of gains as a finite class."""
+    """A class as it is; a gain or a list of gains as a finite class, for the inputs of the channel."""
+    instance("channel", channel, Channel, "a sv.Channel", ChannelError)
     if isinstance(adversary, AdversaryClass):
         return adversary
     if isinstance(adversary, Adversary) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sievert.channels.channel import Channel, as_channel
 from sievert.channels.reduction import reduction
 from sievert.errors import ChannelError
-from sievert.numerics.checks import choice
+from sievert.numerics.checks import brief, choice
 from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
 from sievert.orders.average import decide_average
 from sievert.orders.binary import decide_binary
@@ -70,10 +70,10 @@ def refines(
     choice("order", order, ORDERS, ChannelError)
     less_safe, safer = as_channel(less_safe, "less_safe"), as_channel(safer, "safer")
     if metric is not None and order != "privacy":
-        raise ChannelError(f'metric belongs to order="privacy", not to order={order!r}')
+        raise ChannelError(f'metric belongs to order="privacy", not to order={brief(order)}')
     if adversary is not None:
         if order != "average":
-            raise ChannelError(f'adversary belongs to order="average", not to order={order!r}')
+            raise ChannelError(f'adversary belongs to order="average", not to order={brief(order)}')
         first, second = aligned(less_safe, safer)
         return refines_class(first, second, class_of(adversary, first))
     if metric is not None:

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from sievert.channels.channel import Channel
 from sievert.errors import MechanismError
 from sievert.mechanisms.exponential import nominal_epsilon, true_epsilon
-from sievert.numerics.checks import choice, instance, non_negative, require_size, whole
+from sievert.numerics.checks import brief, choice, instance, non_negative, require_size, whole
 from sievert.orders.refinement import refines
 from sievert.proofs.families import EXPONENTIAL, GEOMETRIC, RESPONSE
 
@@ -78,7 +78,9 @@ def threshold(
 
 def _named(name: str) -> str:
     if name not in NAMES:
-        raise MechanismError(f"family {name!r} is unknown; known are {', '.join(NAMES)}, or give a function")
+        raise MechanismError(
+            f"family {brief(name)} is unknown; known are {', '.join(NAMES)}, or give a function"
+        )
     return NAMES[name]
 
 

@@ -115,7 +115,7 @@ class Domain:
             if treatment == "drop":
                 return DROPPED
             raise _Refused(
-                f"has {together!r} in the columns {', '.join(self.columns)}, which is not one of the "
+                f"has {brief(together)} in the columns {', '.join(self.columns)}, which is not one of the "
                 "policy's combinations; declare it, or say unknown in [release]"
             ) from None
 

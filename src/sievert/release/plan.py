@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from sievert.errors import FileError, QueryError, SievertError, TooLargeError
+from sievert.errors import DataError, FileError, QueryError, SievertError, TooLargeError
 from sievert.files import Scenario
 from sievert.files.paths import contents, refuse_private
 from sievert.files.schema import DataModel, ReleaseModel
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, file_path
 from sievert.release.domain import Domain
 from sievert.release.noise import AddedNoise, added_noise
 from sievert.release.places import PlaceNoise, Places, place_noise
@@ -187,7 +187,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(f"{source}: table [mechanism] is missing")
     refuse_private(document, scenario.folder, source)
     rules = document.release or ReleaseModel()
-    name = None if output is None else str(output)
+    name = None if output is None else str(file_path("output", output, DataError))
     if rules.test_seed is not None and NOT_PRIVATE in (*rules.keep, *scenario.columns):
         raise FileError(f"{source}: the column {NOT_PRIVATE} marks a test; give yours another name")
     try:

@@ -8,8 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import LedgerError
+from sievert.errors import DataError, LedgerError
 from sievert.files import Scenario, load_scenario
+from sievert.numerics.checks import flag
 from sievert.numerics.logs import exp_or_infinity
 from sievert.release.acceptance import Check, acceptance, broken_claim
 from sievert.release.clamping import clamping
@@ -99,6 +100,7 @@ def preview(
 
     `despite_accept` asks for a release that breaks the file's [claim] or exceeds its [accept].
     """
+    despite_accept = flag("despite_accept", despite_accept, DataError)
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
     rules = plan.rules

@@ -20,7 +20,7 @@ from typing import Any
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
 from sievert.files import Scenario, load_scenario
 from sievert.files.paths import refuse_private
-from sievert.numerics.checks import brief, non_negative
+from sievert.numerics.checks import brief, flag, instance, non_negative
 from sievert.release.acceptance import require_accepted
 from sievert.release.central import NoisyTable, computed, noisy_table
 from sievert.release.clamping import clamping
@@ -138,6 +138,9 @@ def run(
     seed = _seed(plan, insecure_rng)
     if id is not None:
         check_name(id)
+    fresh, despite_accept = flag("fresh", fresh, DataError), flag("despite_accept", despite_accept, DataError)
+    if anchor is not None:
+        instance("anchor", anchor, str, "the hash noted after an earlier release, a text", LedgerError)
     wait = non_negative("wait", wait, DataError, infinite=True)
     if progress is not None and not callable(progress):
         raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
@@ -192,7 +195,7 @@ def _seed(plan: Plan, insecure_rng: object) -> int | None:
     if insecure_rng is None:
         return plan.rules.test_seed
     if not isinstance(insecure_rng, int) or isinstance(insecure_rng, bool):
-        raise MechanismError(f"insecure_rng is {insecure_rng!r}; it must be an integer seed")
+        raise MechanismError(f"insecure_rng is {brief(insecure_rng)}; it must be an integer seed")
     if not plan.seeded:
         raise FileError(
             f"{plan.scenario.source}: a seed was asked for, but the file does not say that it is a test; "

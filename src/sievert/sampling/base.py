@@ -124,7 +124,7 @@ def integers(
         if not whole or bool((np.abs(values) >= 2.0**62).any()):
             bad = values.ravel()[0] if values.dtype.kind != "f" else _first_bad(values)
             raise MechanismError(
-                f"inputs: {bad!r} is not an integer of at most 61 bits; round or scale first"
+                f"inputs: {brief(bad)} is not an integer of at most 61 bits; round or scale first"
             )
     smallest, largest = int(values.min()), int(values.max())
     if smallest < low or largest > high:

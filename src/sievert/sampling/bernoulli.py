@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.numerics.checks import whole
+from sievert.numerics.checks import brief, whole
 from sievert.sampling.acceptance import accepted, fixed_point
 from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.enclosures import Enclosure, ceiling, exp_neg, rational
@@ -30,7 +31,7 @@ def bernoulli(p: object, *, timing: Timing = "fixed", insecure_rng: object = Non
     """
     chance = rational(p, "p")
     if not 0 <= chance <= 1:
-        raise MechanismError(f"p is {p!r}; a probability is from 0 to 1")
+        raise MechanismError(f"p is {brief(p)}; a probability is from 0 to 1")
     return Coin(
         "Bernoulli(p)", {"p": str(chance)}, _rational_coin(chance), float(chance), timing, insecure_rng
     )
@@ -44,9 +45,9 @@ def bernoulli_exp(gamma: object, *, timing: Timing = "fixed", insecure_rng: obje
     """
     rate = rational(gamma, "gamma")
     if rate < 0:
-        raise MechanismError(f"gamma is {gamma!r}; it must be ≥ 0, for e^-gamma to be a probability")
+        raise MechanismError(f"gamma is {brief(gamma)}; it must be ≥ 0, for e^-gamma to be a probability")
     table = _exponential_coin(rate)
-    chance = float(np.exp(-min(float(rate), 800.0)))
+    chance = math.exp(-float(min(rate, Fraction(800))))
     return Coin("Bernoulli(e^-γ)", {"gamma": str(rate)}, table, chance, timing, insecure_rng)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief, instance
 
 __all__ = ["BitSource", "Lanes", "OperatingSystemBits", "ReplayedBits", "SeededBits", "bit_source", "philox"]
 
@@ -86,6 +87,7 @@ class SeededBits(BitSource):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
+        instance("seed", seed, int | np.integer, "a whole number", MechanismError)
         self.name = f"seed {seed} (not secret)"
         digest = hashlib.sha256(f"sievert bit source 1:{seed}".encode()).digest()
         self._key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))
@@ -147,7 +149,7 @@ def bit_source(insecure_rng: object = None) -> BitSource:
     if isinstance(insecure_rng, int | np.integer) and not isinstance(insecure_rng, bool):
         return SeededBits(int(insecure_rng))
     raise MechanismError(
-        f"insecure_rng is {insecure_rng!r}; it must be an integer seed, a numpy Generator or a BitSource "
+        f"insecure_rng is {brief(insecure_rng)}; it must be a seed, a numpy Generator or a BitSource "
         "(leave it out to draw from the operating system)"
     )
 

@@ -172,14 +172,16 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
     if alpha is not None:
         value = rational(alpha, "alpha")
         if not 0 <= value <= 1:
-            raise MechanismError(f"alpha is {alpha!r}; it must be from 0 (no noise) to 1 (nothing is told)")
+            raise MechanismError(
+                f"alpha is {brief(alpha)}; it must be from 0 (no noise) to 1 (nothing is told)"
+            )
         return Ratio(alpha=value)
     name, number = ("eps", eps) if eps is not None else ("scale", scale)
     if isinstance(number, float | str) and str(number) == "inf":
         return NO_NOISE if name == "eps" else ALL_NOISE
     value = rational(number, name)
     if value < 0:
-        raise MechanismError(f"{name} is {number!r}; it must be a number ≥ 0")
+        raise MechanismError(f"{name} is {brief(number)}; it must be a number ≥ 0")
     if value == 0:
         return ALL_NOISE if name == "eps" else NO_NOISE
     return Ratio(eps=value if name == "eps" else 1 / value)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief
 from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.enclosures import Enclosure, exp_neg, quotient, rational
 from sievert.sampling.rows import enclosed_rows
@@ -35,7 +36,7 @@ def exponential_rows(
     """
     rate = rational(eps, "eps")
     if rate < 0:
-        raise MechanismError(f"eps is {eps!r}; it must be ≥ 0")
+        raise MechanismError(f"eps is {brief(eps)}; it must be ≥ 0")
     table = np.asarray(distances, dtype=object)
     if table.ndim != 2 or not table.size:
         raise MechanismError(f"distances has shape {table.shape}; give a matrix, a row for each input")
@@ -51,6 +52,8 @@ def exponential_rows(
 def _exact(value: Any) -> Fraction | None:
     """The distance itself; None for infinity."""
     if isinstance(value, float | np.floating):
+        if math.isnan(value):
+            raise MechanismError("distances holds NaN; give numbers, or infinity for never")
         return None if math.isinf(value) else Fraction(float(value))
     return rational(value, "distances")
 

@@ -16,6 +16,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln
 
 from sievert.channels.channel import Channel
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief
 from sievert.numerics.randomness import generator_of
 from sievert.sampling.base import Sampler
 from sievert.sampling.bits import BitSource, Lanes
@@ -77,7 +78,7 @@ class FloatSampler(Sampler):
 
 def _positive(name: str, value: float) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-        raise MechanismError(f"{name} is {value!r}; it must be a positive number")
+        raise MechanismError(f"{name} is {brief(value)}; it must be a positive number")
     return float(value)
 
 
@@ -123,7 +124,7 @@ def laplace_vectors(n: int, eps: float, *, insecure_rng: object = None) -> Float
     """
     rate = _positive("eps", eps)
     if n < 1:
-        raise MechanismError(f"n is {n!r}; vectors need at least one coordinate")
+        raise MechanismError(f"n is {brief(n)}; vectors need at least one coordinate")
 
     def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
         values = np.asarray(inputs, dtype=np.float64)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
+from sievert.numerics.checks import brief
 from sievert.sampling.acceptance import accepted, first_accepted, fixed_point
 from sievert.sampling.base import NoiseSampler, Timing
 from sievert.sampling.enclosures import Enclosure, Ratio, ceiling, exp_neg, quotient, rational
@@ -50,10 +51,10 @@ def discrete_gaussian(
     name, value = ("sigma", sigma) if sigma is not None else ("variance", variance)
     number = rational(value, name)
     if number < 0:
-        raise MechanismError(f"{name} is {value!r}; it must be ≥ 0")
+        raise MechanismError(f"{name} is {brief(value)}; it must be ≥ 0")
     squared = number * number if name == "sigma" else number
     if squared > WIDEST**2:
-        raise MechanismError(f"{name} is {value!r}; a width beyond 2^40 needs larger units")
+        raise MechanismError(f"{name} is {brief(value)}; a width beyond 2^40 needs larger units")
     return DiscreteGaussian(squared, timing, insecure_rng)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MechanismError
-from sievert.numerics.checks import whole
+from sievert.numerics.checks import brief, whole
 from sievert.sampling.base import Sampler, Timing, integers
 from sievert.sampling.bernoulli import fair_coin
 from sievert.sampling.bits import LEVELS
@@ -60,7 +60,7 @@ def pixelated_laplace(
     count = whole("pixels", pixels, MechanismError)
     first, last = rational(low, "low"), rational(high, "high")
     if first >= last:
-        raise MechanismError(f"low is {low!r} and high is {high!r}; the interval needs low < high")
+        raise MechanismError(f"low is {brief(low)} and high is {brief(high)}; the interval needs low < high")
     if denominator is not None:
         denominator = whole("denominator", denominator, MechanismError)
     level = ratio(eps, None)
@@ -132,7 +132,9 @@ class PixelatedLaplace(Sampler):
                 else rational(value, "inputs")
             )
             if not low <= exact <= high:
-                raise MechanismError(f"inputs: {value!r} is not from {low} to {high}; clamp the inputs first")
+                raise MechanismError(
+                    f"inputs: {brief(value)} is not from {low} to {high}; clamp the inputs first"
+                )
             places.append((exact - low) / (high - low))
         return self._exactly(places)
 

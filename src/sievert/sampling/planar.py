@@ -55,7 +55,7 @@ def planar_geometric(
     rate = rational(eps, "eps")
     if not SMALLEST <= rate <= LARGEST:
         raise MechanismError(
-            f"eps is {eps!r}; planar noise needs an eps from 2^-24 to {LARGEST} for a lattice step; "
+            f"eps is {brief(eps)}; planar noise needs an eps from 2^-24 to {LARGEST} for a lattice step; "
             "choose larger or smaller steps"
         )
     return PlanarGeometric(rate, bounds, timing, insecure_rng)

@@ -17,6 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
+from sievert.numerics.checks import brief
 from sievert.results import Result
 from sievert.spaces.graph import Graph
 from sievert.spaces.traversal import Neighbours, neighbours
@@ -117,7 +118,12 @@ def colour_numbers(colours: ArrayLike | None, size: int) -> NDArray[np.intp]:
     """Colours as numbers 0, 1, …; one colour when none are given."""
     if colours is None:
         return np.zeros(size, dtype=np.intp)
-    array = np.asarray(colours)
+    try:
+        array = np.asarray(colours)
+    except ValueError:
+        raise GraphError(
+            f"colours is {brief(colours)}; give one colour for each of {size} vertices"
+        ) from None
     if array.shape != (size,):
         raise GraphError(f"colours has shape {array.shape}; give one colour for each of {size} vertices")
     return np.unique(array, return_inverse=True)[1].astype(np.intp)

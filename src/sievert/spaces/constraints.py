@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sievert.errors import PolicyError
-from sievert.numerics.checks import brief
+from sievert.numerics.checks import brief, function, instance, taken
 from sievert.spaces.databases import Databases, Rows
 from sievert.spaces.equations import Equations
 from sievert.spaces.labels import Labels, iterable, label, shown
@@ -33,6 +33,11 @@ class Check:
 
     whole: Callable[[tuple[Hashable, ...]], object]
     prefix: Callable[[tuple[Hashable, ...]], object] | None = None
+
+    def __post_init__(self) -> None:
+        function("whole", self.whole, "a tuple of values", PolicyError)
+        if self.prefix is not None:
+            function("prefix", self.prefix, "a tuple of values", PolicyError)
 
 
 Bound: TypeAlias = Equations | Check | Databases  # a constraint on given values and records
@@ -92,7 +97,7 @@ class Total(Constraint):
         missing = [value for value in values if value not in weights and not _is(value, absent)]
         if missing:
             raise PolicyError(
-                f"permitted: total has no weight for the value {missing[0]!r}; give one for each value"
+                f"permitted: total has no weight for the value {brief(missing[0])}; give one for each value"
             )
         return [weights.get(value, Fraction(0)) for value in values]
 
@@ -216,7 +221,13 @@ def total(amount: float | Fraction, weights: Mapping[Any, Any] | Sequence[Any] |
         return Total(known, value_weights=numbers)
     if isinstance(weights, str) or not iterable(weights):
         raise PolicyError(f"total: weights is {brief(weights)}; give a mapping from value, or a list")
-    return Total(known, record_weights=tuple(_number(weight, "total: the weight") for weight in weights))
+    return Total(
+        known,
+        record_weights=tuple(
+            _number(weight, "total: the weight")
+            for weight in taken("weights", weights, PolicyError, "numbers")
+        ),
+    )
 
 
 def histogram(counts: Mapping[Any, int]) -> Constraint:
@@ -249,7 +260,7 @@ def marginals(
         attribute is None or isinstance(attribute, int) or callable(attribute)
     ):
         raise PolicyError(
-            f"attribute is {attribute!r}; give the position of an attribute in the values, or a function"
+            f"attribute is {brief(attribute)}; give the position of an attribute in the values, or a function"
         )
     return Counts(_counts(counts, "marginals"), attribute)
 
@@ -258,7 +269,11 @@ def listed(databases: Iterable[object]) -> Constraint:
     """Exactly these databases are possible (a database listed twice counts once)."""
     if isinstance(databases, str) or not iterable(databases):
         raise PolicyError(f"databases is {brief(databases)}; give a list of databases")
-    items = databases if isinstance(databases, np.ndarray) else tuple(databases)
+    items = (
+        databases
+        if isinstance(databases, np.ndarray)
+        else tuple(taken("databases", databases, PolicyError, "databases"))
+    )
     if not len(items):
         raise PolicyError("permitted lists no database; at least one must be possible")
     return Listed(items)
@@ -281,10 +296,12 @@ def satisfying(
     words : str, optional
         What is known, for `describe`.
     """
-    for name, given in (("predicate", predicate), ("prefix", prefix)):
-        if not callable(given) and not (given is None and name == "prefix"):
-            raise PolicyError(f"{name} is {given!r}; give a function of a tuple of values")
-    return Satisfying(predicate, prefix, words or Satisfying.words)
+    function("predicate", predicate, "a tuple of values", PolicyError)
+    if prefix is not None:
+        function("prefix", prefix, "a tuple of values", PolicyError)
+    if words is None:
+        return Satisfying(predicate, prefix)
+    return Satisfying(predicate, prefix, instance("words", words, str, "a sentence", PolicyError))
 
 
 def constraint(permitted: object) -> tuple[Constraint, ...]:
@@ -298,7 +315,11 @@ def constraint(permitted: object) -> tuple[Constraint, ...]:
             f"permitted is {brief(permitted)}; give a constraint (sv.constraints.…), a list of them, a list "
             "of databases or a function of a database"
         )
-    items = permitted if isinstance(permitted, np.ndarray) else list(permitted)
+    items = (
+        permitted
+        if isinstance(permitted, np.ndarray)
+        else taken("permitted", permitted, PolicyError, "databases")
+    )
     if len(items) and all(isinstance(item, Constraint) or callable(item) for item in items):
         return tuple(item if isinstance(item, Constraint) else satisfying(item) for item in items)
     if any(isinstance(item, Constraint) for item in items):
@@ -320,7 +341,7 @@ def _number(value: object, what: str) -> Fraction:
         return Fraction(str(label(value)))
     except (TypeError, ValueError):
         raise PolicyError(
-            f"permitted: {what} {value!r} is not a finite number",
+            f"permitted: {what} {brief(value)} is not a finite number",
             fix="pass weights={value: number} to say what each value counts",
             file_fix="give weights = { value = number } to say what each value counts",
         ) from None
@@ -334,11 +355,12 @@ def _written(number: Fraction) -> str:
 
 def _counts(counts: object, name: str) -> dict[Hashable, int]:
     if not isinstance(counts, Mapping) or not counts:
-        raise PolicyError(f"permitted: {name} is {counts!r}; give a mapping from values to counts")
+        raise PolicyError(f"permitted: {name} is {brief(counts)}; give a mapping from values to counts")
     for value, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
             raise PolicyError(
-                f"permitted: {name} gives {value!r} the count {count!r}; a count is a whole number ≥ 0"
+                f"permitted: {name} gives {brief(value)} the count {brief(count)}; "
+                "a count is a whole number ≥ 0"
             )
     return {label(value): int(count) for value, count in counts.items()}
 
@@ -346,7 +368,7 @@ def _counts(counts: object, name: str) -> dict[Hashable, int]:
 def _known(named: Iterable[Hashable], values: Sequence[Hashable], what: str) -> None:
     for name in named:
         if name not in values:
-            raise PolicyError(f"permitted: {what} {name!r}, which is not one of {shown(values)}")
+            raise PolicyError(f"permitted: {what} {brief(name)}, which is not one of {shown(values)}")
 
 
 def _row(database: object, where: int, position: Mapping[Hashable, int], records: int) -> list[int]:
@@ -360,11 +382,11 @@ def _row(database: object, where: int, position: Mapping[Hashable, int], records
         pass
     except KeyError as missing:
         raise PolicyError(
-            f"permitted: database {where} is {database!r}, and {missing.args[0]!r} is not one of the values "
-            + shown(list(position))
+            f"permitted: database {where} is {brief(database)}, and {brief(missing.args[0])} "
+            "is not one of the values " + shown(list(position))
         ) from None
     raise PolicyError(
-        f"permitted: database {where} is {database!r}; each must be a sequence of {records} values"
+        f"permitted: database {where} is {brief(database)}; each must be a sequence of {records} values"
     )
 
 

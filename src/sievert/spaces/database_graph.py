@@ -18,6 +18,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError
+from sievert.numerics.checks import brief
 from sievert.spaces.graph import Graph
 from sievert.spaces.labels import Labels, LazyLabels, shown
 from sievert.spaces.metric import Metric
@@ -87,7 +88,7 @@ class DatabaseGraph(Graph):
         try:
             return self.nodes.index(node)
         except ValueError:
-            raise GraphError(f"node: {node!r} is not one of the nodes {shown(self.nodes)}") from None
+            raise GraphError(f"node: {brief(node)} is not one of the nodes {shown(self.nodes)}") from None
 
     def is_edge(self, a: object, b: object) -> bool:
         """Whether two labelled nodes are joined; in a directed graph, the first to the second."""

@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.numerics.checks import brief
 from sievert.spaces.labels import Labels, LazyLabels, label
 
 __all__ = ["Databases", "Rows", "smallest_integers"]
@@ -72,7 +73,7 @@ class Databases(LazyLabels):
         except (KeyError, TypeError):
             found = -1
         if not start <= found < (len(self) if stop is None else stop):
-            raise ValueError(f"{value!r} is not one of the {len(self)} databases")
+            raise ValueError(f"{brief(value)} is not one of the {len(self)} databases")
         return found
 
     def __contains__(self, item: object) -> bool:

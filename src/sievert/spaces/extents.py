@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
+from sievert.numerics.checks import brief
 from sievert.results import Result
 from sievert.spaces.bounding import Extents, bounded
 from sievert.spaces.graph import Graph
@@ -129,7 +130,7 @@ def component_extents(
     if budget is None:
         budget = max(FEWEST, WORK // (lists.size + len(lists.ends)))
     if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
-        raise GraphError(f"budget is {budget!r}; it must be a whole number of searches ≥ 1")
+        raise GraphError(f"budget is {brief(budget)}; it must be a whole number of searches ≥ 1")
     classes = None if orbits is None else _classes(orbits, lists.size)
     return bounded(lists, component_of, int(budget), classes)
 

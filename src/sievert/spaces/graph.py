@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError
-from sievert.numerics.checks import brief, require_size
+from sievert.numerics.checks import brief, require_size, taken
 from sievert.spaces.labels import LARGEST_LISTED, Labels, iterable, label, labels_or_range, shown
 from sievert.spaces.metric import Edges, Metric
 
@@ -28,7 +28,7 @@ def node_list(nodes: object) -> list[Any]:
         raise GraphError(f"nodes is {brief(nodes)}; give a list of labels")
     if isinstance(nodes, Sequence):
         require_size(len(nodes), LARGEST_LISTED, "a list of nodes", "group the nodes first")
-    return list(nodes)
+    return taken("nodes", nodes, GraphError, "nodes")
 
 
 class Graph:
@@ -71,7 +71,7 @@ class Graph:
         """A graph of the nodes named by its edges (in order of first mention) or of the given nodes."""
         if isinstance(edges, str) or not iterable(edges):
             raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
-        pairs = list(edges)
+        pairs = taken("edges", edges, GraphError, "pairs of nodes")
         if nodes is not None:
             return Graph(nodes, pairs)
         try:
@@ -111,17 +111,19 @@ class Graph:
             try:
                 a, b = edge
             except (TypeError, ValueError):
-                raise GraphError(f"edges: {edge!r} is not a pair of nodes") from None
+                raise GraphError(f"edges: {brief(edge)} is not a pair of nodes") from None
             for end in (a, b):
                 try:
                     ends.append(position[label(end)])
                 except (KeyError, TypeError):
                     raise GraphError(
-                        f"edges: {end!r} in the edge ({a!r}, {b!r}) is not one of the nodes "
+                        f"edges: {brief(end)} in the edge ({brief(a)}, {brief(b)}) is not one of the nodes "
                         + shown(self.nodes)
                     ) from None
             if ends[0] == ends[1]:
-                raise GraphError(f"edges: ({a!r}, {b!r}) joins a node to itself; loops are not allowed")
+                raise GraphError(
+                    f"edges: ({brief(a)}, {brief(b)}) joins a node to itself; loops are not allowed"
+                )
             found.add((min(ends), max(ends)))
         return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
 
@@ -156,7 +158,7 @@ class Graph:
         try:
             return self.position[label(node)]
         except (KeyError, TypeError):
-            raise GraphError(f"node: {node!r} is not one of the nodes {shown(self.nodes)}") from None
+            raise GraphError(f"node: {brief(node)} is not one of the nodes {shown(self.nodes)}") from None
 
     def metric(self) -> Metric:
         """Shortest-path distance (number of edges; inf between components)."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from typing import Any, TypeGuard, overload
 
 import numpy as np
 
-from sievert.errors import SievertError
-from sievert.numerics.checks import brief, require_size
+from sievert.errors import LabelError, SievertError
+from sievert.numerics.checks import brief, require_size, taken
 
 __all__ = [
     "Labels",
@@ -63,18 +64,26 @@ def label(value: object) -> Hashable:
     >>> label([np.int64(3), "north"])
     (3, 'north')
     """
-    if isinstance(value, str | int | float):
-        return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, np.generic):
-        return value.item()  # type: ignore[no-any-return]
+        value = value.item()
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        if math.isnan(value):
+            raise LabelError("label nan equals nothing, not even itself; use numbers, texts or tuples")
+        return value
+    if isinstance(value, complex):
+        raise LabelError(f"label {brief(value)} is a complex number; use numbers, texts or tuples")
     if isinstance(value, list | tuple | np.ndarray):
         plain = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
         try:
             return tuple(label(item) for item in plain) if isinstance(plain, list | tuple) else label(plain)
         except RecursionError:
-            raise SievertError("a label is nested without end; use numbers, texts or tuples") from None
-    if not isinstance(value, Hashable):
-        raise TypeError(f"label {brief(value)} is not hashable; use numbers, texts or tuples")
+            raise LabelError("a label is nested without end; use numbers, texts or tuples") from None
+    try:
+        hash(value)
+    except TypeError:
+        raise LabelError(f"label {brief(value)} is not hashable; use numbers, texts or tuples") from None
     return value
 
 
@@ -85,8 +94,14 @@ def listed(labels: Labels, noun: str, error_size: int = LARGEST_LISTED) -> Label
 
 
 def iterable(given: object) -> TypeGuard[Iterable[Any]]:
-    """Whether items can be taken from it one by one (an array of no dimensions only looks as if)."""
-    return given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Iterable)
+    """Whether items can be taken from it one by one.
+
+    An array of no dimensions and a sparse matrix only look as if they could.
+    """
+    try:
+        return isinstance(given, Iterable) and (not isinstance(given, Sized) or len(given) >= 0)
+    except TypeError:
+        return False
 
 
 def shown(labels: Sequence[object], most: int = 6) -> str:
@@ -104,8 +119,10 @@ def labels_or_range(
         return tuple(labels) if size <= LARGEST_TUPLE else labels
     if not iterable(labels):
         raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")
+    if isinstance(labels, Sized) and len(labels) != size:
+        raise error(f"{argument} has {len(labels)} labels but {size} are needed; give one label for each")
     try:
-        result = tuple(label(item) for item in labels)
+        result = tuple(label(item) for item in taken(argument, labels, error, "labels"))
     except TypeError as problem:
         raise error(f"{argument}: {problem}") from None
     if len(result) != size:
@@ -114,7 +131,7 @@ def labels_or_range(
         seen: set[Hashable] = set()
         for item in result:
             if item in seen:
-                raise error(f"{argument} has the label {item!r} twice; labels must be distinct")
+                raise error(f"{argument} has the label {brief(item)} twice; labels must be distinct")
             seen.add(item)
     return result
 
@@ -131,7 +148,7 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
         return labels_or_range(None, int(given), argument, error)
     if isinstance(given, str | bytes) or not iterable(given):
         raise error(f"{argument} is {brief(given)}; {advice}")
-    items = given if isinstance(given, range) else list(given)
+    items = given if isinstance(given, range) else taken(argument, given, error, noun)
     if not items:
         raise error(f"{argument} is empty; {advice}")
     return labels_or_range(items, len(items), argument, error)
@@ -160,7 +177,9 @@ def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError
         return [position[item] for item in wanted]
     if any(tuple(labels) == tuple(range(len(labels))) for labels in (wanted, given)):
         return None
-    raise error(f"{argument} has no element labelled {missing[0]!r}, but {shown(given)}; labels must agree")
+    raise error(
+        f"{argument} has no element labelled {brief(missing[0])}, but {shown(given)}; labels must agree"
+    )
 
 
 def _one_record(labels: Labels) -> bool:

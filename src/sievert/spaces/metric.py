@@ -6,7 +6,7 @@ the edges, because log-likelihood ratios add up along a path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sized
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from sievert.errors import MetricError, TooLargeError
-from sievert.numerics.checks import brief, non_negative
+from sievert.numerics.checks import brief, flag, non_negative, require_size, taken
 from sievert.spaces.labels import Labels, iterable, label, labels_or_range, shown
 from sievert.spaces.tabular import floats, table_of
 
@@ -69,7 +69,7 @@ class Metric:
             raise MetricError(f"metric: the matrix has shape {array.shape}; it must be square and not empty")
         self.points: Labels = labels_or_range(points, len(array), "points", MetricError)
         _check_entries(array, self.points)
-        if close:
+        if flag("close", close, MetricError):
             array = closure(array)
         else:
             _check_triangles(array, self.points)
@@ -145,7 +145,9 @@ class Metric:
         except (KeyError, TypeError, ValueError):
             if isinstance(point, tuple) and len(point) == 1:
                 return self.index(point[0])  # a database of one record is its value
-            raise MetricError(f"point: {point!r} is not one of the points {shown(self.points)}") from None
+            raise MetricError(
+                f"point: {brief(point)} is not one of the points {shown(self.points)}"
+            ) from None
 
     @cached_property
     def _position(self) -> dict[Hashable, int]:
@@ -161,7 +163,7 @@ class Metric:
 
     def restricted(self, points: Iterable[object]) -> Metric:
         """The same distances on some of the points."""
-        chosen = [self.index(point) for point in points]
+        chosen = [self.index(point) for point in taken("points", points, MetricError, "points")]
         labels = labels_or_range([self.points[i] for i in chosen], len(chosen), "points", MetricError)
         return Metric._known(labels, partial(_part_of, self, tuple(chosen)))
 
@@ -225,9 +227,16 @@ def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Ite
     names = table.rows if table.rows is not None else table.columns
     if points is not None and not iterable(points):
         raise MetricError(f"points is {brief(points)}; give a list of labels")
-    wanted = names if points is None else list(points)
+    wanted = names if points is None else _bounded(points)
     entries, _, _ = table.ordered(wanted, wanted, ("points", "points"), MetricError)
     return entries, wanted
+
+
+def _bounded(points: Iterable[object]) -> list[object]:
+    """Points of a matrix, of which there are never so many."""
+    if isinstance(points, Sized):
+        require_size(len(points), LARGEST_MATRIX, "the points of the matrix", "take fewer points")
+    return taken("points", points, MetricError, "labels")
 
 
 def closure(matrix: FloatArray) -> FloatArray:

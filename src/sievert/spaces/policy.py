@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import PolicyError, TooLargeError
-from sievert.numerics.checks import require_size, whole
+from sievert.numerics.checks import brief, choice, flag, instance, require_size, whole
 from sievert.results import html_table
 from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.adjacency import adjacency_graph, needs_no_list, neighbour_rows
@@ -29,7 +29,7 @@ from sievert.spaces.constraints import constraint
 from sievert.spaces.database_graph import DatabaseGraph
 from sievert.spaces.databases import Databases
 from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, label, listed, shown
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.permitted import Permitted
 from sievert.spaces.policy_words import promise_of, short_list
@@ -81,6 +81,7 @@ class Policy:
             )
         for name in ("records", "person_records"):
             object.__setattr__(self, name, whole(name, getattr(self, name), PolicyError))
+        instance("preset", self.preset, str, "what kind of policy it is, in words", PolicyError)
         if self.person_records > self.records:
             raise PolicyError(
                 f"person_records is {self.person_records} but there are only {self.records} records; "
@@ -132,13 +133,12 @@ class Policy:
         that replacing a record counts twice.
         """
         items = secret_graphs._values(values)
+        choice("adjacency", adjacency, ("replace", "add-remove"), PolicyError)
         if adjacency == "replace":
             return cls(secret_graphs.complete(items), records, permitted, person_records, "differential")
-        if adjacency != "add-remove":
-            raise PolicyError(f'adjacency is {adjacency!r}; it must be "replace" or "add-remove"')
-        if ABSENT in items:
+        if ABSENT in listed(items, "values"):
             raise PolicyError(
-                f"values contains {ABSENT!r}, which add-remove adjacency uses for a missing record"
+                f"values contains {brief(ABSENT)}, which add-remove adjacency uses for a missing record"
             )
         star = secret_graphs._secret(
             [ABSENT, *items],
@@ -266,7 +266,7 @@ class Policy:
         for place, value in enumerate(key):
             if value not in self._position:
                 raise PolicyError(
-                    f"database {short_list(values)} has the value {value!r} in record {place}; "
+                    f"database {short_list(values)} has the value {brief(value)} in record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key
@@ -317,6 +317,7 @@ class Policy:
         graph holds the ordered pairs of the definition. For a metric policy, the pairs whose distances
         generate the metric are joined.
         """
+        directed = flag("directed", directed, PolicyError)
         if self.constrained:
             return self.database_graph.as_directed() if directed else self.database_graph
         if self.records == 1 and isinstance(self.secrets, SecretGraph):

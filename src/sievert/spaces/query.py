@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import MetricError, PolicyError, QueryError, TooLargeError
-from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable, require_float
+from sievert.numerics.checks import brief, choice, did_you_mean, instance, readable, require_float, taken
 from sievert.spaces.graph import Graph
 from sievert.spaces.induced import contexts_of, edges_of_answers
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, iterable, label, shown
 from sievert.spaces.metric import Edges, Metric
 from sievert.spaces.policy import Policy
 from sievert.spaces.totals import (
@@ -110,8 +110,8 @@ class Query:
         if callable(where):
             words = "the number of records that satisfy a condition"
             return cls("count", words, partial(_satisfies, where))
-        single = isinstance(where, str) or not isinstance(where, Iterable)
-        items: Iterable[object] = [where] if single else where  # type: ignore[assignment]
+        single = isinstance(where, str) or not iterable(where)
+        items = [where] if single else taken("where", where, QueryError, "values")
         try:
             listed = tuple(dict.fromkeys(label(value) for value in items))
         except TypeError as problem:
@@ -366,7 +366,7 @@ class Query:
             return label(self.contribution(key))
         if key not in self.table:
             raise QueryError(
-                f"table: no answer for the database {key!r}; give one for every possible database"
+                f"table: no answer for the database {brief(key)}; give one for every possible database"
             )
         return self.table[key]
 
@@ -418,9 +418,9 @@ def _itself(value: Hashable) -> Hashable:
 
 def _as_number(value: object) -> Fraction | float:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise QueryError(f"value {value!r} is not a number, so it cannot be summed or compared")
+        raise QueryError(f"value {brief(value)} is not a number, so it cannot be summed or compared")
     if isinstance(value, float) and not math.isfinite(value):
-        raise QueryError(f"value {value!r} is not finite, so it cannot be summed or compared")
+        raise QueryError(f"value {brief(value)} is not finite, so it cannot be summed or compared")
     require_float("value", value, QueryError)
     return value
 

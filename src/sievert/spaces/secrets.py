@@ -196,7 +196,12 @@ def _distances(
         return metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     if not callable(metric):
         raise GraphError(f"metric is {brief(metric)}; give a sv.Metric or a function of two values")
-    rows = [[metric(a, b) for b in items] for a in items]
+    try:
+        rows = [[metric(a, b) for b in items] for a in items]
+    except Exception as problem:
+        raise GraphError(
+            f"metric raised {type(problem).__name__}: {problem}; a function of two values must give a number"
+        ) from problem
     return floats(rows, "metric", GraphError, "a function of two values must give a number")
 
 
@@ -209,7 +214,7 @@ def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[obje
     try:
         groups = [list(block) for block in (blocks.values() if isinstance(blocks, Mapping) else blocks)]
     except TypeError:
-        raise GraphError(f"blocks is {blocks!r}; give a list of lists of values") from None
+        raise GraphError(f"blocks is {brief(blocks)}; give a list of lists of values") from None
     items = [value for block in groups for value in block]
     _refuse_many_edges(sum(len(block) * (len(block) - 1) // 2 for block in groups), len(items))
     pairs: list[tuple[int, int]] = []
@@ -255,7 +260,7 @@ def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
         while ancestor is not None and ancestor not in finished:
             if ancestor in path:
                 raise GraphError(
-                    f"parents: {ancestor!r} is its own ancestor through {parents[ancestor]!r}; "
+                    f"parents: {brief(ancestor)} is its own ancestor through {parents[ancestor]!r}; "
                     "a tree has no cycle; give one of them the parent None"
                 )
             path[ancestor] = None

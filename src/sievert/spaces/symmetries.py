@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics.checks import instance, require_size, whole
+from sievert.numerics.checks import instance, readable, require_size, taken, whole
 from sievert.results import Result
 from sievert.spaces.arguments import graph_of
 from sievert.spaces.automorphisms import Automorphisms, automorphisms, by_first, orbits_of
@@ -292,7 +292,7 @@ def product_orbit_size(sizes: Sequence[int], times: Sequence[int]) -> int:
     """
     for name, given in (("sizes", sizes), ("times", times)):
         instance(name, given, list | tuple | np.ndarray, "a list of whole numbers", GraphError)
-        for number in given:
+        for number in taken(name, given, GraphError, "whole numbers"):
             whole(name, number, GraphError, least=0, most=MOST_RECORDS)
     if len(sizes) != len(times):
         raise GraphError(f"times has {len(times)} entries; give one for each of the {len(sizes)} orbits")
@@ -315,10 +315,10 @@ def product_generators(group: Automorphisms, records: int) -> Automorphisms:
     """
     instance("group", group, Automorphisms, "the automorphisms of a graph", GraphError)
     records = whole("records", records, GraphError)
-    size = group.size**records if records * math.log2(max(1, group.size)) < 63 else 2**63
+    size = 2**63 if records > 63 and group.size > 1 else min(group.size ** min(records, 64), 2**63)
     if size * (len(group.generators) + 2) > LARGEST_PAIRS:
         raise TooLargeError(
-            f"records: {group.size}^{records} databases are too many to list permutations of; "
+            f"records: {group.size}^{readable(records)} databases are too many to list permutations of; "
             "product_symmetries counts their orbits",
             size=size,
         )

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import SievertError
-from sievert.numerics.checks import brief, require_size
-from sievert.spaces.labels import Labels, label, shown
+from sievert.numerics.checks import brief, require_size, taken
+from sievert.spaces.labels import Labels, iterable, label, shown
 
 __all__ = ["Column", "Table", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
 
-LARGEST_RANGE = 100_000_000
+LARGEST_RANGE = 10_000_000
 BY_POSITION = "to give it by position, pass .to_numpy() or a list"
 
 
@@ -37,6 +37,11 @@ class Column:
     labels: tuple[Hashable, ...] | None = None
     made_up: bool = False
     sparse: bool = False
+
+    @property
+    def named(self) -> bool:
+        """Whether somebody gave the labels."""
+        return self.labels is not None and not self.made_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +62,11 @@ class Table:
         """Entries, row names and column names; names that are asked for put the table's own in order."""
         entries, row_names, column_names = self.entries, self.rows, self.columns
         if rows is not None and row_names is not None:
-            wanted = list(rows)
+            wanted = taken(names[0], rows, error, "labels")
             entries = _picked(entries, _order(wanted, row_names, names[0], error), 0)
             row_names = tuple(label(item) for item in wanted)
         if columns is not None and column_names is not None:
-            wanted = list(columns)
+            wanted = taken(names[1], columns, error, "labels")
             entries = _picked(entries, _order(wanted, column_names, names[1], error), 1)
             column_names = tuple(label(item) for item in wanted)
         return (
@@ -74,16 +79,16 @@ class Table:
 def by_label(
     given: Any, labels: Labels | int, argument: str, error: type[SievertError]
 ) -> Sequence[Any] | NDArray[Any]:
-    """One value for each label, in their order; against a number of them, in the order in which they stand.
+    """One value for each label, in their order; a number of labels stands for 0, 1, 2, …
 
     >>> by_label({"no": 2, "yes": 1}, ("yes", "no"), "counts", SievertError)
     [1, 2]
     """
     column = column_of(given, argument, error)
     size = labels if isinstance(labels, int) else len(labels)
-    named = column.labels is not None and not isinstance(labels, int)
+    named = column.labels is not None
     if column.made_up:
-        named = named and all(type(item) is int for item in _first(labels))
+        named = not isinstance(labels, int) and all(type(item) is int for item in labels[:1000])
     if not named:
         if len(column.values) != size:
             raise error(
@@ -91,7 +96,8 @@ def by_label(
                 + (f", one for each of {shown(labels)}" if not isinstance(labels, int) else "")
             )
         return column.values
-    assert column.labels is not None and not isinstance(labels, int)
+    assert column.labels is not None
+    labels = range(labels) if isinstance(labels, int) else labels
     if column.sparse:
         return _counted(column, labels, argument, error)
     if column.labels == labels:
@@ -104,12 +110,16 @@ def by_label(
 
 def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
     """Values and their labels from a list, an array, a mapping, a series or a table of two columns."""
+    if isinstance(given, Column):
+        return given
     if isinstance(given, np.ndarray):
         if given.ndim != 1:
             raise error(f"{argument} has shape {given.shape}; it must be one row of numbers")
         return Column(given)
     if isinstance(given, Mapping):
         return Column(list(given.values()), _names(given, argument, error), sparse=isinstance(given, Counter))
+    if isinstance(given, range):
+        require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", "take fewer")
     if isinstance(given, list | tuple | range):
         return Column(given)
     found = None if isinstance(given, str | bytes) else _narwhals(given, argument, error)
@@ -120,9 +130,9 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
         return _column_of_frame(found[1], argument, error)
     if hasattr(given, "to_pylist"):
         return Column(given.to_pylist())
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes) or not iterable(given):
         raise error(f"{argument} is {brief(given)}; give numbers: a list, a mapping from label, or a table")
-    return Column(list(given))
+    return Column(taken(argument, given, error, "numbers"))
 
 
 def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
@@ -168,11 +178,6 @@ def pandas_axis(labels: Labels) -> Any:
     from importlib import import_module
 
     return import_module("pandas").Index(list(labels), tupleize_cols=False)
-
-
-def _first(labels: Labels | int) -> Sequence[Hashable]:
-    """Enough labels to tell what kind they are."""
-    return () if isinstance(labels, int) else labels[:1000]
 
 
 def _order(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import DataError, FileError
+from sievert.numerics.checks import brief
 from sievert.tables.reading import existing
 
 __all__ = ["BATCH_ROWS", "Batch", "Rows", "open_rows"]
@@ -59,9 +60,11 @@ class Rows(ABC):
         header = self.header
         for name in wanted:
             if name not in header:
-                raise DataError(f"{self.name}: has no column {name!r}, but {', '.join(header) or 'none'}")
+                raise DataError(
+                    f"{self.name}: has no column {brief(name)}, but {', '.join(map(str, header)) or 'none'}"
+                )
             if header.count(name) > 1:
-                raise DataError(f"{self.name}: has the column {name!r} twice; rename one of them")
+                raise DataError(f"{self.name}: has the column {brief(name)} twice; rename one of them")
         first = 1
         for found in self._batches(wanted, size):
             count = len(found[wanted[0]])

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from sievert.errors import LedgerError
+from sievert.numerics.checks import brief
 from sievert.tables.atomic import write_all
 from sievert.tables.chain import Chain
 from sievert.tables.paths import require_plain
@@ -59,7 +60,9 @@ def refuse_other(chain: Chain, anchor: str | None) -> None:
     if anchor is None:
         return
     if len(anchor) < SHORTEST_ANCHOR:
-        raise LedgerError(f"anchor is {anchor!r}; give at least {SHORTEST_ANCHOR} digits of the noted hash")
+        raise LedgerError(
+            f"anchor is {brief(anchor)}; give at least {SHORTEST_ANCHOR} digits of the noted hash"
+        )
     if not any(head.startswith(anchor.lower()) for head in chain.heads):
         raise LedgerError(
             f"{chain.path}: has no record with the hash {anchor}; it is an older copy, or another ledger: "

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from sievert.errors import FileError
+from sievert.numerics.checks import brief
 from sievert.numerics.progress import advance
 from sievert.spaces.labels import Labels, shown
 from sievert.tables.label_texts import KnownLabels, cell, label_text
@@ -178,7 +179,7 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
     """The columns to read: that of the values and, in a table of counts, that of the numbers."""
     names = [name.strip() for name in header]
     if counts is not None and counts not in names:
-        raise FileError(f"{path}: has no column {counts!r}, but {', '.join(names)}")
+        raise FileError(f"{path}: has no column {brief(counts)}, but {', '.join(names)}")
     if column is None:
         others = [name for name in names if name != counts]
         if len(others) != 1:
@@ -187,9 +188,11 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
             )
         column = others[0]
     if column not in names:
-        raise FileError(f"{path}: has no column {column!r}, but {', '.join(names)}")
+        raise FileError(f"{path}: has no column {brief(column)}, but {', '.join(names)}")
     if names.count(column) > 1:
-        raise FileError(f"{path}: has the column {column!r} more than once; name its columns differently")
+        raise FileError(
+            f"{path}: has the column {brief(column)} more than once; name its columns differently"
+        )
     return [column] if counts is None else [column, counts]
 
 
@@ -319,7 +322,7 @@ def _whole(path: Path, value: Any) -> int:
             return number
     except (TypeError, ValueError, OverflowError):
         pass
-    raise FileError(f"{path}: {value!r} is not a count; counts are whole numbers ≥ 0")
+    raise FileError(f"{path}: {brief(value)} is not a count; counts are whole numbers ≥ 0")
 
 
 def counts_text(counted: Counted) -> str:

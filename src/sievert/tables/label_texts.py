@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from sievert.errors import FileError
+from sievert.numerics.checks import brief
 from sievert.numerics.rationals import as_fraction
 from sievert.spaces.labels import label
 
@@ -96,7 +97,7 @@ def _as_json(item: Hashable) -> Any:
     if isinstance(item, Fraction):
         return {"fraction": str(item)}
     raise FileError(
-        f"label {item!r} is a {type(item).__name__}, which has no form in a file; "
+        f"label {brief(item)} is a {type(item).__name__}, which has no form in a file; "
         "use texts, numbers or tuples of them"
     )
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import LedgerError, LedgerOutputError
+from sievert.numerics.checks import brief
 from sievert.tables.budget import Budget, number
 from sievert.tables.chain import Chain, Record, sync_folder
 from sievert.tables.continuity import LEDGER, LOCK, add_note, last_note, refuse_lost_records, refuse_other
@@ -211,7 +212,7 @@ class Ledger:
         name = id or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
         check_name(name)
         if any(entry.id == name for entry in self.entries):
-            raise LedgerError(f"id is {name!r}, which this ledger has used; every release needs its own")
+            raise LedgerError(f"id is {brief(name)}, which this ledger has used; every release needs its own")
         held = Reservation(self, name, _absolute(targets))
         check_targets(held.targets, name)
         self.check(cost, columns, unit)
@@ -334,7 +335,7 @@ def _agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, 
     """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
     opening = chain.records[0]
     if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
-        raise LedgerError(f"{folder}: was not written by this version; its first record is {opening!r}")
+        raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
     opened = Budget.from_record(opening)
     relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
     if budget is None:

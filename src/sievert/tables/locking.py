@@ -31,7 +31,7 @@ def locked(path: Path, wait: float) -> Iterator[int]:
     deadline = time.monotonic() + wait
     with _guard:
         mutex = _threads.setdefault(str(path.resolve()), threading.Lock())
-    if not mutex.acquire(timeout=max(wait, 0)):
+    if not mutex.acquire(timeout=min(max(wait, 0), threading.TIMEOUT_MAX)):
         raise _busy(path, wait)
     try:
         descriptor = _opened(path)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sievert.errors import LedgerError
+from sievert.numerics.checks import brief
 
 __all__ = ["ADD_REMOVE", "REPLACE", "UNIT", "WITHOUT_RELATION", "Relation", "stated_relation"]
 
@@ -66,5 +67,5 @@ def stated_relation(value: object, what: str) -> Relation:
     """The relation that a budget file names."""
     known = {relation.kind: relation for relation in (REPLACE, ADD_REMOVE)}
     if not isinstance(value, str) or value not in known:
-        raise LedgerError(f'{what} is {value!r}; it must be "replace" or "add-remove"')
+        raise LedgerError(f'{what} is {brief(value)}; it must be "replace" or "add-remove"')
     return known[value]

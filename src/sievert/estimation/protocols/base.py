@@ -17,7 +17,7 @@ from sievert.estimation.projection import nearest_distribution
 from sievert.mechanisms.parameters import inputs_of
 from sievert.numerics.checks import brief, positive, whole
 from sievert.results import Result
-from sievert.spaces.labels import Labels, label, shown
+from sievert.spaces.labels import Labels, iterable, label, shown
 from sievert.spaces.tabular import by_label, floats
 
 __all__ = ["Frequencies", "Protocol", "Support"]
@@ -110,7 +110,7 @@ class Protocol(ABC):
 
     def count(self, reports: Any) -> int:
         """Number of reports in a batch."""
-        if not isinstance(reports, Sized):
+        if isinstance(reports, str | bytes) or not iterable(reports) or not isinstance(reports, Sized):
             raise EstimationError(f"reports is {brief(reports)}; give what the protocol's privatise returns")
         return len(reports)
 
@@ -135,17 +135,27 @@ class Protocol(ABC):
 
         (f·p(1-p) + (1-f)·q(1-q)) / (N·(p-q)²).
         """
-        f = shares_of(frequencies)
+        f = self._shares(frequencies)
         reports = whole("reports", reports, EstimationError, most=LARGEST_COUNT)
         p, q, miss, silence, gap = self.chances
         with np.errstate(over="ignore"):
             return np.asarray((f * p * miss + (1 - f) * q * silence) / reports / gap / gap)
 
+    def _shares(self, frequencies: Any) -> FloatArray:
+        """Frequencies between 0 and 1: one for each value, read by label where they have any, or arrays."""
+        if not isinstance(frequencies, np.ndarray | list | tuple | int | float | np.generic):
+            frequencies = by_label(frequencies, self.values, "frequencies", EstimationError)
+        rule = "give frequencies from 0 to 1"
+        found = floats(frequencies, "frequencies", EstimationError, rule)
+        if not ((found >= 0) & (found <= 1)).all():
+            raise EstimationError(f"frequencies is {brief(frequencies)}; {rule}")
+        return found
+
     def positions(self, values: Any) -> Positions:
         """Positions of labelled values; each distinct value of an array is looked up once."""
         array = values if isinstance(values, np.ndarray) else None
         labels = self.values
-        listed = isinstance(values, Iterable) and not isinstance(values, str)
+        listed = iterable(values) and not isinstance(values, str)
         if not listed or (array is not None and array.ndim != 1):
             raise EstimationError(f"values is {brief(values)}; give a list of values, one for each report")
         if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and isinstance(labels, range):

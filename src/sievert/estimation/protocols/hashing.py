@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import EstimationError
-from sievert.estimation.protocols.base import FloatArray, Positions, Protocol, Support, shares_of
+from sievert.estimation.protocols.base import FloatArray, Positions, Protocol, Support
 from sievert.numerics.checks import whole
 from sievert.numerics.randomness import generator_of
 
@@ -156,7 +156,7 @@ class LocalHashing(Protocol):
 
         Two users with the same value and the same function collide with another value together.
         """
-        f = shares_of(frequencies)
+        f = self._shares(frequencies)
         own = super().variances(f, reports)
         if self.hashes is None:
             return own

@@ -13,6 +13,7 @@ from sievert.errors import EstimationError
 from sievert.estimation.protocols.base import Protocol, Support
 from sievert.numerics.checks import brief, choice
 from sievert.numerics.randomness import generator_of
+from sievert.spaces.tabular import floats
 
 __all__ = ["UnaryEncoding", "unary"]
 
@@ -57,9 +58,14 @@ class UnaryEncoding(Protocol):
 
     def support(self, reports: Any) -> NDArray[np.int64]:
         """How many reports set each bit."""
-        bits = np.asarray(reports) if isinstance(reports, np.ndarray | list) else None
-        if bits is None or bits.shape != (len(bits), self.size) or not np.isin(bits, (0, 1)).all():
-            raise EstimationError(f"reports is {brief(reports)}; it must be [reports, {self.size}] bits")
+        rule = f"it must be [reports, {self.size}] bits"
+        bits = (
+            reports
+            if isinstance(reports, np.ndarray) and reports.dtype.kind == "b"
+            else floats(reports, "reports", EstimationError, rule)
+        )
+        if bits.ndim != 2 or bits.shape[1] != self.size or not np.isin(bits, (0, 1)).all():
+            raise EstimationError(f"reports is {brief(reports)}; {rule}")
         return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)
 
 

@@ -11,6 +11,7 @@ from sievert.channels.channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.leakage.columns import joint_distribution
+from sievert.numerics.checks import brief
 from sievert.report.plots.style import AFTER, BEFORE, LARGEST_BARS, label_texts, laid_out, thinned
 
 __all__ = ["beliefs"]
@@ -29,7 +30,7 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     else:
         chosen = finite.output_index(output)
         if weights[chosen] == 0:
-            raise ChannelError(f"output {output!r} has probability 0 under this prior")
+            raise ChannelError(f"output {brief(output)} has probability 0 under this prior")
     shown = thinned(finite.shape[0])
     names = label_texts([finite.inputs[i] for i in shown])
     after = joint[:, chosen] / weights[chosen]

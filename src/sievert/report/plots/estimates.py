@@ -21,6 +21,7 @@ from sievert.report.plots.style import (
     pairs,
     thinned,
 )
+from sievert.spaces.labels import labels_of
 
 __all__ = ["estimated_distribution"]
 
@@ -37,9 +38,9 @@ def estimated_distribution(
 
     Only reports that are themselves values can be drawn beside them.
     """
-    names = listed("names", names, "values")
-    estimated = numbers("estimated", estimated, len(names)).tolist()
-    original = None if original is None else numbers("original", original, len(names)).tolist()
+    names = labels_of(listed("names", names, "values"), "names", "values", DataError)
+    estimated = numbers("estimated", estimated, tuple(names)).tolist()
+    original = None if original is None else numbers("original", original, tuple(names)).tolist()
     if reported is not None:
         instance("reported", reported, Mapping, "a mapping from a value to its share", DataError)
         numbers("reported", list(reported.values()))

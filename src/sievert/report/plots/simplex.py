@@ -42,7 +42,7 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
         inners, outers = hyper.inners.astype(np.float64), hyper.outers.astype(np.float64)
         if inners.shape[1] != len(secrets):
             raise ChannelError(
-                f"channel {name!r} has {inners.shape[1]} secrets and the first has {len(secrets)}"
+                f"channel {brief(name)} has {inners.shape[1]} secrets and the first has {len(secrets)}"
             )
         x, y = _points(inners)
         if len(secrets) == 2:

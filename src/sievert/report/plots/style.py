@@ -6,7 +6,7 @@ that they can be told apart in grey and by colour-blind readers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from sievert.errors import DataError
-from sievert.numerics.checks import brief, instance
+from sievert.numerics.checks import brief, instance, taken
+from sievert.spaces.labels import Labels, iterable
 from sievert.spaces.tabular import by_label, floats
 
 __all__ = [
@@ -87,9 +88,9 @@ def thinned(size: int) -> list[int]:
     return [int(i) for i in np.unique(np.linspace(0, size - 1, LARGEST_HEATMAP).round())]
 
 
-def numbers(argument: str, given: Any, size: int | None = None) -> NDArray[np.float64]:
-    """Finite or infinite numbers to draw, one after the other; `size` of them where it is given."""
-    items = given if size is None else by_label(given, size, argument, DataError)
+def numbers(argument: str, given: Any, labels: Labels | int | None = None) -> NDArray[np.float64]:
+    """Finite or infinite numbers to draw, one after the other; one for each label where they are given."""
+    items = given if labels is None else by_label(given, labels, argument, DataError)
     found = floats(items, argument, DataError, "give one number for each point")
     if found.ndim != 1 or np.isnan(found).any():
         raise DataError(f"{argument} is {brief(given)}; give one number for each point")
@@ -107,9 +108,9 @@ def pairs(argument: str, given: Any, size: int) -> NDArray[np.float64]:
 
 def listed(argument: str, given: Any, words: str) -> list[Any]:
     """Several things in their order."""
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Mapping) or not iterable(given):
         raise DataError(f"{argument} is {brief(given)}; give a list of {words}")
-    return list(given)
+    return taken(argument, given, DataError, words)
 
 
 def named(argument: str, given: Any, kind: Any, words: str) -> dict[str, Any]:

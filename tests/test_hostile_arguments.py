@@ -1,0 +1,260 @@
+"""What nobody should give and somebody will: read rightly, or refused with the argument's name."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+import sievert as sv
+from sievert.errors import (
+    ChannelError,
+    DataError,
+    EstimationError,
+    GainError,
+    GraphError,
+    LabelError,
+    LedgerError,
+    MechanismError,
+    MetricError,
+    PolicyError,
+    PriorError,
+    SievertError,
+    TooLargeError,
+)
+
+RR = sv.mechanisms.randomised_response(3, 1.0)
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = [1.0]
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+class TestLabelledPairs:
+    """Two distributions are matched by label, or refused where only one has labels."""
+
+    P, Q = [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]
+
+    def test_one_labelled_side_in_another_order(self) -> None:
+        expected = sv.chernoff_information(self.P, self.Q)
+        shuffled = {2: 0.2, 0: 0.5, 1: 0.3}
+        assert sv.chernoff_information(shuffled, self.Q) == pytest.approx(expected, rel=1e-12)
+        assert sv.chernoff_information(self.Q, shuffled) == pytest.approx(expected, rel=1e-12)
+        series = pd.Series([0.6, 0.2, 0.2], index=[2, 0, 1])
+        assert sv.chernoff_information(self.P, series) == pytest.approx(expected, rel=1e-12)
+        assert sv.chernoff_information(shuffled, series) == pytest.approx(expected, rel=1e-12)
+
+    def test_names_on_one_side_only_are_refused(self) -> None:
+        named = dict(zip("abc", self.P, strict=True))
+        for pair in ((named, self.Q), (self.Q, named)):
+            with pytest.raises(PriorError, match="label both or neither"):
+                sv.chernoff_information(*pair)
+
+    def test_a_generator_is_read_once(self) -> None:
+        expected = sv.chernoff_information(self.P, self.Q)
+        assert sv.chernoff_information(iter(self.P), iter(self.Q)) == expected
+
+
+class TestLabelledVectors:
+    def test_a_number_of_secrets_names_them(self) -> None:
+        assert sv.priors.as_prior({2: 0.2, 0: 0.5, 1: 0.3}, 3).tolist() == [0.5, 0.3, 0.2]
+        with pytest.raises(PriorError, match="'a' is not one of the labels 0, 1, 2"):
+            sv.priors.as_prior({"a": 0.5, "b": 0.3, "c": 0.2}, 3)
+
+    def test_labelled_counts_need_the_labels_of_the_secrets(self) -> None:
+        for counts in ({1: 3, 0: 1}, pd.Series([3, 1], index=[1, 0])):
+            with pytest.raises(PriorError, match="labels is missing"):
+                sv.priors.from_counts(counts)
+            assert list(map(str, sv.priors.from_counts(counts, labels=(0, 1)))) == ["1/4", "3/4"]
+
+    def test_a_vector_is_read_by_the_labels_of_the_channel(self) -> None:
+        expected = RR.matvec([1.0, 2.0, 3.0])
+        for given in ({2: 3.0, 0: 1.0, 1: 2.0}, pd.Series([3, 2, 1], index=[2, 1, 0]), pl.Series([1, 2, 3])):
+            assert RR.matvec(given) == pytest.approx(expected, rel=1e-15)
+        for bad in ([math.nan] * 3, [1e308] * 3, ["a"] * 3, [1.0, 2.0]):
+            with pytest.raises(ChannelError, match="vector"):
+                RR.rmatvec(bad)
+
+    @pytest.mark.parametrize("protocol", ["randomised_response", "unary", "local_hashing"])
+    def test_variances_are_read_by_label(self, protocol: str) -> None:
+        made = getattr(sv.protocols, protocol)(3, 1.0)
+        expected = made.variances([0.5, 0.3, 0.2], 100)
+        for given in ({2: 0.2, 0: 0.5, 1: 0.3}, pd.Series([0.2, 0.3, 0.5], index=[2, 1, 0])):
+            assert made.variances(given, 100) == pytest.approx(expected, rel=1e-15)
+
+    def test_a_picture_is_drawn_by_name(self) -> None:
+        figure = sv.plots.estimated_distribution(["a", "b"], {"b": 0.25, "a": 0.75})
+        assert list(figure.data[0].y) == [0.75, 0.25]
+
+    def test_values_without_names_have_no_order(self) -> None:
+        named = sv.explain(eps=1.0, prior={"a": 0.75, "b": 0.25})
+        assert named.after == sv.explain(eps=1.0, prior=[0.25, 0.75]).after
+
+
+FLAGS: list[Callable[[Any], object]] = [
+    lambda given: sv.Channel([[1]], normalise=given),
+    lambda given: sv.Channel.from_log([[0.0]], normalise=given),
+    lambda given: sv.Channel.from_noise([1.0], 3, cyclic=given),
+    lambda given: sv.Metric([[0]], close=given),
+    lambda given: sv.Policy.local(2).adjacency(directed=given),
+    lambda given: sv.worst_leakage(sv.Policy.local(2), 1.0, individual=given),
+    lambda given: sv.largest_epsilon(sv.Policy.local(2), bits=0.5, individual=given),
+    lambda given: sv.testing.channels(sparse=given),
+    lambda given: sv.testing.gain_matrices(signed=given),
+    lambda given: sv.testing.metrics(extended=given),
+    lambda given: sv.testing.priors(exact=given),
+]
+
+
+@pytest.mark.parametrize("bad", [np.array([True, False]), pd.Series([True]), 1, "yes", None])
+@pytest.mark.parametrize("ask", FLAGS)
+def test_a_flag_is_true_or_false(ask: Callable[[Any], object], bad: object) -> None:
+    with pytest.raises(SievertError, match="it must be True or False"):
+        ask(bad)
+    ask(np.True_)
+
+
+ENDLESS: list[Callable[[Any], object]] = [
+    lambda given: sv.Channel([[1, 0], [0, 1]], inputs=given),
+    sv.Policy.local,
+    sv.graphs.of_pairs,
+    lambda given: sv.adversaries.within(sv.metrics.line(3), 1.0, prior=given),
+    lambda given: sv.Policy.differential(2, 2, permitted=given),
+    sv.success_probability,
+    lambda given: sv.explain(eps=1.0, values=given),
+    lambda given: sv.renyi_curve(RR, sv.metrics.line(3), given),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ask", ENDLESS)
+def test_what_never_ends_is_refused(ask: Callable[[Any], object]) -> None:
+    def counting() -> Iterator[int]:
+        yield from itertools.count()
+
+    with pytest.raises(SievertError):
+        ask(counting())
+
+
+@pytest.mark.parametrize("bad", [{}, {1}, pd.Series([1]), math.nan, 1 + 2j, nested(2000)])
+def test_a_label_is_a_plain_name(bad: object) -> None:
+    with pytest.raises(LabelError):
+        RR.hyper().posterior(bad)
+    with pytest.raises(SievertError, match="inputs"):
+        sv.Channel([[1, 0], [0, 1]], inputs=[bad, "b"])
+
+
+REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
+    (lambda: sv.Policy.differential(10**18, 2, "add-remove"), TooLargeError, "a list of values"),
+    (lambda: sv.Policy.differential(2, 2, np.array(["replace"] * 2)), PolicyError, "adjacency"),  # type: ignore[arg-type]
+    (lambda: sv.Policy(sv.secrets.line(3), preset=..., records=2), PolicyError, "preset"),  # type: ignore[arg-type]
+    (lambda: sv.constraints.satisfying(len, words=np.eye(2)), PolicyError, "words"),  # type: ignore[arg-type]
+    (lambda: sv.constraints.total(2, nested(2000)), PolicyError, "is not a finite number"),
+    (lambda: sv.gains.matrix(np.eye(3), name=3), GainError, "name is 3"),  # type: ignore[arg-type]
+    (lambda: sv.gains.of_belief(..., 3), GainError, "function is Ellipsis"),  # type: ignore[arg-type]
+    (lambda: sv.gains.as_gain(np.eye(3), sv.metrics.line(3)), GainError, "secrets is Metric"),  # type: ignore[arg-type]
+    (lambda: sv.gains.matrix(np.eye(3), secrets=range(10**12)), GainError, "secrets has 1000000000000"),
+    (lambda: sv.gains.from_loss(sv.losses.absolute(3), sv.losses.absolute(4)), GainError, "bound"),
+    (lambda: sv.adversaries.class_of(np.eye(3), math.nan), ChannelError, "channel is nan"),  # type: ignore[arg-type]
+    (lambda: sv.bayes_risk([0, 1] * 100, [0, 1] * 100, np.zeros(3)), ChannelError, "method"),  # type: ignore[arg-type]
+    (lambda: sv.priors.as_prior([1e308] * 3, 3), PriorError, "sums to inf"),
+    (lambda: sv.breach_curve(RR, None, [0], 0.5, rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
+    (lambda: sv.breach_curve(RR, None, [0], 0.5, 10**6), TooLargeError, "simulated points"),
+    (lambda: sv.rates(sv.mechanisms.randomised_response(10**6, 1.0)), TooLargeError, "would be a"),
+    (lambda: sv.Channel.block_diagonal(3), ChannelError, "blocks is 3"),  # type: ignore[arg-type]
+    (lambda: sv.Channel.product_of(None), ChannelError, "channels is None"),  # type: ignore[arg-type]
+    (lambda: sv.Channel.from_blocks(0.5), ChannelError, "sizes is 0.5"),  # type: ignore[arg-type]
+    (lambda: sv.Channel.from_function(None, 3), ChannelError, "function is None"),  # type: ignore[arg-type]
+    (lambda: sv.Channel.from_noise({0: 1}, 3, first=2), ChannelError, "first is 2"),
+    (lambda: sv.metrics.line(3).restricted(3.7), MetricError, "points is 3.7"),  # type: ignore[arg-type]
+    (lambda: sv.Query.sum().whole_contributions(sv.metrics.line(3)), SievertError, "policy"),  # type: ignore[arg-type]
+    (lambda: sv.entropy(sparse.csr_array(np.eye(3))), PriorError, "distribution"),
+    (lambda: sv.secrets.threshold(3, 1.0, int), GraphError, "metric raised TypeError"),  # type: ignore[arg-type]
+    (lambda: sv.arimoto_information(RR, None, 5e-324), GainError, "order is"),
+    (lambda: sv.sampling.exponential_rows([[math.nan]], 1), MechanismError, "distances holds NaN"),
+    (lambda: sv.explain(rho=0.5, values=10**400), MechanismError, "values is a whole number of"),
+    (lambda: sv.testing.structured_channels(kinds=["nonsense"]), SievertError, "kinds is 'nonsense'"),
+    (lambda: sv.testing.priors(size=(3, 1)), SievertError, "size is 1"),
+    (lambda: sv.optimal_mechanism(sv.metrics.line(3), 1e308), MechanismError, "eps is 1e"),
+    (lambda: sv.geometric_optimality(3, 1e-300), MechanismError, "too small or too large"),
+    (lambda: sv.explain(eps=1.0, values=np.eye(3) * 1j), MechanismError, "values: label"),
+    (lambda: sv.Channel.identity(2).repeated(10**400), TooLargeError, "would"),
+    (lambda: sv.losses.scaled(sv.losses.absolute(3), 1e308), GainError, "factor is 1e"),
+    (lambda: sv.sampling.SeededBits(1j), MechanismError, "seed is 1j"),  # type: ignore[arg-type]
+    (lambda: sv.gains.tries(3, nested(2000)), GainError, "k is a list"),  # type: ignore[arg-type]
+    (lambda: sv.worst_leakage(sv.metrics.line(3), 10**400), PolicyError, "eps is"),
+    (lambda: sv.estimate([5e-324] * 3, RR), EstimationError, "counts"),
+]
+
+
+@pytest.mark.parametrize(("ask", "error", "message"), REFUSED)
+def test_the_argument_is_named(ask: Callable[[], object], error: type[SievertError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        ask()
+
+
+def test_extremes_have_an_answer() -> None:
+    assert sv.largest_epsilon(sv.Policy.local(3), bits=0).nats == 0
+    assert 0 < sv.largest_epsilon(sv.Policy.local(3), bits=1e-12).nats < 1e-11
+    assert sv.bounds.limited_outputs_bound(2, 3, 10**400, 1.0) <= sv.bounds.database_bound(2, 3, 1.0)
+    assert sv.mechanisms.nominal_epsilon(10**400, 1.0) == sv.mechanisms.nominal_epsilon(10**100, 1.0)
+    assert sv.sampling.bernoulli_exp(10**400, insecure_rng=1).noise(3).tolist() == [0, 0, 0]
+    assert sv.entropy([0.5, 0.5], order=np.uint8(255)) == sv.entropy([0.5, 0.5], order=10**400) == 1.0
+    assert sv.explain(sigma=1e308, prior=[0.5, 0.3, 0.2]).after == pytest.approx(0.5)
+    assert sv.delta_curve(RR, sv.metrics.line(3), 1e308).delta[0] == 0
+    even = sv.estimate([50, 30, 20], RR, method="ibu", start=[1e308] * 3, interval="none")
+    assert np.allclose(
+        even.distribution, sv.estimate([50, 30, 20], RR, method="ibu", interval="none").distribution
+    )
+
+
+SCENARIO = """
+version = 1
+[policy]
+values = ["a", "b"]
+records = 2
+[query]
+kind = "count"
+where = ["a"]
+[mechanism]
+kind = "truncated-geometric"
+eps = 1.0
+[data]
+input = "data.csv"
+column = "letter"
+person = "id"
+[release]
+output = "noisy.csv"
+ledger = "budget.toml"
+"""
+
+
+def test_a_release_checks_its_arguments_before_it_spends(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("id,letter\n1,a\n2,b\n")
+    (tmp_path / "budget.toml").write_text('person = "10"\n')
+    file = tmp_path / "release.toml"
+    file.write_text(SCENARIO)
+    before = sorted(tmp_path.iterdir())
+    wrong: list[tuple[dict[str, Any], type[SievertError], str]] = [
+        ({"anchor": 5}, LedgerError, "anchor is 5"),
+        ({"anchor": np.zeros(3)}, LedgerError, "anchor"),
+        ({"output": 5}, DataError, "output is 5"),
+        ({"fresh": pd.Series([True])}, DataError, "fresh"),
+        ({"despite_accept": "yes"}, DataError, "despite_accept"),
+        ({"insecure_rng": nested(2000)}, MechanismError, "insecure_rng"),
+    ]
+    for options, error, message in wrong:
+        with pytest.raises(error, match=message):
+            sv.release.run(file, **options)
+        assert sorted(tmp_path.iterdir()) == before
+    sv.release.run(file, wait=2**63)
+    assert (tmp_path / "noisy.csv").exists()
