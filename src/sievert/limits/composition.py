@@ -43,6 +43,8 @@ SMALLEST_LOG = -745.0
 # Points of a composed curve that are listed; between two of them the curve in e^ε is a straight line.
 MOST_POINTS = 1024
 HALVINGS = 200
+# Deviations whose square is still a float; a Gaussian has nothing left there.
+FARTHEST = 1e150
 # Terms up to which every level is summed on its own.
 LARGEST_DIRECT = 1_000_000
 
@@ -259,7 +261,7 @@ def gaussian_delta(mu: float, eps: ArrayLike) -> FloatArray:
         found = ndtr(mu / 2 - levels / mu) - second
         if mu < 1:
             # Φ(-a) - e^ε·Φ(-b) = φ(a)·(R(a) - R(b)) with b = a + μ, R Mills' ratio.
-            start = levels / mu - mu / 2
+            start = np.minimum(levels / mu - mu / 2, FARTHEST)
             found = np.exp(-(start**2) / 2) / math.sqrt(2 * math.pi) * mills_drop(start, mu)
     return np.where(np.isinf(levels), 0.0, np.clip(found, 0.0, 1.0))
 
