@@ -19,12 +19,11 @@ from pure_ldp.frequency_oracles import local_hashing as pure_hashing
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
-from sievert.estimation.expectation_maximisation import iterate
-from sievert.estimation.geometric_likelihood import geometric_maximum
-from sievert.estimation.operators import operator_of
-from sievert.estimation.protocols import local_hashing
-from sievert.estimation.reports import read_reports
-from sievert.estimation.response_likelihood import water_filling
+from sievert.estimation._interior_point import water_filling
+from sievert.estimation._likelihood import geometric_maximum
+from sievert.estimation._operators import iterate, operator_of
+from sievert.estimation._reports import read_reports
+from sievert.estimation.protocols._hashing import local_hashing
 
 ROUNDS = 1000
 LN2 = math.log(2)

@@ -13,15 +13,13 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.harness import Row, compare, timed
+from sievert.limits import WorstLeakage, worst_leakage
+from sievert.limits._column_generation import generate_rays
+from sievert.limits._programs import full_program
+from sievert.limits._space import space_of
 from sievert.limits.bounds import database_bound
-from sievert.limits.programs import full_program
-from sievert.limits.rays import generate_rays
-from sievert.limits.space import space_of
-from sievert.limits.worst import WorstLeakage, worst_leakage
-from sievert.spaces import graphs, metrics, secrets
-from sievert.spaces.graph import Graph
-from sievert.spaces.metric import Metric
-from sievert.spaces.policy import Policy
+from sievert.policies import Policy
+from sievert.spaces import Graph, Metric, graphs, metrics, secrets
 
 PLAIN = "plain n² program"
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import sievert as sv
 from benchmarks.bounded import bounded
 from benchmarks.harness import Row, timed
-from sievert.orders.refinement import deficiency
+from sievert.orders._deficiency import deficiency
 
 LIMIT = 2.0
 # A call of ours that takes longer is not repeated.

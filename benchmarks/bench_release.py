@@ -14,8 +14,7 @@ import opendp.prelude as dp
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
-from sievert.tables.budget import Budget
-from sievert.tables.ledger import Ledger
+from sievert.ledger import Budget, Ledger
 
 AGES = """version = 1
 [policy]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import sievert as sv
 from benchmarks.harness import Row, compare, duration, timed
-from sievert.spaces.adjacency import adjacency_graph
-from sievert.spaces.database_graph import DatabaseGraph
+from sievert.constraints import adjacency_graph
+from sievert.spaces import DatabaseGraph
 
 NAIVE = "Definition 2 as written (NumPy)"
 SCAN = "the same search in NumPy"

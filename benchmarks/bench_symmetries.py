@@ -20,12 +20,9 @@ import networkx
 import numpy as np
 
 from benchmarks.harness import Row, compare
-from sievert.spaces import graphs
-from sievert.spaces.automorphisms import automorphisms
-from sievert.spaces.extents import extents
-from sievert.spaces.graph import Graph
+from sievert.spaces import Graph, automorphisms, extents, graphs
+from sievert.spaces._traversal import distances_from_each
 from sievert.spaces.symmetries import pair_orbits
-from sievert.spaces.traversal import distances_from_each
 
 SIDES = (100, 316, 1000)
 

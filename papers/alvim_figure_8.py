@@ -6,7 +6,7 @@ import numpy as np
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots import leakage_curve
+from sievert.report.plots._curves import leakage_curve
 
 PRINTED = {
     (100, 2, 5.0): "99.031180",

@@ -9,9 +9,9 @@ from itertools import permutations
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.leakage.breach_levels import average_level, worst_level
-from sievert.leakage.chernoff import chernoff_pairs
-from sievert.leakage.rates import geometric_rate
+from sievert.observations._breach_levels import average_level, worst_level
+from sievert.observations._chernoff import chernoff_pairs
+from sievert.observations._until import geometric_rate
 
 EXAMPLE_2 = (
     ("2/3", "1/6", "1/12", "1/24", "1/48", "1/48"),

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 import sievert as sv
-from sievert.estimation.experiments import binomial
-from sievert.report.plots import style
+from papers.experiments import binomial
+from sievert.report.plots import _style as style
 
 LN2 = math.log(2)
 LINE = sv.metrics.line(101)

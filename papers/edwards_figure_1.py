@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots import policy_graph
+from sievert.report.plots._policies import policy_graph
 
 # Solid, dotted and all edges of the figure.
 PRINTED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots import leakage_curve
+from sievert.report.plots._curves import leakage_curve
 
 RECORDS = (1, 2, 5, 10, 20, 50, 100)
 PRINTED = {1: "4.328085", 2: "2.885390", 3: "1.442695"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import sievert as sv
+from papers.blowfish import theorem_five
 from papers.page import Entry, Page
-from sievert.mechanisms.blowfish import theorem_five
 
 CASES = {
     (2, "1"): ("2.000000", "1.415037"),

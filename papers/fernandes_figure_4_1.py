@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots.style import CURVES, laid_out
+from sievert.report.plots._style import CURVES, laid_out
 
 GEOMETRIC = {
     50: "0.0384615",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots import hypers
+from sievert.report.plots._channels import hypers
 
 
 def build() -> Page:

@@ -6,7 +6,7 @@ import numpy as np
 
 import sievert as sv
 from papers.page import Entry, Page
-from sievert.report.plots import simplex_surface
+from sievert.report.plots._channels import simplex_surface
 
 PRINTED = {
     ("1/3", "1/3", "1/3"): "0.000000",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from papers.page import Entry, Page
-from sievert.orders.thresholds import threshold
-from sievert.report.plots import threshold_curves
+from sievert.orders import threshold
+from sievert.report.plots._curves import threshold_curves
 
 TG, RR, E = "truncated-geometric", "randomised-response", "exponential"
 COLUMNS = {

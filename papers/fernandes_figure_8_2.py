@@ -6,8 +6,8 @@ import numpy as np
 
 import sievert as sv
 from papers.chapter_8 import ASSUMPTIONS, LINE, MECHANISMS, SEED, TRUTHS, lines
+from papers.experiments import batched_rounds
 from papers.page import Entry, Page
-from sievert.estimation.experiments import batched_rounds
 
 SHOWN = (0, 5, 10, 20, 30, 35, 40, 45, 50, 55, 60, 70, 80, 90, 95, 100)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from papers.chapter_8 import ASSUMPTIONS, LINE, MECHANISMS, POPULATIONS, SEED, TRUTHS, lines
+from papers.experiments import Experiment, run_experiment
 from papers.page import Entry, Page
-from sievert.estimation.experiments import Experiment, run_experiment
 
 METHODS = (10, 100, 500, 1000, 5000, "auto", "regularised")
 

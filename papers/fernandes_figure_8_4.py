@@ -7,9 +7,8 @@ import numpy as np
 import sievert as sv
 from papers.chapter_8 import ASSUMPTIONS, MECHANISMS, SEED, TRUTHS, lines
 from papers.page import Entry, Page
-from sievert.estimation.expectation_maximisation import iterate
-from sievert.estimation.operators import operator_of
-from sievert.estimation.reports import read_reports
+from sievert.estimation._operators import iterate, operator_of
+from sievert.estimation._reports import read_reports
 
 ROUNDS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 

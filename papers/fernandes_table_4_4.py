@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from papers.fernandes_table_4_3 import PRINTED, verdict
 from papers.page import Entry, Page
-from sievert.orders.thresholds import threshold
+from sievert.orders import threshold
 
 NAMES = {"TG": "truncated-geometric", "R": "randomised-response", "E": "exponential"}
 N, LARGE = 5, 2.0

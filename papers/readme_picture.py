@@ -8,7 +8,7 @@ import numpy as np
 
 import sievert as sv
 from papers.picture import write_svg
-from sievert.report.plots import leakage_curve
+from sievert.report.plots._curves import leakage_curve
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "guess.svg"
 

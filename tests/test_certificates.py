@@ -14,19 +14,18 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.estimation.certificates import prove_likelihood, prove_transport
+from sievert.estimation import prove_likelihood
+from sievert.estimation._transport import prove_transport
 from sievert.files import load_scenario
-from sievert.limits.restricted import worst_about
-from sievert.limits.worst import worst_leakage
-from sievert.proofs import save_proof
-from sievert.proofs.base import Proof
-from sievert.release.plan import make_plan
-from sievert.release.sidecar import noise_proof
+from sievert.limits import worst_leakage
+from sievert.limits._restricted import worst_about
+from sievert.proofs import Proof, save_proof
+from sievert.release import make_plan, noise_proof
 
 CHECK = (
     "import sys\n"
     "for name in ('highspy', 'scipy.optimize'): sys.modules[name] = None\n"
-    "from sievert.proofs import verify\n"
+    "from sievert.proofs._base import verify\n"
     "for path in sys.argv[1:]: print(path, verify(path))\n"
 )
 Rng = np.random.Generator

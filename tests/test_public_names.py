@@ -21,17 +21,7 @@ def test_import_loads_no_numerics() -> None:
     )
 
 
-def test_leakage_is_the_room_and_the_function() -> None:
-    code = (
-        "import sievert.leakage.gains, sievert as sv\n"
-        "channel = sv.Channel([['9/10', '1/10'], ['1/10', '9/10']])\n"
-        "print(float(sv.leakage(channel)), sv.leakage.gains.__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "1.8 sievert.leakage.gains\n"
-
-
 def test_leakage_shows_its_parameters() -> None:
     parameters = list(inspect.signature(sv.leakage).parameters)
     assert parameters == ["channel", "prior", "gain", "kind", "case"]
-    assert "How much a release helps an adversary" in (inspect.getdoc(sv.leakage.__call__) or "")
+    assert "How much a release helps an adversary" in (inspect.getdoc(sv.leakage) or "")

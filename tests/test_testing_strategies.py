@@ -59,4 +59,4 @@ def test_a_missing_hypothesis_names_the_extra() -> None:
         "except ImportError as problem:\n    print(problem)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "sievert.testing needs Hypothesis; install sievert[test]\n"
+    assert done.stdout == "sievert.testing._strategies needs Hypothesis; install sievert[test]\n"

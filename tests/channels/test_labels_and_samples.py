@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels.channel import label_array
+from sievert.channels import label_array
 from sievert.errors import ChannelError
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.channels.privacy import is_private
+from sievert.channels._privacy import is_private
 from sievert.errors import ChannelError, MetricError, PolicyError
 
 F = Fraction

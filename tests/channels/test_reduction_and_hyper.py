@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.channels.reduction import reduction
+from sievert.channels import reduction
 from sievert.errors import ChannelError
 
 F = Fraction

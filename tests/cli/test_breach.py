@@ -10,7 +10,8 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.files import load_scenario
-from sievert.report.breach import breach_lines, breach_of, read_range
+from sievert.questions.breach import breach_of, read_range
+from sievert.report.breach import breach_lines
 
 
 def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,7 @@ import pytest
 
 from sievert.cli import main
 from sievert.errors import FileError, OutputError
-from sievert.tables.atomic import write_text
-from sievert.tables.outputs import Outputs
+from sievert.tables import Outputs, write_text
 
 
 def sievert(*arguments: str | Path) -> tuple[int, str]:
@@ -205,7 +204,7 @@ original_column = "sex"
     (folder / "through").symlink_to(folder / "sub" / "deep")
     (folder / "wide.toml").write_text(text)
     from sievert.files import load_scenario
-    from sievert.report.design import designed_toml
+    from sievert.questions.design import designed_toml
 
     scenario = load_scenario(folder / "wide.toml")
     for place in ("sub", "sub/deep", "through", "."):

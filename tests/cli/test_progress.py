@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import sievert as sv
-from sievert.cli.progress import progress_bar
-from sievert.numerics.progress import advance, listening
+from sievert.cli._printing import progress_bar
+from sievert.numerics import advance, listening
 
 
 def constrained() -> sv.Policy:

@@ -23,9 +23,9 @@ import pytest
 import sievert as sv
 from sievert.errors import BudgetError, SievertError
 from sievert.files import load_scenario
-from sievert.release import local
-from sievert.tables import batches
-from sievert.tables.ledger import Ledger, file_hash
+from sievert.ledger import Ledger, file_hash
+from sievert.release import _local as local
+from sievert.tables import _batches as batches
 
 _spec = importlib.util.spec_from_file_location("tracing", Path(__file__).with_name("tracing.py"))
 assert _spec is not None and _spec.loader is not None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.numerics.progress import listening
+from sievert.numerics import listening
 
 
 def test_on_a_line_the_geometric_is_as_good() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import sievert as sv
 from sievert import testing
-from sievert.design.frontier import Frontier
+from sievert.design import Frontier
 from sievert.errors import GainError, MechanismError
 
 FloatArray = NDArray[np.float64]
@@ -156,8 +156,9 @@ def test_impossible_inputs_and_signed_gains() -> None:
 
 
 def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.design import leakage_families, solving
-    from sievert.numerics.linear_programs import Unsolved
+    from sievert.design import _leakage_families as leakage_families
+    from sievert.design import _solving as solving
+    from sievert.programs import Unsolved
 
     def fails(*arguments: object, **options: object) -> None:
         raise Unsolved("the linear-program solver stopped with the status 'time limit'")

@@ -14,7 +14,7 @@ import pytest
 from flint import fmpq, fmpq_mat
 
 import sievert as sv
-from sievert.leakage.loss_algebra import combined, lifted
+from sievert.measures.losses import combined, lifted
 
 HALF = F(1, 2)
 Edges = list[tuple[int, int]]

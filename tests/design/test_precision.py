@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.design import programs
+from sievert.design import _programs as programs
 from sievert.proofs import proof_from_dict
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 import sievert as sv
 from sievert import testing
-from sievert.design.problem import Problem, necessary
-from sievert.design.repair import majorant, private_counts
-from sievert.numerics.balls import exp_below
-from sievert.proofs.decay import Decay
-from sievert.proofs.design import SCALE, check_private
+from sievert.design._exact import majorant, private_counts
+from sievert.design._problem import Problem, necessary
+from sievert.numerics import exp_below
+from sievert.proofs import SCALE, Decay
+from sievert.proofs._design import check_private
 
 FloatArray = NDArray[np.float64]
 

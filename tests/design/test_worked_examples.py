@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import sievert as sv
-from sievert.design.closed_forms import peaks
-from sievert.leakage.loss_algebra import lifted, restricted
+from sievert.design._closed_forms import peaks
+from sievert.measures.losses import lifted, restricted
+from sievert.spaces import Edges
 from sievert.spaces.graphs import random_tree
-from sievert.spaces.metric import Edges
 
 
 def expected_loss(channel: sv.Channel, prior: Any = None, loss: Any = None) -> Any:

@@ -8,8 +8,7 @@ from scipy.stats import beta, binom
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.estimation.events import candidate_events
-from sievert.estimation.intervals import share_above, share_below
+from sievert.estimation._events import candidate_events, share_above, share_below
 
 
 def test_clopper_pearson_is_exact() -> None:

@@ -10,17 +10,17 @@ import pytest
 from scipy.stats import chi2, norm
 
 import sievert as sv
-from sievert.estimation.distribution_intervals import (
+from sievert.estimation._interior_point import water_filling
+from sievert.estimation._intervals import (
     normal_intervals,
     profile_shortfall,
     response_profiles,
     standard_errors,
 )
-from sievert.estimation.inversion import inverse_of
-from sievert.estimation.maximum_likelihood import maximum_likelihood
-from sievert.estimation.operators import lie_weight, operator_of
-from sievert.estimation.reports import read_reports
-from sievert.estimation.response_likelihood import water_filling
+from sievert.estimation._inversion import inverse_of
+from sievert.estimation._likelihood import maximum_likelihood
+from sievert.estimation._operators import lie_weight, operator_of
+from sievert.estimation._reports import read_reports
 
 RUNS = 2000
 TRUTH = np.array([0.4, 0.25, 0.2, 0.1, 0.05])

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import EstimationError, SievertError
-from sievert.estimation import kernels
-from sievert.estimation.expectation_maximisation import certified_gap, iterate
-from sievert.estimation.interior_point import maximise
-from sievert.estimation.operators import operator_of
-from sievert.estimation.reports import read_reports
-from sievert.estimation.response_likelihood import water_filling
+from sievert.estimation import _kernels as kernels
+from sievert.estimation._interior_point import maximise, water_filling
+from sievert.estimation._operators import certified_gap, iterate, operator_of
+from sievert.estimation._reports import read_reports
 
 
 def random_channel(rng: np.random.Generator, inputs: int, outputs: int) -> sv.Channel:

@@ -5,7 +5,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import EstimationError
-from sievert.estimation.inversion import inverse_of
+from sievert.estimation._inversion import inverse_of
 
 CHANNELS = {
     "response": sv.mechanisms.randomised_response(6, 0.8),

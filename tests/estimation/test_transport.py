@@ -10,8 +10,9 @@ from scipy.optimize import linprog
 
 import sievert as sv
 from sievert.errors import MetricError
-from sievert.estimation import transport_general, transport_kernels
-from sievert.estimation.transport import SMALL_GRAPH
+from sievert.estimation import _kernels as transport_kernels
+from sievert.estimation import _transport as transport_general
+from sievert.estimation._transport import SMALL_GRAPH
 
 
 def check(found: sv.Transport, p: np.ndarray, q: np.ndarray, distances: np.ndarray) -> None:

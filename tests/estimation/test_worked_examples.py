@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.estimation.expectation_maximisation import iterate
-from sievert.estimation.inversion import expected_line_error, inverse_of, inversion_covariance
-from sievert.estimation.operators import operator_of
-from sievert.estimation.projection import clipped, nearest_distribution
-from sievert.estimation.reports import read_reports
+from sievert.estimation._inversion import expected_line_error, inverse_of, inversion_covariance
+from sievert.estimation._operators import iterate, operator_of
+from sievert.estimation._reports import clipped, nearest_distribution, read_reports
 
 LN2 = math.log(2)
 RR2 = sv.mechanisms.randomised_response(2, alpha="1/2")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import FileError
-from sievert.files.identity import check_identity, digest_of
+from sievert.files import check_identity, digest_of
 from sievert.proofs import load_proof, save_proof
 
 POLICY = """

@@ -5,8 +5,9 @@ import pytest
 from scipy.integrate import quad
 
 from sievert.errors import FileError
-from sievert.files.regions import EQUATOR, FLATTENING, Region, TransverseMercator
-from sievert.files.schema import RegionModel
+from sievert.files._document import RegionModel
+from sievert.spaces import Region
+from sievert.spaces._regions import EQUATOR, FLATTENING, TransverseMercator
 
 E2 = FLATTENING * (2 - FLATTENING)
 RNG = np.random.default_rng(9)

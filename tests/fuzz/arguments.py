@@ -176,7 +176,7 @@ def laplace_measurement() -> Any:
 
 
 def automorphisms(graph: Any) -> Any:
-    from sievert.spaces.automorphisms import automorphisms as found
+    from sievert.spaces import automorphisms as found
 
     return found(graph)
 

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from sievert.cli import main
-from sievert.files.schema import Document
-from sievert.tables.toml import dumps
+from sievert.files import dumps
+from sievert.files._document import Document
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 # Processor time of one question, and the time after which a process that does not answer is given up.

@@ -200,7 +200,7 @@ FAMILIES = (
 @given(st.sampled_from(FAMILIES), st.floats(0.05, 3).map(lambda e: round(e, 3)), st.integers(1, 4))
 def test_audit_is_within_explain_is_within_limits(family, eps, count) -> None:  # type: ignore[no-untyped-def]
     from sievert.files import load_scenario
-    from sievert.report.explain import explain_file
+    from sievert.questions.explain import explain_file
 
     records, mechanism = family
     with TemporaryDirectory() as folder:

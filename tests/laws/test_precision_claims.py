@@ -25,9 +25,9 @@ from mpmath import (
 )
 
 import sievert as sv
-from sievert.limits.composition import gaussian_delta
-from sievert.limits.tradeoff import from_profile, gaussian_tradeoff
-from sievert.release.noise import AddedNoise
+from sievert.limits import gaussian_delta
+from sievert.limits._composition import from_profile, gaussian_tradeoff
+from sievert.release._errors import AddedNoise
 
 EPSILONS = [1e-12, 1e-9, 1e-5, 1e-2, 1.0, 10.0, 60.0, 350.0, 700.0]
 

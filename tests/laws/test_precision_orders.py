@@ -6,7 +6,7 @@ import pytest
 from mpmath import exp, expm1, log, mpf
 
 import sievert as sv
-from sievert.mechanisms.exponential import nominal_epsilon, true_epsilon
+from sievert.mechanisms import nominal_epsilon, true_epsilon
 
 TG, RR, E = "truncated-geometric", "randomised-response", "exponential"
 EPSILONS = [1e-12, 1e-9, 1e-5, 1e-2, 0.5, 1.0, 3.0, 10.0, 60.0, 350.0, 700.0]

@@ -11,11 +11,10 @@ from scipy.stats import binom
 import sievert as sv
 from sievert.errors import SievertError
 from sievert.files import load_scenario
-from sievert.files.regions import Region
-from sievert.release.central import noisy_table
-from sievert.release.places import PlaceNoise
-from sievert.release.plan import make_plan
+from sievert.release import PlaceNoise, make_plan
+from sievert.release._central import noisy_table
 from sievert.sampling import SeededBits
+from sievert.spaces import Region
 
 MAP = """version = 1
 [policy.secrets]
@@ -147,8 +146,8 @@ def any_file(generator: np.random.Generator) -> str:
 @pytest.mark.parametrize("seed", range(60))
 def test_what_audit_says_is_what_release_charges(tmp_path: Path, seed: int) -> None:
     """To the last digit where the file writes ε, else within 10^-9 of it and never below."""
-    from sievert.report.audit import has_noise_in_cells
-    from sievert.report.release_audit import noise_audit
+    from sievert.questions import has_noise_in_cells
+    from sievert.questions.noise import noise_audit
 
     (tmp_path / "file.toml").write_text(any_file(np.random.default_rng(seed)), encoding="utf-8")
     described = load_scenario(tmp_path / "file.toml")

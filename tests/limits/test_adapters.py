@@ -8,11 +8,11 @@ import pytest
 
 import sievert as sv
 from sievert.errors import SievertError
+from sievert.limits import explain_claim
+from sievert.limits._events import claim_of_event
+from sievert.limits._replacement import ReplacementClaim
 from sievert.limits.adapters import claim_of_measurement
-from sievert.limits.claims import ApproximateClaim, ZeroConcentratedClaim
-from sievert.limits.events import claim_of_event
-from sievert.limits.explain import explain_claim
-from sievert.limits.replacement import ReplacementClaim
+from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sievert.limits import ladder
-from sievert.limits.blocks import solve_blocks
-from sievert.limits.decomposition import block_orbits, decompose
-from sievert.limits.programs import full_program
-from sievert.limits.space import space_of
-from sievert.limits.worst import worst_leakage
-from sievert.proofs.worst import WorstLeakageProof
-from sievert.spaces.graph import Graph
+from sievert.limits import _methods as ladder
+from sievert.limits import worst_leakage
+from sievert.limits._blocks import block_orbits, decompose, solve_blocks
+from sievert.limits._programs import full_program
+from sievert.limits._space import space_of
+from sievert.proofs import WorstLeakageProof
+from sievert.spaces import Graph
 
 K23 = Graph(range(5), [(a, b) for a in (0, 1) for b in (2, 3, 4)])
 

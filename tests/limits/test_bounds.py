@@ -6,6 +6,7 @@ import pytest
 from flint import arb, ctx
 
 from sievert.errors import PolicyError
+from sievert.limits import worst_leakage
 from sievert.limits.bounds import (
     Bound,
     blowfish_bound,
@@ -15,9 +16,8 @@ from sievert.limits.bounds import (
     posterior_bound,
     regular_capacity,
 )
-from sievert.limits.worst import worst_leakage
+from sievert.policies import Policy
 from sievert.spaces import graphs
-from sievert.spaces.policy import Policy
 
 
 @pytest.mark.parametrize(

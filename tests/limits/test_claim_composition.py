@@ -10,15 +10,17 @@ from scipy.stats import norm
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.limits.composition import (
+from sievert.limits import gaussian_delta
+from sievert.limits._composition import (
     composed_delta,
     composed_points,
-    gaussian_delta,
+    from_profile,
     gaussian_epsilon,
+    gaussian_tradeoff,
     repeated_response,
+    response_tradeoff,
     zcdp_delta,
 )
-from sievert.limits.tradeoff import from_profile, gaussian_tradeoff, response_tradeoff
 
 
 def exact_delta(alpha: Fraction, lost: Fraction, releases: int, growth: Fraction) -> Fraction:

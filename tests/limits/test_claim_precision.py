@@ -10,8 +10,7 @@ from scipy.special import ndtr, ndtri
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.limits.composition import composed_delta
-from sievert.limits.tradeoff import from_profile
+from sievert.limits._composition import composed_delta, from_profile
 from sievert.proofs import proof_from_dict
 
 LEVELS = (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 5.0, 30.0, 37.0, 40.0, 300.0, 700.0)

@@ -10,11 +10,11 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError, PolicyError, TooLargeError
-from sievert.limits import directed
-from sievert.limits.worst import worst_leakage
+from sievert.limits import _objectives as directed
+from sievert.limits import worst_leakage
+from sievert.policies import Policy
 from sievert.proofs import DirectedProof, proof_from_dict, save_proof
 from sievert.spaces import secrets
-from sievert.spaces.policy import Policy
 
 # Edwards et al. as corrected: the smallest policy with a one-way pair.
 ONE_WAY = Policy.blowfish(secrets.edges(3, [(0, 1), (0, 2)]), 2, permitted=[(0, 0), (0, 1), (1, 2)])

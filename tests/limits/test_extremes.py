@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.limits.channels import repaired
-from sievert.limits.space import space_of
-from sievert.limits.worst import worst_leakage
-from sievert.proofs.worst import WorstLeakageProof
-from sievert.spaces import graphs, metrics
-from sievert.spaces.graph import Graph
+from sievert.limits import worst_leakage
+from sievert.limits._programs import repaired
+from sievert.limits._space import space_of
+from sievert.proofs import WorstLeakageProof
+from sievert.spaces import Graph, graphs, metrics
 
 # Found by random search: the plain program leaves columns of 1e-14.
 NOISY = [

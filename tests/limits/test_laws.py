@@ -10,17 +10,14 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.limits.blocks import solve_blocks
-from sievert.limits.decomposition import block_orbits, decompose
-from sievert.limits.largest import largest_epsilon
-from sievert.limits.programs import folded_program, full_program
-from sievert.limits.rays import dual_of, generate_rays
-from sievert.limits.space import space_of
-from sievert.limits.worst import worst_leakage
-from sievert.spaces import graphs
-from sievert.spaces.automorphisms import automorphisms
-from sievert.spaces.graph import Graph
-from sievert.spaces.policy import Policy
+from sievert.limits import worst_leakage
+from sievert.limits._backwards import largest_epsilon
+from sievert.limits._blocks import block_orbits, decompose, solve_blocks
+from sievert.limits._column_generation import dual_of, generate_rays
+from sievert.limits._programs import folded_program, full_program
+from sievert.limits._space import space_of
+from sievert.policies import Policy
+from sievert.spaces import Graph, automorphisms, graphs
 from sievert.spaces.symmetries import pair_orbits
 
 FEW = settings(max_examples=25, deadline=None)

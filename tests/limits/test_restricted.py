@@ -8,16 +8,14 @@ import pytest
 
 import sievert as sv
 from sievert.errors import GainError, PolicyError
-from sievert.limits.groups import _covering
-from sievert.limits.objectives import explicit_space
-from sievert.limits.packing import packing
-from sievert.limits.programs import full_program
-from sievert.limits.restricted import individual_groups, worst_about
-from sievert.limits.space import space_of
-from sievert.limits.worst import worst_leakage
-from sievert.spaces import graphs, metrics, secrets
-from sievert.spaces.graph import Graph
-from sievert.spaces.policy import Policy
+from sievert.limits import worst_leakage
+from sievert.limits._groups import _covering
+from sievert.limits._objectives import explicit_space
+from sievert.limits._programs import full_program
+from sievert.limits._restricted import individual_groups, worst_about
+from sievert.limits._space import packing, space_of
+from sievert.policies import Policy
+from sievert.spaces import Graph, graphs, metrics, secrets
 
 
 def restricted_packing(graph, eps: float, points: list[int]) -> float:

@@ -8,10 +8,11 @@ import pytest
 
 import sievert as sv
 from sievert.errors import PolicyError
-from sievert.limits import objectives, restricted
-from sievert.limits.worst import worst_leakage
+from sievert.limits import _objectives as objectives
+from sievert.limits import _restricted as restricted
+from sievert.limits import worst_leakage
+from sievert.policies import Policy
 from sievert.spaces import metrics, secrets
-from sievert.spaces.policy import Policy
 
 # Record 1 has four values, two when record 2 has value 1; record 2 has three or four.
 MIXED = Policy.blowfish(

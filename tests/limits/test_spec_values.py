@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 import sievert as sv
+from papers import blowfish
+from sievert.limits import worst_leakage
+from sievert.limits._space import packing, space_of, weights
+from sievert.limits._trees import rooted, solve_tree
 from sievert.limits.bounds import complete_capacity, cycle_capacity, path_capacity, regular_capacity
-from sievert.limits.packing import packing, weights
-from sievert.limits.rooted import rooted
-from sievert.limits.space import space_of
-from sievert.limits.trees import solve_tree
-from sievert.limits.worst import worst_leakage
-from sievert.mechanisms import blowfish
-from sievert.spaces import graphs, secrets
-from sievert.spaces.automorphisms import automorphisms
-from sievert.spaces.graph import Graph
-from sievert.spaces.policy import Policy
+from sievert.policies import Policy
+from sievert.spaces import Graph, automorphisms, graphs, secrets
 
 FORK = Graph(range(5), [(0, 1), (1, 2), (0, 3), (0, 4)])
 TREE9 = Graph(range(9), [(0, 5), (0, 2), (1, 6), (2, 4), (2, 3), (3, 7), (4, 6), (7, 8)])

@@ -10,8 +10,7 @@ import sievert as sv
 from sievert import testing
 from sievert.errors import ChannelError
 from sievert.limits.transformations import diagonalise, smooth_by_distance, symmetrise
-from sievert.spaces import graphs
-from sievert.spaces.automorphisms import automorphisms
+from sievert.spaces import automorphisms, graphs
 
 FEW = settings(max_examples=30, deadline=None)
 

@@ -7,12 +7,11 @@ import pytest
 
 import sievert as sv
 from sievert.errors import PolicyError
-from sievert.limits import ladder, worst
-from sievert.limits.worst import worst_leakage
-from sievert.spaces import graphs, metrics, secrets
-from sievert.spaces.graph import Graph
-from sievert.spaces.metric import Metric
-from sievert.spaces.policy import Policy
+from sievert.limits import _methods as ladder
+from sievert.limits import _worst as worst
+from sievert.limits import worst_leakage
+from sievert.policies import Policy
+from sievert.spaces import Graph, Metric, graphs, metrics, secrets
 
 
 def exact(target: object, eps: float) -> float:
@@ -168,7 +167,7 @@ def test_large_graphs_of_small_blocks_are_exact() -> None:
 
 
 def test_an_interval_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.limits import ladder
+    from sievert.limits import _methods as ladder
 
     monkeypatch.setattr(ladder, "LARGEST_BLOCK", 2)
     monkeypatch.setattr(ladder, "LARGEST_RAYS", 2)
@@ -181,8 +180,8 @@ def test_an_interval_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_solver_that_fails_leaves_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.limits import programs
-    from sievert.numerics.linear_programs import Unsolved
+    from sievert.limits import _programs as programs
+    from sievert.programs import Unsolved
 
     def fails(*_: object, **__: object) -> None:
         raise Unsolved("the linear-program solver stopped with the status 'tired'")

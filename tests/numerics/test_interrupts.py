@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sievert.numerics import linear_programs
+from sievert.programs import _linear as linear_programs
 
 LONG = """
 import os, signal, threading

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sievert.numerics.logs import log_fraction, log_matmul, log_of, log_sum
+from sievert.numerics import log_fraction, log_matmul, log_of, log_sum
 
 
 @pytest.mark.parametrize(

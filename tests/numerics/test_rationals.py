@@ -7,7 +7,7 @@ import flint
 import numpy as np
 import pytest
 
-from sievert.numerics.rationals import as_fraction, exact_matmul, exact_solve, fractions_of, is_exact
+from sievert.numerics import as_fraction, exact_matmul, exact_solve, fractions_of, is_exact
 
 
 @pytest.mark.parametrize(

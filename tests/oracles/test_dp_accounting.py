@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import sievert as sv
-from sievert.limits.claims import ApproximateClaim, GaussianClaim, ZeroConcentratedClaim
+from sievert.limits.promises import ApproximateClaim, GaussianClaim, ZeroConcentratedClaim
 
 TWO = sv.metrics.line(2)
 

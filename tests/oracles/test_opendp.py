@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.limits.claims import ApproximateClaim, ZeroConcentratedClaim
+from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
 
 
 @pytest.fixture(scope="module")

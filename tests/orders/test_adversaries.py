@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.orders.refinement import refines
+from sievert.orders import refines
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.orders.average import decide_average
-from sievert.orders.decisions import TOLERANCE
-from sievert.orders.exact import distance_vertex, exact_gap, rational_witness
-from sievert.orders.refinement import refines
+from sievert.orders import refines
+from sievert.orders._average import decide_average
+from sievert.orders._decisions import TOLERANCE
+from sievert.orders._exact import distance_vertex, exact_gap, rational_witness
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 
@@ -309,7 +309,7 @@ def test_just_outside_with_many_post_processings():
 
 
 def test_too_large_to_decide_exactly_gives_its_reason(monkeypatch):
-    monkeypatch.setattr("sievert.orders.exact.LARGEST_DECISION", 40)
+    monkeypatch.setattr("sievert.orders._exact.LARGEST_DECISION", 40)
     rng = np.random.default_rng(24)
     a = _channel(rng, 8, 12)
     post = np.full((12, 5), F(0), dtype=object)

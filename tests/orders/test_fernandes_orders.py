@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.numerics.rationals import exact_solve
-from sievert.orders.projection import hull_distance, project
-from sievert.orders.refinement import Verdict, compare, deficiency, refines
+from sievert.numerics import exact_solve
+from sievert.orders import Verdict, compare, refines
+from sievert.orders._deficiency import deficiency
+from sievert.testing._projection import hull_distance, project
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 

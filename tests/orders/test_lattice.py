@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
+from sievert.orders import refines
+from sievert.orders._deficiency import deficiency
 from sievert.orders.lattice import NoBoundError, in_both_hulls, join, meet
-from sievert.orders.projection import project
-from sievert.orders.refinement import deficiency, refines
+from sievert.testing._projection import project
 
 X = sv.mechanisms.randomised_response(3, alpha="1/4")
 Y = sv.Channel([["1/2", 0, "1/2"], ["1/2", "1/2", 0], [0, "1/2", "1/2"]])

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.orders.refinement import deficiency, refines
+from sievert.orders import refines
+from sievert.orders._deficiency import deficiency
 
 ORDERS = ("average", "max", "privacy")
 exact_channels = testing.channels(form="exact", sparse=True)

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.orders.binary import curve, decide_binary
-from sievert.orders.exact import distance_vertex
-from sievert.orders.families import Family, family_of
-from sievert.orders.refinement import refines
+from sievert.orders import refines
+from sievert.orders._closed_forms import Family, curve, decide_binary, family_of
+from sievert.orders._exact import distance_vertex
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 

@@ -8,8 +8,7 @@ from decimal import Decimal, localcontext
 import pytest
 
 import sievert as sv
-from sievert.orders.refinement import refines
-from sievert.orders.thresholds import threshold
+from sievert.orders import refines, threshold
 
 TG, RR, E = "truncated-geometric", "randomised-response", "exponential"
 COLUMNS = [(TG, RR), (TG, E), (RR, TG), (RR, E), (E, TG), (E, RR)]

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.proofs import proof_from_dict, save_proof
-from sievert.proofs.base import Proof
-from sievert.proofs.claims import GuessProof
+from sievert.proofs import GuessProof, Proof, proof_from_dict, save_proof
 
 
 def proofs() -> dict[str, Proof]:

@@ -12,11 +12,20 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.proofs import proof_from_dict, save_proof
-from sievert.proofs.decay import Decay
-from sievert.proofs.design import Multipliers, UniformPart, costs, loss_above, loss_below
-from sievert.proofs.leakage_design import exact_loss, exact_vulnerability, vulnerability_above
-from sievert.proofs.space import ProofSpace
+from sievert.proofs import (
+    Decay,
+    Multipliers,
+    ProofSpace,
+    UniformPart,
+    costs,
+    exact_loss,
+    exact_vulnerability,
+    loss_above,
+    loss_below,
+    proof_from_dict,
+    save_proof,
+    vulnerability_above,
+)
 
 DESIGNS: dict[str, Any] = {
     "line": lambda: sv.optimal_mechanism(sv.metrics.line(6), 1.0, None, sv.losses.absolute(6)),

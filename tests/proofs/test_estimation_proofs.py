@@ -10,7 +10,8 @@ import pytest
 
 import sievert as sv
 from sievert.errors import EstimationError, TooLargeError
-from sievert.estimation.certificates import prove_likelihood, prove_transport
+from sievert.estimation import prove_likelihood
+from sievert.estimation._transport import prove_transport
 from sievert.proofs import proof_from_dict, save_proof
 
 
@@ -115,7 +116,7 @@ def test_checked_where_the_solver_cannot_be_imported(tmp_path) -> None:
     path.write_text(save_proof(next(iter(likelihood_proofs()))))
     code = (
         "import sys; sys.modules['highspy'] = None; sys.modules['scipy.optimize'] = None\n"
-        f"from sievert.proofs import verify; print(verify({str(path)!r}))"
+        f"from sievert.proofs._base import verify; print(verify({str(path)!r}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("verified: no distribution of these 6 values")

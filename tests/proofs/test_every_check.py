@@ -15,12 +15,10 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.proofs import proof_from_dict, save_proof
-from sievert.proofs.base import FORMAT
-from sievert.proofs.decay import Decay
-from sievert.proofs.design import check_private, require_rows
-from sievert.proofs.space import ProofSpace
-from sievert.spaces.graph import Graph
+from sievert.proofs import Decay, ProofSpace, proof_from_dict, save_proof
+from sievert.proofs._base import FORMAT
+from sievert.proofs._design import check_private, require_rows
+from sievert.spaces import Graph
 
 Content = dict[str, Any]
 UNIT = 2**53
@@ -627,18 +625,18 @@ def test_tables_of_many_points_are_refused() -> None:
 
 
 def test_a_dual_that_fills_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sievert.proofs.uppers.LARGEST_DUAL", 5)
+    monkeypatch.setattr("sievert.proofs._bounds.LARGEST_DUAL", 5)
     assert "too many for a dual" in refusal(BASES["dual"]())
 
 
 @pytest.mark.parametrize(
     ("name", "upper"),
     [
-        ("guess", "sievert.proofs.claims.GuessProof._upper"),
-        ("approximate", "sievert.proofs.claims.ApproximateProof._upper"),
-        ("worst", "sievert.proofs.worst.upper_value"),
-        ("one way", "sievert.proofs.directed.DirectedProof._upper"),
-        ("groups", "sievert.proofs.groups.GroupsProof._upper"),
+        ("guess", "sievert.proofs._promises.GuessProof._upper"),
+        ("approximate", "sievert.proofs._promises.ApproximateProof._upper"),
+        ("worst", "sievert.proofs._worst.upper_value"),
+        ("one way", "sievert.proofs._groups.DirectedProof._upper"),
+        ("groups", "sievert.proofs._groups.GroupsProof._upper"),
     ],
 )
 def test_bounds_that_cross_betray_a_wrong_check(
@@ -651,8 +649,8 @@ def test_bounds_that_cross_betray_a_wrong_check(
 @pytest.mark.parametrize(
     ("name", "below"),
     [
-        ("design", "sievert.proofs.design.loss_below"),
-        ("leakage design", "sievert.proofs.leakage_design.below"),
+        ("design", "sievert.proofs._design.loss_below"),
+        ("leakage design", "sievert.proofs._designs.below"),
     ],
 )
 def test_claims_that_cross_betray_a_wrong_check(

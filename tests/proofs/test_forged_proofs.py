@@ -10,7 +10,7 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.proofs import proof_from_dict, save_proof
-from sievert.proofs.base import FORMAT
+from sievert.proofs._base import FORMAT
 
 
 def refusal(kind: str, **data: Any) -> str:

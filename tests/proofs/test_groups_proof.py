@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from sievert.errors import FileError
-from sievert.limits.restricted import worst_about
-from sievert.limits.worst import worst_leakage
+from sievert.limits import worst_leakage
+from sievert.limits._restricted import worst_about
+from sievert.policies import Policy
 from sievert.proofs import GroupsProof, proof_from_dict, save_proof
 from sievert.spaces import graphs, secrets
-from sievert.spaces.policy import Policy
 
 PERMITTED = [(i, 1) for i in range(1, 7)] + [(0, 2)]
 STAR = Policy.blowfish(secrets.edges(7, [(0, i) for i in range(1, 7)]), 2, permitted=PERMITTED)
@@ -37,7 +37,7 @@ def test_proofs_verify_where_the_solver_cannot_be_imported(saved, tmp_path) -> N
         (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     code = (
         "import sys; sys.modules['highspy'] = None\n"
-        "from sievert.proofs import verify\n"
+        "from sievert.proofs._base import verify\n"
         "for path in sys.argv[1:]: print(bool(verify(path)), verify(path))\n"
     )
     paths = sorted(map(str, tmp_path.glob("*.json")))

@@ -9,10 +9,8 @@ import pytest
 import sievert as sv
 from sievert.errors import SievertError
 from sievert.files import load_scenario
-from sievert.proofs import load_proof, save_proof
-from sievert.proofs.noise import Move, NoiseProof
-from sievert.release.plan import make_plan
-from sievert.release.sidecar import noise_proof
+from sievert.proofs import Move, NoiseProof, load_proof, save_proof
+from sievert.release import make_plan, noise_proof
 
 TEXT = """version = 1
 [policy]

@@ -13,7 +13,7 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.proofs import load_proof, proof_from_dict, save_proof, verify
-from sievert.proofs.reading import flag, floats, fraction, indices, parse_json, require_plain, whole
+from sievert.proofs._reading import flag, floats, fraction, indices, parse_json, require_plain, whole
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_small_files_ask_for_little_memory(tmp_path: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9,) * 2)\n"
-        f"from sievert.proofs import verify; print(verify({str(path)!r}))"
+        f"from sievert.proofs._base import verify; print(verify({str(path)!r}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("NOT verified")
@@ -143,7 +143,7 @@ def test_a_proof_must_be_a_file(tmp_path: Path) -> None:
 def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "proof.json"
     path.write_text("[" + "1," * 1000 + "1]", encoding="utf-8")
-    monkeypatch.setattr("sievert.proofs.base.LARGEST_FILE", 1000)
+    monkeypatch.setattr("sievert.proofs._base.LARGEST_FILE", 1000)
     with pytest.raises(FileError, match="1,000 bytes"):
         load_proof(path)
 

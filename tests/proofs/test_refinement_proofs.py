@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 import sievert as sv
-from sievert.orders.refinement import refines
-from sievert.proofs.base import proof_from_dict, save_proof
+from sievert.orders import refines
+from sievert.proofs import proof_from_dict, save_proof
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 WIDE = sv.Channel([["1/2", "1/4", "1/8", "1/8"], ["1/8", "1/2", "1/4", "1/8"], ["1/8", "1/8", "1/4", "1/2"]])
@@ -64,7 +64,7 @@ def test_checked_where_the_solver_cannot_be_imported(tmp_path):
         paths.append(str(path))
     code = (
         "import sys; sys.modules['highspy'] = None\n"
-        "from sievert.proofs import verify\n"
+        "from sievert.proofs._base import verify\n"
         "results = [verify(path) for path in sys.argv[1:]]\n"
         "assert all(results), [str(r) for r in results]\n"
         "print(len(results))\n"

@@ -14,16 +14,13 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from sievert.errors import FileError
-from sievert.limits.channels import kernel_certificate
-from sievert.limits.decomposition import decompose
-from sievert.limits.packing import weights
-from sievert.limits.space import space_of
-from sievert.limits.worst import worst_leakage
-from sievert.proofs import load_proof, proof_from_dict, save_proof, verify
-from sievert.proofs.worst import WorstLeakageProof
-from sievert.spaces import graphs, metrics, secrets
-from sievert.spaces.graph import Graph
-from sievert.spaces.policy import Policy
+from sievert.limits import worst_leakage
+from sievert.limits._blocks import decompose
+from sievert.limits._programs import kernel_certificate
+from sievert.limits._space import space_of, weights
+from sievert.policies import Policy
+from sievert.proofs import WorstLeakageProof, load_proof, proof_from_dict, save_proof, verify
+from sievert.spaces import Graph, graphs, metrics, secrets
 
 K23 = Graph(range(5), [(a, b) for a in (0, 1) for b in (2, 3, 4)])
 FORK = Graph(range(5), [(0, 1), (1, 2), (0, 3), (0, 4)])
@@ -92,7 +89,7 @@ def test_proofs_verify_where_the_solver_cannot_be_imported(saved, tmp_path) -> N
         (tmp_path / f"{k}.json").write_text(json.dumps(content), encoding="utf-8")
     code = (
         "import sys; sys.modules['highspy'] = None\n"
-        "from sievert.proofs import verify\n"
+        "from sievert.proofs._base import verify\n"
         "for path in sys.argv[1:]: print(bool(verify(path)), verify(path))\n"
     )
     paths = sorted(map(str, tmp_path.glob("*.json")))

@@ -15,12 +15,11 @@ import pytest
 import sievert as sv
 from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.files import Scenario, load_scenario
-from sievert.release import running
-from sievert.release.plan import make_plan
-from sievert.release.relations import cost, relation_of
-from sievert.tables.chain import Chain
-from sievert.tables.ledger import Ledger
-from sievert.tables.relation import ADD_REMOVE, REPLACE
+from sievert.ledger import ADD_REMOVE, REPLACE, Ledger
+from sievert.ledger._chain import Chain
+from sievert.release import _running as running
+from sievert.release import make_plan
+from sievert.release._relations import cost, relation_of
 
 AGES = """version = 1
 [policy]

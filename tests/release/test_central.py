@@ -13,14 +13,12 @@ from scipy.stats import chisquare
 
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
-from sievert.files import Scenario, load_scenario
-from sievert.files.schema import ReleaseModel
-from sievert.release.central import adjusted, computed, noisy_table
-from sievert.release.guessing import histogram_guess
-from sievert.release.noise import AddedNoise
-from sievert.release.plan import make_plan
-from sievert.release.randomisers import _kept_claim, _rational
-from sievert.tables.batches import open_rows
+from sievert.files import ReleaseModel, Scenario, load_scenario
+from sievert.release import make_plan
+from sievert.release._central import adjusted, computed, noisy_table
+from sievert.release._errors import AddedNoise, _kept_claim, _rational
+from sievert.release._guessing import histogram_guess
+from sievert.tables import open_rows
 
 INCOMES = ["very low", "low", "middle", "high", "very high"]
 COUNT = """version = 1

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.files import load_scenario
-from sievert.release.central import noisy_table
-from sievert.release.plan import make_plan
+from sievert.release import make_plan
+from sievert.release._central import noisy_table
 from sievert.sampling import SeededBits
 
 SUM = """version = 1

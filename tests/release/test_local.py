@@ -18,11 +18,11 @@ from scipy.stats import chisquare
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError
 from sievert.files import Scenario, load_scenario
-from sievert.release import local
-from sievert.release.places import PlaceNoise, clamped_planar
-from sievert.release.plan import make_plan
-from sievert.tables import batches
-from sievert.tables.ledger import Ledger
+from sievert.ledger import Ledger
+from sievert.release import PlaceNoise, make_plan
+from sievert.release import _local as local
+from sievert.release._places import clamped_planar
+from sievert.tables import _batches as batches
 
 _spec = importlib.util.spec_from_file_location("faults", Path(__file__).parents[1] / "faults.py")
 assert _spec is not None and _spec.loader is not None

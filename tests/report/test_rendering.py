@@ -6,19 +6,22 @@ from typing import Any
 import pytest
 
 import sievert as sv
-from sievert.report.breach import breach_of
-from sievert.report.breach_page import breach_html
-from sievert.report.compare_page import comparison_html
-from sievert.report.design import design_html, design_of
-from sievert.report.estimate import estimate_of
-from sievert.report.estimate_page import estimate_html
-from sievert.report.explain import explain_file
-from sievert.report.explain_html import explain_html
-from sievert.report.html import audit_html
-from sievert.report.limits import limits_of
-from sievert.report.limits_page import limits_html
-from sievert.report.page import Page, Picture, Table, page_html
-from sievert.report.plots import channel_heatmap, hypers, policy_graph
+from sievert.questions.breach import breach_of
+from sievert.questions.design import design_of
+from sievert.questions.estimate import estimate_of
+from sievert.questions.explain import explain_file
+from sievert.questions.limits import limits_of
+from sievert.report import Page, Picture, page_html
+from sievert.report._page import Table
+from sievert.report.audit import audit_html
+from sievert.report.breach import breach_html
+from sievert.report.compare import comparison_html
+from sievert.report.design import design_html
+from sievert.report.estimate import estimate_html
+from sievert.report.explain import explain_html
+from sievert.report.limits import limits_html
+from sievert.report.plots._channels import channel_heatmap, hypers
+from sievert.report.plots._policies import policy_graph
 
 DESKTOP, PHONE, NARROW = 1100, 500, 390
 SHEET = 718  # a sheet of A4 between margins of a centimetre

@@ -9,7 +9,8 @@ import pytest
 
 from sievert import sampling
 from sievert.errors import MechanismError
-from sievert.sampling.bits import ReplayedBits, SeededBits, bit_source, philox
+from sievert.sampling import ReplayedBits, SeededBits, bit_source
+from sievert.sampling._base import philox
 
 MAKERS = {
     "laplace": partial(sampling.discrete_laplace, 1),

@@ -9,7 +9,7 @@ import pytest
 
 import sievert as sv
 from sievert import sampling
-from sievert.channels.convolution import ConvolutionChannel, CyclicChannel
+from sievert.channels import ConvolutionChannel, CyclicChannel
 from sievert.errors import ChannelError, MechanismError
 
 Fits = Callable[[Any, Any], bool]

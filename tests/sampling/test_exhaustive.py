@@ -11,11 +11,10 @@ import flint
 import numpy as np
 import pytest
 
-from sievert.sampling.bits import ReplayedBits
-from sievert.sampling.enclosures import Ratio, exp_neg, ratio
-from sievert.sampling.laplace import digit_table, geometric_table, laplace_table, sign_table
-from sievert.sampling.lazy import UNDECIDED, LazyTable
-from sievert.sampling.response import _table as response_table
+from sievert.sampling import Ratio, ReplayedBits, ratio
+from sievert.sampling._laplace import digit_table, geometric_table, laplace_table, sign_table
+from sievert.sampling._lazy import UNDECIDED, LazyTable, exp_neg
+from sievert.sampling._response import _table as response_table
 
 pytestmark = pytest.mark.usefixtures("precise")
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from sievert import sampling
-from sievert.sampling.acceptance import WIDEST, accepted, fixed_point
-from sievert.sampling.bits import BitSource
-from sievert.sampling.enclosures import Enclosure, Ratio, ratio
-from sievert.sampling.response import Spread
-from sievert.sampling.rows import rational_rows
+from sievert.sampling import BitSource, Ratio, ratio, rational_rows
+from sievert.sampling._bernoulli import WIDEST, accepted, fixed_point
+from sievert.sampling._lazy import Enclosure
+from sievert.sampling._response import Spread
 
 pytestmark = pytest.mark.usefixtures("precise")
 
@@ -158,7 +157,7 @@ def test_a_dyadic_boundary_does_not_hang() -> None:
 @pytest.mark.parametrize("eps", [F(1), F(1, 10), F(3), F(7, 5)])
 def test_planar_brackets(eps: F) -> None:
     """The bracket of ε·√(i²+j²) - e1·(|i|+|j|), floats against balls and against the exact path."""
-    from sievert.sampling.planar import PlanarGeometric
+    from sievert.sampling._lattice import PlanarGeometric
 
     sampler = PlanarGeometric(eps)
     assert 2 * sampler.proposal**2 <= eps**2
@@ -178,8 +177,8 @@ def test_planar_brackets(eps: F) -> None:
             return j if component else i
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sievert.sampling.planar.accepted", keep)
-        patch.setattr("sievert.sampling.planar.laplace_noise", lambda level: Fixed())
+        patch.setattr("sievert.sampling._bernoulli.accepted", keep)
+        patch.setattr("sievert.sampling._laplace.laplace_noise", lambda level: Fixed())
         sampler._proposals(len(points))
     low, narrow, exact = seen[0]
     for lane, (a, b) in enumerate(points.tolist()):

@@ -8,9 +8,9 @@ import pytest
 
 import sievert as sv
 from sievert import sampling
-from sievert.sampling import floats
-from sievert.sampling.attack import TextbookLaplace, float_support_attack
-from sievert.sampling.planar import ACCEPTANCE, PlanarGeometric
+from sievert.sampling import _floats as floats
+from sievert.sampling._lattice import PLANAR_ACCEPTANCE, PlanarGeometric
+from sievert.testing._float_attack import TextbookLaplace, float_support_attack
 
 NORMALISERS = {
     F(1, 10): 628.341408,
@@ -41,7 +41,7 @@ def test_lattice_normaliser_and_acceptance(eps: F) -> None:
     acceptance = total * math.tanh(rate / 2) ** 2
     accepted = len(sampler._proposals(60_000)) / 60_000
     assert accepted == pytest.approx(acceptance, abs=6 * math.sqrt(0.25 / 60_000))
-    assert acceptance > ACCEPTANCE
+    assert acceptance > PLANAR_ACCEPTANCE
     if eps == 1:
         assert acceptance == pytest.approx(0.75, abs=0.005)
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.spaces import graphs
-from sievert.spaces.automorphisms import Automorphisms, automorphisms
-from sievert.spaces.graph import Graph
+from sievert.spaces import Graph, automorphisms, graphs
+from sievert.spaces._automorphisms import Automorphisms
 
 Oracle = Callable[[str], ModuleType]
 

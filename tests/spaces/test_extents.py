@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from sievert import testing
 from sievert.errors import GraphError
-from sievert.spaces import graphs, secrets
-from sievert.spaces.extents import Extent, component_extents, eccentricities, extents
-from sievert.spaces.graph import Graph
-from sievert.spaces.policy import Policy
+from sievert.policies import Policy
+from sievert.spaces import Graph, distances_to_nearest, extents, graphs, secrets
+from sievert.spaces._components import Extent, component_extents, eccentricities
+from sievert.spaces._traversal import neighbours
 from sievert.spaces.secrets import SecretGraph
-from sievert.spaces.traversal import distances_to_nearest, neighbours
 
 Oracle = Callable[[str], ModuleType]
 

@@ -10,9 +10,8 @@ from hypothesis import given
 
 from sievert import testing
 from sievert.errors import GraphError, TooLargeError
-from sievert.spaces import graphs
-from sievert.spaces.graph import Graph
-from sievert.spaces.regularity import is_distance_regular
+from sievert.spaces import Graph, graphs
+from sievert.spaces._regularity import is_distance_regular
 from sievert.spaces.secrets import SecretGraph
 
 Oracle = Callable[[str], ModuleType]

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.spaces import graphs
-from sievert.spaces.graph import Graph
-from sievert.spaces.isomorphism import (
-    ComponentClass,
-    are_isomorphic,
-    canonical_order,
-    induced,
-    isomorphic_components,
-)
+from sievert.spaces import Graph, graphs, isomorphic_components
+from sievert.spaces._components import ComponentClass, are_isomorphic, canonical_order, induced
 
 Oracle = Callable[[str], ModuleType]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sievert.errors import ChannelError
-from sievert.numerics.checks import whole
-from sievert.spaces.labels import align, label, labels_of, labels_or_range
+from sievert.numerics import whole
+from sievert.spaces import align, label, labels_of, labels_or_range
 
 
 def test_labels_are_plain_python() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 import sievert as sv
 from sievert import testing
 from sievert.errors import GraphError, MetricError, TooLargeError
-from sievert.spaces.metric import Edges, closure, shortest_paths
+from sievert.spaces import Edges, closure, shortest_paths
 
 inf = math.inf
 

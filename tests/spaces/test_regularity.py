@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.spaces import graphs, regularity, secrets
-from sievert.spaces.graph import Graph
-from sievert.spaces.regularity import (
+from sievert.spaces import Graph, graphs, secrets
+from sievert.spaces import _regularity as regularity
+from sievert.spaces._regularity import (
     IntersectionArray,
     common_distance_counts,
     distance_counts,

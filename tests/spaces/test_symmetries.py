@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.spaces import graphs, secrets, symmetries
-from sievert.spaces.automorphisms import automorphisms
-from sievert.spaces.graph import Graph
-from sievert.spaces.policy import Policy
+from sievert.policies import Policy
+from sievert.spaces import Graph, automorphisms, graphs, secrets, symmetries
 from sievert.spaces.symmetries import (
     is_vertex_transitive,
     pair_orbits,

@@ -15,7 +15,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.spaces.tabular import by_label
+from sievert.spaces import by_label
 
 LABELS = ("low", "middle", "high")
 VALUES = [5, 3, 2]

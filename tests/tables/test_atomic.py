@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sievert.errors import FileError
-from sievert.tables.atomic import write_bytes, write_text
+from sievert.tables import write_text
+from sievert.tables._writing import write_bytes
 
 
 def mode(path: Path) -> int:

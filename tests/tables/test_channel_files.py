@@ -10,8 +10,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.tables.atomic import write_text
-from sievert.tables.channel_files import read_channel
+from sievert.tables import read_channel, write_text
 
 EXACT = sv.Channel([["1/3", "2/3"], [1, 0]], inputs=["a", "b"], outputs=["x", "y"])
 FLOAT = sv.Channel([[0.1, 0.9], [0.3, 0.7]], inputs=[0, 1], outputs=["low", "high"])

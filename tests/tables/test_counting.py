@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sievert.errors import FileError
-from sievert.numerics.progress import listening
-from sievert.tables import counting
-from sievert.tables.counting import count_reports, counts_text, expanded
+from sievert.numerics import listening
+from sievert.tables import _counting as counting
+from sievert.tables import count_reports, counts_text, expanded
 
 
 def write(path: Path, text: str) -> Path:

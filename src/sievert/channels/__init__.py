@@ -1,7 +1,5 @@
 """What is released: channels, hypers, priors, composition and the privacy level of a channel."""
 
-from sievert.channels.channel import Channel
-from sievert.channels.hyper import Hyper
-from sievert.channels.privacy import Epsilon, distinguishability, epsilon
+import lazy_loader
 
-__all__ = ["Channel", "Epsilon", "Hyper", "distinguishability", "epsilon"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.channels._channel import Channel
 from sievert.errors import PriorError, TooLargeError
-from sievert.numerics.checks import brief, non_negative, readable, whole
-from sievert.numerics.rationals import as_fraction, is_exact
-from sievert.spaces.labels import Labels, LazyLabels, labels_of, shown
-from sievert.spaces.tabular import by_label, column_of
+from sievert.numerics import as_fraction, brief, is_exact, non_negative, readable, whole
+from sievert.spaces import Labels, LazyLabels, by_label, column_of, labels_of, shown
 
 __all__ = ["SUM_TOLERANCE", "as_prior", "from_counts", "point", "uniform"]
 

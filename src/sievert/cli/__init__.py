@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from sievert.cli.streams import complain, steady_output
+from sievert.cli._streams import complain, steady_output
 from sievert.errors import SievertError
-from sievert.numerics.checks import brief
+from sievert.numerics import brief
 
 __all__ = ["main"]
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.options import real_option, whole_option
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections
-from sievert.cli.progress import progress_bar
-from sievert.cli.samples import audit_runs
+from sievert.cli._options import real_option, whole_option
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections, progress_bar
+from sievert.cli._samples import audit_runs
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
@@ -52,10 +51,9 @@ def audit(
     """
     from sievert.errors import MechanismError, TooLargeError
     from sievert.files import load_scenario
-    from sievert.release.acceptance import has_added_noise
-    from sievert.report.audit import audit as run_audit
-    from sievert.report.audit import has_noise_in_cells
-    from sievert.report.text import audit_lines
+    from sievert.questions import has_added_noise, has_noise_in_cells
+    from sievert.questions.audit import audit as run_audit
+    from sievert.report.audit import audit_lines
 
     if samples is not None:
         if report is not None:
@@ -80,7 +78,7 @@ def audit(
         _audit_noise(scenario, report, as_json)
         return
     if report is not None:
-        from sievert.report.html import audit_html
+        from sievert.report.audit import audit_html
 
         outputs.write_text(report, audit_html(scenario, result))
     if as_json:
@@ -96,7 +94,8 @@ def audit(
 def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None:
     """A table with noise in every cell and too many answers to list: by its sensitivity."""
     from sievert.errors import FileError
-    from sievert.report.release_audit import noise_audit, noise_audit_lines
+    from sievert.questions.noise import noise_audit
+    from sievert.report.audit import noise_audit_lines
 
     if report is not None:
         raise FileError(

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli.options import real_option
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections, print_table
-from sievert.cli.progress import progress_bar
+from sievert.cli._options import real_option
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections, print_table, progress_bar
 
 __all__ = ["breach"]
 
@@ -37,7 +36,8 @@ def breach(
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
     from sievert.files import load_scenario
-    from sievert.report.breach import breach_lines, breach_of, breach_table, read_range
+    from sievert.questions.breach import breach_of, read_range
+    from sievert.report.breach import breach_lines, breach_table
 
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
@@ -45,7 +45,7 @@ def breach(
     with progress_bar():
         result = breach_of(scenario, counts, about or (), level)
     if report is not None:
-        from sievert.report.breach_page import breach_html
+        from sievert.report.breach import breach_html
 
         outputs.write_text(report, breach_html(scenario, result))
     if as_json:

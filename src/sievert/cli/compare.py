@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections
 
 __all__ = ["compare"]
 
@@ -25,17 +25,11 @@ def compare(
 
     Exit code 0: B can replace A against every adversary; 1: somebody objects, or it cannot be decided.
     """
-    from sievert.files import Scenario, load
-    from sievert.files.identity import digest_of
-    from sievert.orders.refinement import compare as decide
+    from sievert.files import Scenario, digest_of, load
+    from sievert.orders import compare as decide
     from sievert.proofs import save_proof
-    from sievert.report.comparison import (
-        channel_of,
-        comparison_json,
-        comparison_lines,
-        matching_note,
-        replacement_sentence,
-    )
+    from sievert.questions.compare import channel_of, matching_note
+    from sievert.report.compare import comparison_json, comparison_lines, replacement_sentence
 
     loaded = load(first), load(second)
     reads = [first, second, *(path for item in loaded if isinstance(item, Scenario) for path in item.reads())]
@@ -43,7 +37,7 @@ def compare(
     channels = channel_of(loaded[0]), channel_of(loaded[1])
     result = decide(*channels)
     if report is not None:
-        from sievert.report.compare_page import comparison_html
+        from sievert.report.compare import comparison_html
 
         outputs.write_text(report, comparison_html(*channels, (first.name, second.name), result))
     main = result.forward[0]

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli.options import real_option
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections
-from sievert.cli.progress import progress_bar
+from sievert.cli._options import real_option
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections, progress_bar
 
 __all__ = ["design"]
 
@@ -38,11 +37,11 @@ def design(
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
     from sievert.errors import FileError
-    from sievert.files import load_scenario
-    from sievert.files.identity import identified
+    from sievert.files import identified, load_scenario
     from sievert.proofs import save_proof
-    from sievert.report.design import design_html, design_lines, design_of, designed_toml
-    from sievert.tables.channel_files import channel_bytes
+    from sievert.questions.design import design_of, designed_toml
+    from sievert.report.design import design_html, design_lines
+    from sievert.tables import channel_bytes
 
     target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
     if target.suffix != ".toml":

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections, terminal
-from sievert.cli.progress import progress_bar
-from sievert.cli.streams import plain
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections, progress_bar, terminal
+from sievert.cli._streams import plain
 
 if TYPE_CHECKING:
-    from sievert.report.estimate import FileEstimate
+    from sievert.questions.estimate import FileEstimate
 
 __all__ = ["estimate"]
 
@@ -50,9 +49,9 @@ def estimate(
     (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
     """
     from sievert.files import load_scenario
-    from sievert.report.estimate import estimate_lines, estimate_of, estimate_proof
-    from sievert.report.estimate_page import estimate_html
-    from sievert.tables.counting import Counted, counts_text
+    from sievert.questions.estimate import estimate_of, estimate_proof
+    from sievert.report.estimate import estimate_html, estimate_lines
+    from sievert.tables import Counted, counts_text
 
     scenario = load_scenario(file)
     named = [path for pattern in reports or () for path in (Path(pattern), *map(Path, glob(pattern)))]
@@ -65,7 +64,7 @@ def estimate(
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         outputs.write_text(save_counts, counts_text(counted))
     if proof is not None:
-        from sievert.files.identity import identified
+        from sievert.files import identified
         from sievert.proofs import save_proof
 
         certificate = identified(estimate_proof(scenario, result), scenario)

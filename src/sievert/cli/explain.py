@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sievert.cli.options import real_option, whole_option
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections
+from sievert.cli._options import real_option, whole_option
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
-    from sievert.tables.outputs import Outputs
+    from sievert.tables import Outputs
 
 __all__ = ["explain"]
 
@@ -73,8 +73,8 @@ def explain(
     """
     from sievert.errors import MechanismError
     from sievert.files import load_scenario
-    from sievert.limits.explain import explain as explain_claim
-    from sievert.report.explain import explain_file, report_of
+    from sievert.limits import explain as explain_claim
+    from sievert.questions.explain import explain_file, report_of
 
     scenario = None if file is None else load_scenario(file)
     reads = [] if scenario is None else scenario.reads()
@@ -153,7 +153,7 @@ def _save(
     proof: Path | None,
     report: Path | None,
 ) -> None:
-    from sievert.files.identity import identified
+    from sievert.files import identified
     from sievert.proofs import save_proof
 
     certificate = None if found is None else found.explanation.certificate
@@ -161,7 +161,7 @@ def _save(
         named = certificate if scenario is None else identified(certificate, scenario, **told)
         outputs.write_text(proof, save_proof(named))
     if report is not None:
-        from sievert.report.explain_html import explain_html
+        from sievert.report.explain import explain_html
 
         outputs.write_text(report, explain_html(found, None if scenario is None else scenario.to_toml()))
 
@@ -180,9 +180,9 @@ def _backwards(
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
-    from sievert.limits.backwards import weakest_claim
-    from sievert.numerics.checks import choice
-    from sievert.report.explain import weakest_for_file, weakest_report
+    from sievert.limits import weakest_claim
+    from sievert.numerics import choice
+    from sievert.questions.explain import weakest_for_file, weakest_report
 
     unknown: Any = solve
     if solve is not None:

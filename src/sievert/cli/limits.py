@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli.options import real_option
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections
-from sievert.cli.progress import progress_bar
+from sievert.cli._options import real_option
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections, progress_bar
 
 __all__ = ["limits"]
 
@@ -27,17 +26,17 @@ def limits(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
-    from sievert.files import load_scenario
-    from sievert.files.identity import identified
+    from sievert.files import identified, load_scenario
     from sievert.proofs import save_proof
-    from sievert.report.limits import limits_lines, limits_of
+    from sievert.questions.limits import limits_of
+    from sievert.report.limits import limits_lines
 
     scenario = load_scenario(file)
     outputs = claimed(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         result = limits_of(scenario, eps)
     if report is not None:
-        from sievert.report.limits_page import limits_html
+        from sievert.report.limits import limits_html
 
         outputs.write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate

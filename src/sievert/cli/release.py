@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli.options import real_option, whole_option
-from sievert.cli.outputs import Force, claimed
-from sievert.cli.printing import print_json, print_sections, terminal
-from sievert.cli.streams import complain, complain_of_data
+from sievert.cli._options import real_option, whole_option
+from sievert.cli._outputs import Force, claimed
+from sievert.cli._printing import print_json, print_sections, terminal
+from sievert.cli._streams import complain, complain_of_data
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
-    from sievert.tables.outputs import Outputs
+    from sievert.tables import Outputs
 
 __all__ = ["release"]
 
@@ -120,10 +120,9 @@ def release(
 
 def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     from sievert.errors import FileError
-    from sievert.files.identity import identified
+    from sievert.files import identified
     from sievert.proofs import save_proof
-    from sievert.release.plan import make_plan
-    from sievert.release.sidecar import noise_proof
+    from sievert.release import make_plan, noise_proof
 
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli.printing import print_json
-from sievert.cli.streams import plain
+from sievert.cli._printing import print_json
+from sievert.cli._streams import plain
 
 __all__ = ["verify"]
 
@@ -26,7 +26,7 @@ def verify(
 
     loaded = load_proof(proof)
     if files:
-        from sievert.files.identity import check_identity
+        from sievert.files import check_identity
 
         result = check_identity(loaded, *files, eps=eps)
     else:

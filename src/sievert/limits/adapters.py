@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import MechanismError
-from sievert.limits.claims import (
+from sievert.limits._composition import revealed
+from sievert.limits._explain import PRESENCE, VALUE, Explanation, explain_claim
+from sievert.limits._replacement import ReplacementClaim
+from sievert.limits.promises import (
     ApproximateClaim,
     Claim,
     ProfileClaim,
@@ -24,10 +27,7 @@ from sievert.limits.claims import (
     ZeroConcentratedClaim,
     checked_releases,
 )
-from sievert.limits.composition import revealed
-from sievert.limits.explain import PRESENCE, VALUE, Explanation, explain_claim
-from sievert.limits.replacement import ReplacementClaim
-from sievert.numerics.checks import brief, choice
+from sievert.numerics import brief, choice
 
 __all__ = ["claim_of_measurement", "explain_about", "explain_opendp", "limited", "require_once"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sievert.errors import PolicyError
-from sievert.numerics.checks import brief, non_negative, taken, whole
+from sievert.numerics import brief, non_negative, taken, whole
 from sievert.results import Result, in_bits
-from sievert.spaces.labels import iterable
+from sievert.spaces import iterable
 
 __all__ = [
     "Bound",

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sievert.channels.channel import Channel, finite_channel
+from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics.checks import brief, instance
-from sievert.spaces.arguments import metric_of
-from sievert.spaces.labels import align
-from sievert.spaces.metric import Metric
+from sievert.numerics import brief, instance
+from sievert.spaces import Metric, align, metric_of
 
 __all__ = ["diagonalise", "smooth_by_distance", "symmetrise"]
 

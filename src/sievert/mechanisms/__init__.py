@@ -4,19 +4,6 @@ Each takes the number of inputs (or their labels) and exactly one of `eps` (nats
 a rational alpha gives an exact channel.
 """
 
-from sievert.mechanisms.exponential import exponential, nominal_epsilon, true_epsilon
-from sievert.mechanisms.geometric import geometric, truncated_geometric
-from sievert.mechanisms.kernels import metric_channel, tight_constraints
-from sievert.mechanisms.response import randomised_response, warner
+import lazy_loader
 
-__all__ = [
-    "exponential",
-    "geometric",
-    "metric_channel",
-    "nominal_epsilon",
-    "randomised_response",
-    "tight_constraints",
-    "true_epsilon",
-    "truncated_geometric",
-    "warner",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

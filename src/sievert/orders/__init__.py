@@ -1,1 +1,5 @@
 """Which mechanism is safer, against everybody: the average, max and privacy refinement orders."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

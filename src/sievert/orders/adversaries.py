@@ -15,25 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels.channel import Channel
+from sievert.arrays import AnyArray
+from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, GainError, PriorError
-from sievert.leakage import gains as gain_functions
-from sievert.leakage.adversary import Adversary
-from sievert.leakage.measures import posterior_vulnerability
-from sievert.numerics.checks import brief, instance, non_negative
-from sievert.numerics.rationals import exact_matmul, fractions_of
-from sievert.orders.decisions import TOLERANCE
-from sievert.orders.exact import decide_program
-from sievert.orders.objections import entries, objected
-from sievert.orders.pairs import aligned
-from sievert.orders.programs import deficiency_program
-from sievert.orders.verdicts import Objection, Verdict
-from sievert.proofs.refinement import AdversaryProof, ClassProof
-from sievert.spaces.arguments import metric_of
-from sievert.spaces.labels import iterable
-from sievert.spaces.metric import Metric
-from sievert.spaces.tabular import column_of
+from sievert.measures import Adversary, posterior_vulnerability
+from sievert.measures import gains as gain_functions
+from sievert.numerics import brief, exact_matmul, fractions_of, instance, non_negative
+from sievert.orders._decisions import TOLERANCE, aligned
+from sievert.orders._exact import decide_program
+from sievert.orders._programs import deficiency_program
+from sievert.orders._verdicts import Objection, Verdict, entries, objected
+from sievert.proofs import AdversaryProof, ClassProof
+from sievert.spaces import Metric, column_of, iterable, metric_of
 
 __all__ = [
     "AdversaryClass",
@@ -45,8 +39,6 @@ __all__ = [
     "refines_class",
     "within",
 ]
-
-AnyArray = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,6 @@
 account. Noise is drawn exactly, from the operating system's random bits.
 """
 
-from sievert.release.preview import Preview, preview
-from sievert.release.running import Release, run
-from sievert.tables.budget import Budget
-from sievert.tables.ledger import Ledger
+import lazy_loader
 
-__all__ = ["Budget", "Ledger", "Preview", "Release", "preview", "run"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

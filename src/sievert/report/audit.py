@@ -1,216 +1,351 @@
-"""The audit: does the mechanism keep the policy's promise, and what does it give away?"""
+"""The audit in sentences, one screen long."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from sievert.channels.privacy import Epsilon, epsilon
-from sievert.errors import TooLargeError
-from sievert.files import Scenario, load_scenario
-from sievert.leakage.capacity import Capacity, capacity
-from sievert.leakage.records import RecordLeakage, record_leakage
-from sievert.leakage.repeats import (
-    ReleasesWithin,
-    guess_limit,
-    releases_within,
-)
-from sievert.limits.worst import WorstLeakage, worst_leakage
-from sievert.release.acceptance import Check, checks, has_noise_in_cells, repeated_record
-from sievert.release.guess_bounds import is_exact, least_record
-from sievert.release.promises import Promise, kept_promise
-from sievert.report.findings import Finding, findings
-from sievert.report.words import probability
-from sievert.results import Result
-from sievert.spaces.metric import Metric
-from sievert.spaces.policy import Policy
+import numpy as np
 
-__all__ = ["Audit", "Check", "audit", "checks", "has_noise_in_cells"]
+from sievert import mechanisms
+from sievert.channels import Channel
+from sievert.errors import SievertError
+from sievert.files import Scenario
+from sievert.measures import Identity, record_leakage
+from sievert.numerics import belief_growth, bits, guess_words, in_percent, number, times
+from sievert.questions.audit import Audit, Finding, bits_at
+from sievert.questions.noise import NoiseAudit
+from sievert.release import CLOSED_FORM
+from sievert.report import plots
+from sievert.report._page import Page, Picture, Table, page_html
+from sievert.spaces.secrets import SecretGraph
+
+__all__ = ["audit_figures", "audit_html", "audit_lines", "noise_audit_lines"]
 
 
-@dataclass(frozen=True)
-class Audit(Result):
-    """Everything an audit found.
-
-    Attributes
-    ----------
-    epsilon : smallest ε for which the mechanism keeps the policy, with its witness
-    claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
-    promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
-    satisfied : whether ε is finite and the claim is kept
-    leakages : for each gain of the file, about the mechanism's input
-    record : one record when all others are known
-    database : the whole database, whatever the prior
-    radii : for metric policies, distances and how much the odds between two values so far apart change; on a
-        map (`on_map`) metres on the ground between two places, wherever in their cells they lie
-    observations : how many releases of the same data
-    repeated_eps : total ε of them all for one person, who may own several records
-    repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
-    worst : what any mechanism with this ε could leak about the database (None: ε is infinite)
-    checks : the limits of [accept]
-    guess_limit : best guess about one record after infinitely many releases (None: not known)
-    releases_within : how many releases keep the guess limit of [accept] (None: no such limit, or not known)
-    """
-
-    title: str
-    policy: str
-    query: str
-    mechanism: str
-    epsilon: Epsilon
-    claimed_eps: float | None
-    promise: Promise | None
-    satisfied: bool
-    leakages: tuple[Finding, ...]
-    record: RecordLeakage
-    database: Capacity
-    database_bits: float
-    records: int
-    radii: tuple[tuple[float, float], ...]
-    person_records: int
-    observations: int
-    repeated_eps: float
-    repeated_guess: float
-    repeated_exact: bool
-    worst: WorstLeakage | None
-    checks: tuple[Check, ...]
-    guess_limit: float | None = None
-    releases_within: ReleasesWithin | None = None
-    on_map: bool = False
-
-    @property
-    def passed(self) -> bool:
-        """Whether the claim and every limit hold."""
-        return self.satisfied and all(check.passed for check in self.checks)
-
-    @property
-    def record_is_bound(self) -> bool:
-        """Whether the guess about one record is only an upper bound."""
-        return not is_exact(self.record)
-
-    def __str__(self) -> str:
-        found = self.epsilon.nats
-        if math.isinf(found):
-            return "The mechanism keeps no promise: no ε is large enough."
-        if self.promise is not None and not self.promise.kept:
-            return (
-                f"The mechanism does not keep its promise: it claims {self.promise.claim} but only satisfies "
-                f"{self.promise.satisfied}."
-            )
-        promise = "keeps its promise" if self.promise is not None else f"satisfies ε = {found:.6g}"
-        failed = [check for check in self.checks if not check.passed]
-        if failed:
-            return f"The mechanism {promise} but is not acceptable: {failed[0]}."
-        accepted = " and is within every limit of the file" if self.checks else ""
-        subject = "the value" if self.records == 1 else "one record"
-        return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
-
-    def _guesses(self) -> str:
-        most = "at most " if self.record_is_bound else ""
-        before, after = probability(self.record.before), f"{most}{probability(self.record.after)}"
-        if self.observations == 1:
-            return f"{before} before and {after} after"
-        repeated = f"{'' if self.repeated_exact else 'at most '}{probability(self.repeated_guess)}"
-        return f"{before} before, {after} after one release and {repeated} after {self.observations}"
+def audit_lines(audit: Audit) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What is protected", [audit.policy, f"Released: {audit.query}, through {audit.mechanism}."]
+    yield "Does the mechanism keep the promise?", _promise(audit)
+    yield ("The value" if audit.records == 1 else "One record"), _record(audit)
+    if audit.leakages:
+        secret = "the value" if audit.records == 1 else "the true answer"
+        yield f"Guessing {secret}", [_finding(item) for item in audit.leakages]
+    yield (
+        ("Any adversary" if audit.records == 1 else "The whole database"),
+        [_database(audit), *_worst(audit)],
+    )
+    if audit.checks:
+        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 
 
-def audit(scenario: Scenario | str | Path) -> Audit:
-    """Audit the mechanism of a file against its policy, adversaries and limits.
+def _promise(audit: Audit) -> list[str]:
+    found = audit.epsilon
+    if math.isinf(found.nats):
+        answer = "NO: no ε is large enough."
+    elif audit.promise is None:
+        answer = f"The file claims no ε; the smallest one that holds is {found.nats:.6g}."
+    elif not audit.promise.kept:
+        answer = f"NO: it claims {audit.promise.claim} but only satisfies {audit.promise.satisfied}."
+    elif audit.claimed_eps is None:
+        answer = f"Yes: it claims {audit.promise.claim} and satisfies {audit.promise.satisfied}."
+    elif found.nats < audit.claimed_eps * (1 - 1e-6):
+        answer = f"Yes, and better than claimed: true ε = {found.nats:.6g}, claimed {audit.claimed_eps:.6g}."
+    else:
+        value = f"ln({found.exact}) = " if found.exact is not None and found.distance == 1 else ""
+        answer = f"Yes: it satisfies ε = {value}{found.nats:.6g}, as claimed, and no smaller one."
+    return [answer] if found.pair is None or found.nats == 0 else [answer, _witness(audit)]
 
-    Parameters
-    ----------
-    scenario : what `sievert.load` read from a file, or the file's path
-    """
-    if not isinstance(scenario, Scenario):
-        scenario = load_scenario(scenario)
-    if has_noise_in_cells(scenario):
-        raise TooLargeError(
-            f"{scenario.source}: a histogram with noise in every cell has too many outputs to list; `sievert "
-            "audit FILE` and sievert.report.release_audit.noise_audit answer from its sensitivity",
-            size=math.inf,
+
+def _witness(audit: Audit) -> str:
+    found = audit.epsilon
+    assert found.pair is not None
+    likely, unlikely = found.pair
+    apart = "" if found.distance == 1 else f" (distance {found.distance:.4g})"
+    if math.isinf(found.nats):
+        return f"Witness: output {found.output!r} can occur for {likely!r} but never for {unlikely!r}{apart}."
+    ratio = times(found.odds(found.distance))
+    return f"Witness: output {found.output!r} is {ratio} as likely for {likely!r} as for {unlikely!r}{apart}."
+
+
+def _record(audit: Audit) -> list[str]:
+    record = audit.record
+    before, after = in_percent(record.before), in_percent(record.after)
+    most = "at most " if audit.record_is_bound else ""
+    growth = "no more than before" if record.after == record.before else bits(record.bits)
+    if audit.records == 1:
+        lines = [
+            f"It is guessed with probability {before} now and {most}{after} after the release ({growth})."
+        ]
+    else:
+        lines = [
+            f"Someone who knows everything except one record guesses it with probability {before} "
+            f"now and {most}{after} after the release ({growth})."
+        ]
+    if audit.radii and audit.epsilon.nats > 0:
+        lines.append(belief_growth("places" if audit.on_map else "values", audit.radii, " m" * audit.on_map))
+    if audit.person_records > 1:
+        lines.append(
+            f"One person may own {audit.person_records} records: together they are protected by ε = "
+            f"{audit.epsilon.nats * audit.person_records:.4g}; the guesses here are about one of them, "
+            "the others known."
         )
-    policy = scenario.policy
-    channel, answers = scenario.channel, scenario.answers
-    found = epsilon(channel, answers)
-    promise = kept_promise(scenario, found.nats)
-    record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
-    repeated = repeated_record(scenario, record, found.nats)
-    total = found.nats * scenario.observations * policy.person_records
-    return Audit(
-        title=scenario.title,
-        policy=policy.describe(),
-        query=scenario.query.words,
-        mechanism=describe_mechanism(scenario),
-        epsilon=found,
-        claimed_eps=scenario.claimed_eps,
-        promise=promise,
-        satisfied=math.isfinite(found.nats) and (promise is None or promise.kept),
-        leakages=findings(scenario),
-        record=record,
-        database=capacity(channel),
-        database_bits=_database_bits(policy),
-        records=policy.records,
-        radii=_radii(scenario, found),
-        person_records=policy.person_records,
-        observations=scenario.observations,
-        repeated_eps=total,
-        repeated_guess=repeated.guess,
-        repeated_exact=repeated.exact,
-        worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
-        checks=checks(scenario, record, repeated, total),
-        on_map=scenario.region is not None,
-        **_budget(scenario),
+    if audit.observations > 1:
+        lines.append(
+            f"After {audit.observations} independent releases of the same data: "
+            f"{'exactly' if audit.repeated_exact else 'at most'} {in_percent(audit.repeated_guess)} "
+            f"(total ε = {audit.repeated_eps:.4g})."
+        )
+    return lines + _budget(audit)
+
+
+def _budget(audit: Audit) -> list[str]:
+    """How far releases of the same data can go."""
+    limit = audit.guess_limit
+    if limit is None or limit == audit.record.before:
+        return []
+    ever = f"However often the same data is released, the guess stays at or below {in_percent(limit)}."
+    lines = [ever] if limit < 1 else []
+    kept = audit.releases_within
+    if kept is not None and kept.releases is not None:
+        many = "No release keeps" if kept.releases == 0 else "One release keeps"
+        if kept.releases > 1:
+            many = f"{'Up to' if kept.exact else 'At least'} {kept.releases} releases keep"
+        lines.append(f"{many} the limit of {in_percent(kept.limit)}.")
+    return lines
+
+
+# Opening words for the adversaries that the file names by a word.
+OPENINGS = {
+    "identity": "Exactly",
+    "closeness": "Closeness (1 is exact, 0 as far as possible)",
+    "bayes risk": "Chance of a wrong guess",
+    "shannon": "Uncertainty",
+    "guessing": "Guesses needed on average",
+}
+
+
+def _finding(item: Finding) -> str:
+    name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
+    before, after = _amount(item, float(item.before)), _amount(item, float(item.after))
+    sentence = f"{name}: {before} before, {after} after{_growth(item)}"
+    if item.blind_guess is not None:
+        sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
+    return sentence + "."
+
+
+def _amount(item: Finding, value: float) -> str:
+    if item.unit in ("probability", "risk"):
+        return in_percent(value)
+    return bits(value) if item.unit == "bits" else f"{value:.4g}"
+
+
+def _growth(item: Finding) -> str:
+    if float(item.difference) == 0:
+        return ", no change"
+    if item.unit in ("probability", "closeness", "gain"):
+        if item.bits is None or item.factor is None:
+            return f" ({float(item.difference):.4g} more)"
+        return f" ({times(float(item.factor))}, {bits(item.bits)})"
+    return ""
+
+
+def _database(audit: Audit) -> str:
+    factor, amount = float(audit.database.factor), bits(audit.database.bits)
+    if audit.records == 1:
+        whoever = "Whatever somebody believes and wants to know about the value"
+        if factor == 1:
+            return f"{whoever}, the release tells nothing."
+        return f"{whoever}, no guess becomes more than {times(factor)} as likely on average ({amount})."
+    if factor == 1:
+        return f"Of {audit.database_bits:.4g} bits in the database, the release gives away nothing."
+    return (
+        f"Of {audit.database_bits:.4g} bits in the database, the release gives away at most {amount}: no "
+        f"guess about it becomes more than {times(factor)} as likely on average."
     )
 
 
-def _database_bits(policy: Policy) -> float:
-    """log2 of the number of possible databases."""
-    if policy.constrained:
-        return math.log2(policy.size)
-    return policy.records * math.log2(len(policy.values))
+def _worst(audit: Audit) -> list[str]:
+    """What any mechanism of the same ε could give away, and how much of that this one does."""
+    worst = audit.worst
+    if worst is None or worst.upper.bits <= 0:
+        return []
+    share = audit.database.bits / worst.upper.bits
+    reached = (
+        "some mechanism does" if worst.exact is not None else f"some gives away {bits(worst.lower.bits)}"
+    )
+    certified = "" if worst.certificate is None else ", certified"
+    each = ((worst.diameter, "diameter"), (worst.radius, "radius"), (worst.packing, "packing"))
+    bounds = ", ".join(f"{bits(bound.bits)} ({name})" for bound, name in each)
+    last = "exactly" if worst.exact is not None else "at most"
+    return [
+        f"Mechanisms with the same ε could give away up to {bits(worst.upper.bits)} ({reached}); this one "
+        f"uses {share:.0%} of that.",
+        f"Bounds on all of them: {bounds}; {last} {bits(worst.upper.bits)}{certified}.",
+    ]
 
 
-def _budget(scenario: Scenario) -> dict[str, Any]:
-    """What any number of releases tells about one record, and how many keep the file's limit."""
-    accepted = None if scenario.accept is None else scenario.accept.guess
-    question = scenario.channel, scenario.answers
-    try:
-        limit = guess_limit(*question, scenario.record_prior)
-        kept = None
-        if accepted is not None:
-            kept = releases_within(*question, accepted, scenario.record_prior)
-    except TooLargeError:
-        return {}
-    return {"guess_limit": limit, "releases_within": kept}
+# ── The audit as one self-contained HTML page: sentences, pictures, a table, the file itself ────────────────
+
+# Points of the curve beside ε = 0; fewer where one channel is large.
+CURVE_POINTS, FEWER_POINTS = 24, 12
+LARGE_CHANNEL = 250_000
+# More values than this make a graph that nobody can read.
+LARGEST_GRAPH = 30
 
 
-def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
-    """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
-    if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
-        return ()
-    matrix = scenario.policy.secrets.matrix
-    positive = matrix[(matrix > 0) & (matrix < math.inf)]
-    if not positive.size:
-        return ()
-    radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    region = scenario.region
-    if region is None:
-        return tuple((radius, found.odds(radius)) for radius in radii)
-    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+def audit_html(scenario: Scenario, audit: Audit) -> str:
+    """The whole page, working offline."""
+    header = ("adversary", "before", "after", "factor", "bits", "difference")
+    rows = [
+        (
+            "exact guess" if item.name == "identity" else item.name,
+            item.before,
+            item.after,
+            item.factor,
+            item.bits,
+            item.difference,
+        )
+        for item in audit.leakages
+    ]
+    source = Path(scenario.source).name
+    return page_html(
+        Page(
+            title=audit.title,
+            made_by=f"Audit of {source}",
+            headline=str(audit),
+            sections=list(audit_lines(audit)),
+            good=audit.passed,
+            tables=[Table("Leakage by adversary", header, rows)] if rows else [],
+            pictures=audit_figures(scenario, audit),
+            proofs=[
+                f"`sievert audit {source}` recomputes every number of this page; `sievert limits {source} "
+                "--proof proof.json` saves a proof of what the policy allows, and `sievert verify "
+                "proof.json` checks it without a solver."
+            ],
+            text=scenario.to_toml(),
+        )
+    )
 
 
-def describe_mechanism(scenario: Scenario) -> str:
-    """The mechanism in words."""
+def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:
+    """The channel, belief before and after, leakage against ε; for small policies, what must stay hidden."""
+    channel = scenario.channel
+    pictures = [
+        Picture(
+            "What the mechanism does",
+            "Each row is a true value; the darker a cell, the likelier that output.",
+            plots.channel_heatmap(channel),
+        ),
+        Picture(
+            "Belief before and after the most revealing output",
+            "What an adversary believes before the release, and after the output that makes some value "
+            "likeliest.",
+            plots.beliefs(channel, scenario.prior),
+        ),
+        _curve(scenario, audit),
+    ]
+    secrets = scenario.policy.secrets
+    if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
+        pair = audit.epsilon.pair
+        shown = pair if pair is not None and all(value in secrets.position for value in pair) else None
+        marked = "" if shown is None else "; the red line joins the two that are easiest to tell apart"
+        pictures.append(
+            Picture(
+                "What must not be told apart",
+                f"Values that are joined must not be told apart{marked}.",
+                plots.policy_graph(secrets, witness=shown),
+            )
+        )
+    return pictures
+
+
+def _curve(scenario: Scenario, audit: Audit) -> Picture:
+    """Leakage of the file's family (or of randomised response beside a fixed matrix) around the file's ε."""
     model = scenario.document.mechanism
     assert model is not None
-    if model.matrix is not None:
-        return f"the matrix in {model.matrix}"
-    parameter = f"eps = {model.eps:g}" if model.eps is not None else f"alpha = {model.alpha}"
-    if model.kind == "metric-channel":
-        return "the channel whose distinguishability is the policy's distance"
-    assert model.kind is not None
-    level = ""
-    if model.kind == "exponential":
-        level = " (the nominal parameter, not ε)" if model.level == "nominal" else " (true ε)"
-    return f"{model.kind.replace('-', ' ')}, {parameter}{level}"
+    here = audit.claimed_eps if audit.claimed_eps is not None else audit.epsilon.nats
+    top = 4 * here if here and math.isfinite(here) else 4.0
+    fixed = model.matrix is not None or model.kind == "metric-channel"
+    channel = scenario.channel.finite()
+    family: Callable[[float], Channel] = (
+        partial(mechanisms.randomised_response, channel.inputs) if fixed else scenario.with_eps
+    )
+    points = CURVE_POINTS if math.prod(channel.shape) <= LARGE_CHANNEL else FEWER_POINTS
+    # Leakage bends most near 0, so the points are denser there.
+    grid = top * np.linspace(0, 1, points + 1) ** 2
+    members = [(eps, _member(family, eps)) for eps in grid.tolist()]
+    rows = [(eps, _bits(scenario, audit, member)) for eps, member in members if member is not None]
+    curves = {name: [bits[name] for _, bits in rows] for name in (rows[0][1] if rows else ())}
+    limit = scenario.accept.bits if scenario.accept is not None and scenario.observations == 1 else None
+    name = "randomised response on the same inputs" if fixed else str(model.kind).replace("-", " ")
+    figure = plots.leakage_curve(
+        [eps for eps, _ in rows], curves, here=here if math.isfinite(here) else None, limit=limit
+    )
+    caption = f"Leakage of one release through {name} as ε varies; the upright line is this file."
+    return Picture("Leakage against ε", caption, figure)
+
+
+def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
+    """The family's channel at this ε, or None where the family has none (tight constraints)."""
+    try:
+        return family(eps)
+    except SievertError:
+        return None
+
+
+def _bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float]:
+    """Bits leaked about one record, and to each adversary whose leakage is measured in bits."""
+    found = {}
+    # With one record that is what the exact guess is about.
+    if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
+        record = record_leakage(channel, scenario.answers, scenario.record_prior)
+        found["the value" if audit.records == 1 else "one record"] = record.bits
+    belief = scenario.prior.astype(np.float64)
+    for item, gain in zip(audit.leakages, scenario.gains, strict=True):
+        bits = bits_at(channel, belief, gain, float(item.before))
+        if bits is not None:
+            found[_curve_name(item)] = bits
+    return found
+
+
+def _curve_name(item: Finding) -> str:
+    return {"identity": "exact guess", "shannon": "uncertainty removed"}.get(item.name, item.name)
+
+
+def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What is protected", [found.policy]
+    yield "What is released", [f"{found.query[:1].upper()}{found.query[1:]}, through {found.mechanism}."]
+    proof = "One record moves nothing in the table."
+    if found.proved is not None:
+        enough = "was verified to be enough" if found.proved else "is NOT enough"
+        proof = (
+            f"ε = {number(found.eps)}: one record moves the table by at most {number(found.steps)} for a "
+            f"unit of distance, and the noise {enough} for it."
+        )
+    kept = []
+    if found.claim is not None:
+        verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
+        kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
+    yield "Does it keep its promise?", [found.promise, proof, *kept]
+    most = "" if found.record.method == CLOSED_FORM else "at most "
+    lines = [
+        "Someone who knows every other record guesses the remaining one with probability "
+        f"{in_percent(found.record.before)} now and {most}{in_percent(found.record.after)} after the "
+        "release."
+    ]
+    if found.observations > 1:
+        lines.append(
+            f"After {found.observations} independent releases of the same data: at most "
+            f"{in_percent(found.repeated.guess)} (total ε = {found.repeated_eps:g})."
+        )
+    yield "One record, when all others are known", lines
+    if found.checks:
+        yield "Limits", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.checks]
+    yield (
+        "How good it is",
+        ["`sievert release FILE --preview` says how far off the numbers will be."],
+    )

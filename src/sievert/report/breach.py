@@ -1,188 +1,67 @@
-"""Breaches of a file's mechanism in words: one observation, many, and how many it takes."""
+"""The page of `sievert breach --report`: sentences, curves and table in one file."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from pathlib import Path
 
-import numpy as np
-
-from sievert.errors import FileError
 from sievert.files import Scenario
-from sievert.leakage.breach_levels import predicate_breach
-from sievert.leakage.breach_times import (
+from sievert.numerics import bits, in_percent, times
+from sievert.observations import (
     BreachCurve,
-    BreachUntil,
-    observations_until_breach,
-    predicate_members,
 )
-from sievert.leakage.breaches import Breaches, breaches
-from sievert.leakage.success import EXACT, SuccessProbability
-from sievert.leakage.until import ObservationsUntil, observations_until_each
-from sievert.numerics.checks import brief, did_you_mean, require_size
+from sievert.questions.breach import (
+    BAR,
+    MOST_POINTS,
+    MOST_ROWS,
+    BreachReport,
+    _chance,
+    _observations,
+    _round_numbers,
+    listed,
+)
 from sievert.report import plots
-from sievert.report.audit import describe_mechanism
-from sievert.report.words import bits, probability, times
-from sievert.results import Result
-from sievert.spaces.metric import Metric
-from sievert.tables.label_texts import KnownLabels
+from sievert.report._page import Page, Picture, Table, page_html
 
-__all__ = ["BreachReport", "breach_lines", "breach_of", "breach_table", "listed", "read_range"]
-
-TARGETS = (0.5, 0.9, 0.99)
-# Rows of the table: all of a few numbers, else 1, 2, 5, 10, …
-STEPS = (1, 2, 5)
-MOST_ROWS = 12
-# Numbers of observations of a long range for which success is computed.
-MOST_POINTS = 200
-# A breach is followed from one observation to the next.
-MOST_OBSERVATIONS = 100_000
-LONGEST_NUMBER = 30
-SEED = 0
-BAR = 20
+__all__ = ["breach_html", "breach_lines", "breach_table"]
 
 
-@dataclass(frozen=True)
-class BreachReport(Result):
-    """What a file's mechanism gives away over many observations.
-
-    Attributes
-    ----------
-    found : levels, rates and curves
-    until : observations until a guess is right with probability 50 %, 90 % and 99 %
-    half : observations by which a breach is likelier than not (None: it cannot happen)
-    """
-
-    title: str
-    policy: str
-    query: str
-    mechanism: str
-    records: int
-    is_metric: bool
-    found: Breaches
-    until: tuple[ObservationsUntil, ...]
-    half: BreachUntil | None
-
-    @property
-    def secret(self) -> str:
-        """What is guessed, in words."""
-        return "the value" if self.records == 1 else "the true answer"
-
-    def __str__(self) -> str:
-        first, last = self.found.success[0], self.found.success[-1]
-        start = probability(first.before)
-        if last.observations == 1:
-            return (
-                f"One observation: {self.secret} is guessed with probability {start} before and "
-                f"{_chance(last)} after."
-            )
-        return (
-            f"{last.observations} observations: {self.secret} is guessed with probability {start} before, "
-            f"{_chance(first)} after {_observations(first.observations)} and {_chance(last)} after "
-            f"{last.observations}."
+def breach_html(scenario: Scenario, report: BreachReport) -> str:
+    """The report as one self-contained page."""
+    header, rows = breach_table(report)
+    source = Path(scenario.source).name
+    return page_html(
+        Page(
+            title=report.title,
+            made_by=f"Repeated answers of {source}",
+            headline=str(report),
+            sections=list(breach_lines(report)),
+            tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
+            pictures=_pictures(report),
+            proofs=[f"`sievert breach {source}` recomputes every number of this page."],
+            text=scenario.to_toml(),
         )
-
-
-def read_range(text: str) -> list[int]:
-    """The numbers of "1..1000", "10" (that is 1..10) or "1,10,100".
-
-    >>> read_range("3..5"), read_range("2"), read_range("1,10")
-    ([3, 4, 5], [1, 2], [1, 10])
-    """
-    written = re.fullmatch(r"\s*(?:(\d+)\s*\.\.)?\s*(\d+)\s*|\s*(\d+(?:\s*,\s*\d+)+)\s*", text, re.ASCII)
-    numbers = [] if written is None else _numbers(*written.groups())
-    if not numbers or numbers[0] < 1 or numbers[-1] < numbers[0]:
-        raise FileError(
-            f"--observations is {brief(text)}; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on"
-        )
-    _require_few(numbers[-1], "--observations")
-    return numbers if written is None or written[3] else list(range(numbers[0], numbers[-1] + 1))
-
-
-def _numbers(first: str | None, last: str | None, several: str | None) -> list[int]:
-    """First and last of a range, or the numbers of a list in order; longer ones than any limit are cut."""
-    if several is not None:
-        return sorted({int(part.strip()[:LONGEST_NUMBER]) for part in several.split(",")})
-    assert last is not None
-    return [int((first or "1")[:LONGEST_NUMBER]), int(last[:LONGEST_NUMBER])]
-
-
-def _require_few(last: int, what: str) -> None:
-    require_size(
-        last,
-        MOST_OBSERVATIONS,
-        f"{what}: following the observations one after the other",
-        "so ask for fewer; how many it takes until a guess is right is answered in any case",
     )
 
 
-def breach_of(
-    scenario: Scenario,
-    observations: Sequence[int] | None = None,
-    about: Sequence[str] = (),
-    level: float | None = None,
-) -> BreachReport:
-    """Levels, rates and curves of the file's mechanism about its input.
-
-    Without a level, a breach is belief in the predicate that has come more than half of the way to certainty.
-    """
-    channel, prior = scenario.channel.finite(), scenario.prior
-    if not observations:
-        _require_few(scenario.observations, f"{scenario.source}, adversary.observations")
-    counts = list(observations) if observations else list(range(1, max(10, scenario.observations) + 1))
-    predicate = _about(channel.inputs, about)
-    members = None if predicate is None else predicate_members(channel, predicate)
-    first = predicate_breach(channel, prior, members)
-    size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
-    named = list(first.predicate)
-    found = breaches(channel, prior, named, size, _thinned(counts), scenario.answers, rng=SEED)
+def _pictures(report: BreachReport) -> list[Picture]:
+    found = report.found
     assert found.breach is not None
-    half = None
-    if found.breach.reachable:
-        # Without a rate it may never become likely, so it is not looked for as far.
-        most = 1 << 12 if found.breach.rate_bits > 0 else max(256, counts[-1])
-        half = observations_until_breach(channel, 0.5, size, named, prior, most=most, rng=SEED)
-    targets = [target for target in TARGETS if found.success[-1].before < target]
-    return BreachReport(
-        scenario.title,
-        scenario.policy.describe(),
-        scenario.query.words,
-        describe_mechanism(scenario),
-        scenario.policy.records,
-        isinstance(scenario.policy.secrets, Metric),
-        found,
-        observations_until_each(channel, targets, prior, SEED),
-        half,
-    )
-
-
-def _thinned(counts: list[int]) -> list[int]:
-    """At most some numbers of a long range, denser at first, with those that the table shows."""
-    if len(counts) <= MOST_POINTS or counts != list(range(counts[0], counts[-1] + 1)):
-        return counts
-    places = np.geomspace(1, len(counts), MOST_POINTS).round().astype(int) - 1
-    return sorted({counts[i] for i in places} | (_round_numbers() & set(counts)))
-
-
-def _round_numbers() -> set[int]:
-    return {a * 10**k for a in STEPS for k in range(8)}
-
-
-def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] | None:
-    """The inputs that the command line names by their texts."""
-    if not texts:
-        return None
-    known = KnownLabels(tuple(inputs))
-    named = []
-    for text in texts:
-        item = known.find(text)
-        if item is None:
-            hint = did_you_mean(text, inputs)
-            raise FileError(f"--about is {brief(text)}, which is no input; inputs are {listed(inputs)}{hint}")
-        named.append(item)
-    return named
+    return [
+        Picture(
+            "A right guess after n observations",
+            "The band is where the truth lies when it is not exact. The dashed line says how fast the rest "
+            "is learned in the long run; its height means nothing.",
+            plots.success_curve(found.success, found.rates.utility.bits),
+        ),
+        Picture(
+            "A breach at n and by n observations",
+            f"Belief in {listed(found.breach.predicate)} exceeds {in_percent(found.breach.threshold)}, "
+            "given that it is true.",
+            plots.breach_curve(found.breach),
+        ),
+    ]
 
 
 def breach_lines(report: BreachReport) -> Iterator[tuple[str, list[str]]]:
@@ -209,7 +88,7 @@ def _one(report: BreachReport) -> list[str]:
         ]
     lines.append(
         f"On average: whether it is {average.pair[0]!r} or {average.pair[1]!r} is guessed right with "
-        f"probability {probability((1 + average.distance) / 2)} instead of 50.0% ({bits(average.bits)}); no "
+        f"probability {in_percent((1 + average.distance) / 2)} instead of 50.0% ({bits(average.bits)}); no "
         "yes-or-no question gains more."
     )
     return lines + _privacy(report)
@@ -270,7 +149,7 @@ def _many(report: BreachReport) -> list[str]:
             )
     lines += [f"Never told apart, however often one looks: {listed(group)}." for group in rates.classes]
     if last.limit < 1 - 1e-12:
-        lines.append(f"So no number of observations makes a guess better than {probability(last.limit)}.")
+        lines.append(f"So no number of observations makes a guess better than {in_percent(last.limit)}.")
     lines.append(
         f"After {_observations(last.observations)} {report.secret} is guessed with probability "
         f"{_chance(last)} ({last.method})."
@@ -283,10 +162,10 @@ def _many(report: BreachReport) -> list[str]:
 
 def _until(report: BreachReport) -> list[str]:
     if not report.until:
-        return [f"It is guessed with probability {probability(report.found.success[0].before)} without any."]
+        return [f"It is guessed with probability {in_percent(report.found.success[0].before)} without any."]
     lines = []
     for item in report.until:
-        chance = probability(item.target)
+        chance = in_percent(item.target)
         if item.least is None:
             first = chance.replace(".0%", "%")
             lines.append(f"No number of observations makes a guess right with probability {first} or more.")
@@ -308,12 +187,12 @@ def _breach(report: BreachReport) -> list[str]:
         return [f"Belief in {named} is certain from the start: nothing is left to learn."]
     if not curve.reachable:
         return [
-            f"Belief in {named} is {probability(curve.before)} at first and cannot grow by "
+            f"Belief in {named} is {in_percent(curve.before)} at first and cannot grow by "
             f"{bits(curve.level_bits)}: such a breach never happens."
         ]
     n = len(curve.at)
     lines = [
-        f"Belief in {named}, {probability(curve.before)} at first, exceeds {probability(curve.threshold)} "
+        f"Belief in {named}, {in_percent(curve.before)} at first, exceeds {in_percent(curve.threshold)} "
         f"({bits(curve.level_bits)} more). If it is true, that is the case at {n} observations with "
         f"probability {_breach_chance(curve, n, 0)}, and at some point by then with "
         f"{_breach_chance(curve, n, 1)} ({curve.method})."
@@ -358,7 +237,7 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
                 [
                     str(n),
                     _chance(point),
-                    probability(plots.long_run(point, found.rates.utility.bits)),
+                    in_percent(plots.long_run(point, found.rates.utility.bits)),
                     _breach_chance(curve, n, 0),
                     _breach_chance(curve, n, 1),
                     "█" * round(BAR * point.value),
@@ -367,16 +246,8 @@ def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def _chance(point: SuccessProbability) -> str:
-    if point.value == 1 and point.missing_bits < math.inf:
-        return "almost 100%"
-    if point.method == EXACT or probability(point.lower) == probability(point.upper):
-        return probability(point.value)
-    return f"{probability(point.lower)} to {probability(point.upper)}"
-
-
 def _breach_chance(curve: BreachCurve, n: int, row: int) -> str:
-    low, high = (probability(float(bound[row, n - 1])) for bound in (curve.lower, curve.upper))
+    low, high = (in_percent(float(bound[row, n - 1])) for bound in (curve.lower, curve.upper))
     return low if low == high else f"{low} to {high}"
 
 
@@ -386,13 +257,3 @@ def _bits(value: float) -> str:
 
 def _pair(pair: tuple[Hashable, Hashable]) -> str:
     return f"{pair[0]!r} and {pair[1]!r}"
-
-
-def _observations(count: int) -> str:
-    return "1 observation" if count == 1 else f"{count} observations"
-
-
-def listed(items: Sequence[Hashable], most: int = 8) -> str:
-    """Names, the first few of many."""
-    named = ", ".join(map(repr, items[:most]))
-    return f"{named} and {len(items) - most} more" if len(items) > most else named

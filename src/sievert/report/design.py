@@ -1,103 +1,16 @@
-"""A design in words and in a picture: what the best mechanism loses, its proof, what others would cost."""
-
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from sievert.design.candidates import Alternative, Candidates, Leak, candidates
-from sievert.errors import MechanismError
+from sievert.design import Alternative, Candidates, Leak
 from sievert.files import Scenario
-from sievert.files.building import build_gain
-from sievert.files.paths import moved
-from sievert.mechanisms.parameters import privacy
+from sievert.numerics import bits, in_percent
+from sievert.questions.design import LEAKS, Design
 from sievert.report import plots
-from sievert.report.level import file_eps
-from sievert.report.page import Page, Picture, page_html
-from sievert.report.words import bits, probability
-from sievert.results import Result
-from sievert.tables.toml import dumps
+from sievert.report._page import Page, Picture, page_html
 
-__all__ = [
-    "Design",
-    "design_html",
-    "design_lines",
-    "design_of",
-    "designed_toml",
-]
-
-
-@dataclass(frozen=True)
-class Design(Result):
-    """The best mechanism for a file's use, with the standard ones beside it."""
-
-    title: str
-    policy: str
-    query: str
-    use: str
-    found: Candidates
-    verified: str = field(default="")
-
-    def __str__(self) -> str:
-        best = self.found.optimal
-        gap = (
-            "exactly optimal" if best.gap == 0 else f"proved to be within {best.gap:.1e} of the best possible"
-        )
-        return (
-            f"The best mechanism with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
-            f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
-        )
-
-
-def design_of(scenario: Scenario, eps: float | None = None) -> Design:
-    """The design for a file: its policy and query, its loss, at its own ε or another."""
-    if eps == math.inf:
-        raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
-    answers, loss, prior = scenario.answers, scenario.use_loss, scenario.use_prior
-    gains = [
-        build_gain(model, answers.labels, scenario.distance, scenario.folder)
-        for model in scenario.document.adversary.gains
-    ]
-    alpha = None if eps is not None else _file_alpha(scenario)
-    level = None if alpha is not None else file_eps(scenario) if eps is None else eps
-    found = candidates(answers, level, prior, loss, gains, alpha=alpha)
-    verified = str(found.optimal.certificate.verify())
-    return Design(
-        scenario.title,
-        scenario.policy.describe(),
-        scenario.query.words,
-        _use_words(loss.name),
-        found,
-        verified,
-    )
-
-
-def _use_words(name: str) -> str:
-    words = {
-        "absolute": "absolute error",
-        "squared": "squared error",
-        "bayes risk": "chance of a wrong value",
-        "distance": "distance from the truth",
-        "property": "chance of a wrong answer",
-    }
-    kind, _, number = name.partition(" ")
-    if kind == "tolerance":
-        return f"chance to be off by more than {number}"
-    if kind == "threshold":
-        return f"chance of a wrong answer to whether it is at least {number}"
-    if kind == "pinball":
-        return f"pinball loss for the quantile {number}"
-    return words.get(name, f"loss in {name}")
-
-
-def _file_alpha(scenario: Scenario) -> object:
-    """e^-ε as the file writes it, where that is what it promises for the policy: the design is then exact."""
-    model = scenario.document.mechanism
-    if model is None or not isinstance(model.alpha, str):
-        return None
-    return model.alpha if scenario.claimed_eps == privacy(None, model.alpha).eps else None
+__all__ = ["design_html", "design_lines"]
 
 
 def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
@@ -152,15 +65,6 @@ def _cost(item: Alternative, best: float) -> str:
     return f"{name}: loses {item.loss:.6g}{more}{raw}."
 
 
-# Words for what each adversary reaches.
-LEAKS = {
-    "identity": "exact guess",
-    "bayes risk": "wrong guess",
-    "shannon": "uncertainty",
-    "guessing": "guesses needed",
-}
-
-
 def _leaks(item: Alternative) -> str:
     parts = []
     for leak in item.leaks:
@@ -173,7 +77,7 @@ def _amount(leak: Leak, value: float) -> str:
     if leak.name == "shannon":
         return bits(value)
     shares = not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
-    return probability(min(value, 1.0)) if shares or leak.name == "bayes risk" else f"{value:.4g}"
+    return in_percent(min(value, 1.0)) if shares or leak.name == "bayes risk" else f"{value:.4g}"
 
 
 def design_html(scenario: Scenario, design: Design) -> str:
@@ -226,14 +130,3 @@ def _chart_words(found: Candidates) -> str:
             "for two files."
         )
     return words
-
-
-def designed_toml(scenario: Scenario, channel_file: str, eps: float, folder: Path) -> str:
-    """The file with its mechanism replaced by the designed channel, ready for `audit` and `release`.
-
-    Paths are made relative to the folder it is written to.
-    """
-    content = moved(scenario.document.model_dump(exclude_unset=True), scenario.folder, folder)
-    content["mechanism"] = {"matrix": channel_file, "eps": eps}
-    order = ["version", "title", "policy", "query", "mechanism"]
-    return dumps({key: content[key] for key in [*order, *content] if key in content})

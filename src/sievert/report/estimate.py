@@ -1,253 +1,91 @@
-"""What noisy reports still tell, in words and pictures: counted, estimated, with how far off it may be."""
+"""The page of `sievert estimate --report`: sentences, the picture and every value in one file."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import plotly.graph_objects as go
 
-from sievert.channels.channel import Channel
-from sievert.errors import EstimationError, FileError, SievertError
-from sievert.estimation.certificates import prove_likelihood
-from sievert.estimation.estimate import Estimate, estimate
-from sievert.estimation.identifiability import identifiability
-from sievert.estimation.means import Mean, estimate_mean
-from sievert.estimation.reports import counts_over
-from sievert.estimation.transport import kantorovich
+from sievert.estimation import (
+    Estimate,
+)
 from sievert.files import Scenario
-from sievert.files.schema import EstimateModel
-from sievert.mechanisms.geometric import GeometricChannel
-from sievert.proofs.estimation import LikelihoodProof
-from sievert.results import Result
-from sievert.tables.counting import Counted, count_reports, expanded
+from sievert.questions.estimate import SAID_ABOVE, SHOWN_FILES, FileEstimate, _share
+from sievert.report import plots
+from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report.plots._style import LARGEST_BARS
 
-__all__ = ["FileEstimate", "estimate_lines", "estimate_of", "estimate_proof", "table_header", "table_rows"]
-
-FloatArray = NDArray[np.float64]
-SHOWN_FILES = 3
-# Remarks of an estimate that the sections of a report say at more length.
-SAID_ABOVE = ("other distributions fit", "no standard errors")
+__all__ = ["estimate_figure", "estimate_html", "estimate_lines", "table_header", "table_rows"]
 
 
-@dataclass(frozen=True, eq=False)
-class FileEstimate(Result):
-    """The estimate of a file, with what was counted.
-
-    Attributes
-    ----------
-    estimate : see `sv.estimate`
-    reported : how often each output was reported
-    original : the true shares, where the file names true values and nobody asked for a public answer
-    distance : Kantorovich distance between estimate and original, in the distance of the policy
-    identified : what reports through this mechanism determine, in words
-    mean : the mean of the values with its interval, where they are numbers
-    """
-
-    title: str
-    mechanism: str
-    estimate: Estimate
-    reported: Mapping[Hashable, int]
-    rows: int
-    dropped: int
-    files: tuple[str, ...]
-    original: FloatArray | None
-    distance: float | None
-    raw_distance: float | None
-    identified: str
-    groups: tuple[Mapping[Hashable, int], ...]
-    mean: Mean | None
-
-    @property
-    def private(self) -> bool:
-        """Whether anything here was computed from true values, and not from noisy reports alone."""
-        return self.original is not None
-
-    def __str__(self) -> str:
-        found = self.estimate
-        top = int(np.argmax(found.distribution))
-        if self.mean is not None:
-            answer = self._mean_words(self.mean)
-        elif found.ranges is not None and found.ranges[top, 0] < np.delete(found.ranges[:, 1], top).max():
-            answer = "distributions with different most frequent values fit them equally well"
-        else:
-            answer = f"the most frequent value is {found.inputs[top]!s} with {self._top_share(top)}"
-        return f"From {found.reports:,.0f} noisy reports: {answer}."
-
-    def _mean_words(self, mean: Mean) -> str:
-        """The mean with its interval; both stay among the values, as the true mean does."""
-        values = np.array(self.estimate.inputs, dtype=float)
-        least, greatest = float(values.min()), float(values.max())
-        value, low, high = np.clip([mean.value, *mean.interval], least, greatest).tolist()
-        if (low, high) == (least, greatest):
-            return f"the mean can be anything from {least:.4g} to {greatest:.4g}, for all they tell"
-        return f"the mean is {value:.4g} ({low:.4g} to {high:.4g} at {mean.level:.0%} confidence)"
-
-    def _top_share(self, top: int) -> str:
-        found = self.estimate
-        share = _share(found.distribution[top])
-        if found.interval is None:
-            return share
-        low, high = found.interval[top]
-        return f"{share} ({_share(low)} to {_share(high)} at {found.level:.0%} confidence)"
-
-
-def _share(value: float) -> str:
-    """A share to a tenth of a percent; exact at 0 and 1."""
-    if 0 < value < 0.0005:
-        return "<0.1%"
-    return f"{value:.0%}" if value in (0, 1) or abs(value) < 1e-12 else f"{value:.1%}"
-
-
-def estimate_of(
-    scenario: Scenario,
-    *,
-    reports: Sequence[str | Path] = (),
-    column: str | None = None,
-    method: str | None = None,
-    interval: str | None = None,
-    public: bool = False,
-) -> FileEstimate:
-    """Count and estimate what [estimate] of the file names; arguments go before what the file says.
-
-    A public answer is made from the noisy reports alone: true values are not even read.
-    """
-    model = scenario.document.estimate or EstimateModel()
-    groups = _groups(scenario, model, reports)
-    chosen = column if column is not None else model.column
-    counted = [_count(paths, channel, chosen, model) for paths, channel in groups]
-    try:
-        found = estimate(
-            [part.counts for part in counted],
-            [channel for _, channel in groups],
-            method or model.method,  # type: ignore[arg-type]
-            interval=interval or model.interval,  # type: ignore[arg-type]
-            level=model.level,
-            rng=model.seed,
+def estimate_html(scenario: Scenario, result: FileEstimate) -> str:
+    """The estimate as one self-contained page."""
+    source = Path(scenario.source).name
+    return page_html(
+        Page(
+            title=result.title,
+            made_by=f"Estimate from the reports of {source}",
+            headline=str(result),
+            sections=list(estimate_lines(result)),
+            tables=[Table("Every value", table_header(result), list(table_rows(result)))],
+            pictures=[Picture(*_words(result), estimate_figure(result))],
+            proofs=_proofs(source, result),
+            text=scenario.to_toml(),
+            private=result.private,
         )
-    except EstimationError as problem:
-        raise FileError(f"{scenario.source}, estimate: {problem.in_file()}") from None
-    merged = counted[0]
-    for part in counted[1:]:
-        merged = merged.merged(part)
-    original = None if public else _original(scenario, model, groups[0][1])
-    distance = raw = None
-    if original is not None:
-        metric = scenario.distance.restricted(found.inputs)
-        if found.is_distribution:
-            shares = np.maximum(found.distribution, 0.0)
-            distance = kantorovich(shares / shares.sum(), original, metric).value
-        noisy = np.array([merged.counts.get(item, 0) for item in found.inputs], dtype=float)
-        if noisy.sum() == merged.total:
-            raw = kantorovich(noisy / noisy.sum(), original, metric).value
-    return FileEstimate(
-        scenario.title,
-        _mechanism(scenario),
-        found,
-        _with_zeros(merged.counts, [channel for _, channel in groups], found.inputs),
-        merged.rows,
-        merged.dropped,
-        merged.files,
-        original,
-        distance,
-        raw,
-        _identified([channel for _, channel in groups]),
-        tuple(dict(part.counts) for part in counted),
-        _mean(found, [part.counts for part in counted], [channel for _, channel in groups]),
     )
 
 
-def _with_zeros(
-    counts: Mapping[Hashable, int], channels: list[Channel], inputs: Sequence[Hashable]
-) -> dict[Hashable, int]:
-    """Counts of every output; of those without an end, of the inputs and of what was reported."""
-    outputs: dict[Hashable, int] = {}
-    for channel in channels:
-        outputs |= dict.fromkeys(inputs if isinstance(channel, GeometricChannel) else channel.outputs, 0)
-    return {**outputs, **counts}
+def estimate_figure(result: FileEstimate) -> go.Figure:
+    """Original, noisy and estimated shares side by side."""
+    found = result.estimate
+    return plots.estimated_distribution(
+        found.inputs,
+        found.distribution.tolist(),
+        reported={item: count / found.reports for item, count in result.reported.items()}
+        if _comparable(result)
+        else None,
+        original=None if result.original is None else result.original.tolist(),
+        interval=None if found.interval is None else found.interval.tolist(),
+    )
 
 
-def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[Channel]) -> Mean | None:
-    """The mean of values that are numbers, where the mechanism has an inverse."""
-    if any(isinstance(item, bool) or not isinstance(item, int | float) for item in found.inputs):
-        return None
-    try:
-        return estimate_mean(counts, channels, level=found.level)
-    except SievertError:
-        return None
+def _comparable(result: FileEstimate) -> bool:
+    """Whether some reports are themselves values, and can stand beside them."""
+    return any(item in result.reported for item in result.estimate.inputs)
 
 
-def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
-    """The proof of the estimate's likelihood gap."""
-    model = scenario.document.estimate or EstimateModel()
-    groups = model.groups if model.groups is not None and len(result.groups) == len(model.groups) else None
-    channels = [
-        scenario.channel
-        if groups is None or groups[k].eps is None
-        else scenario.with_eps(groups[k].eps or 0.0)
-        for k in range(len(result.groups))
+def _words(result: FileEstimate) -> tuple[str, str]:
+    """Heading and caption of the picture."""
+    names, parts = [], []
+    if result.private:
+        names.append("original")
+        parts.append("in the original data")
+    if _comparable(result):
+        names.append("noisy")
+        parts.append("as reported through the mechanism")
+    names.append("estimated")
+    parts.append("as estimated from the reports alone")
+    drawn = result.estimate.interval is not None and len(result.estimate.inputs) <= LARGEST_BARS
+    whiskers = "; the whiskers are its intervals" if drawn else ""
+    return _listed(names).capitalize(), f"The share of each value {_listed(parts)}{whiskers}."
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def _proofs(source: str, result: FileEstimate) -> list[str]:
+    again = f"sievert estimate {source} counts the reports again and recomputes every number of this page."
+    if result.estimate.total_gap is None:
+        return [again]
+    return [
+        again,
+        f"sievert estimate {source} --proof proof.json saves a proof of how far the likelihood can be from "
+        "the largest, and sievert verify proof.json checks it in exact fractions, without a solver.",
     ]
-    return prove_likelihood(result.estimate, list(result.groups), channels)
-
-
-def _mechanism(scenario: Scenario) -> str:
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.kind is None:
-        return f"the channel of {model.matrix}"
-    parameter = f"alpha = {model.alpha}" if model.alpha is not None else f"eps = {model.eps}"
-    return f"{model.kind.replace('-', ' ')}, {parameter}"
-
-
-def _groups(
-    scenario: Scenario, model: EstimateModel, reports: Sequence[str | Path]
-) -> list[tuple[list[Path], Channel]]:
-    """Files and the channel their reports came through, one entry a group of users."""
-    if reports:
-        return [(expanded(reports), scenario.channel)]
-    if model.groups is not None:
-        return [
-            (
-                expanded(_listed(group.reports), scenario.folder),
-                scenario.channel if group.eps is None else scenario.with_eps(group.eps),
-            )
-            for group in model.groups
-        ]
-    if model.reports is None:
-        raise FileError(
-            f"{scenario.source}: says nowhere where the noisy reports are; write [estimate] with "
-            'reports = "reports.csv", or pass --reports'
-        )
-    return [(expanded(_listed(model.reports), scenario.folder), scenario.channel)]
-
-
-def _listed(value: str | Sequence[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
-
-
-def _count(paths: list[Path], channel: Channel, column: str | None, model: EstimateModel) -> Counted:
-    # Noise on all integers has no list of outputs: the estimate checks what was reported.
-    labels = None if isinstance(channel, GeometricChannel) else channel.outputs
-    return count_reports(paths, column, labels=labels, counts=model.counts, missing=model.missing)
-
-
-def _original(scenario: Scenario, model: EstimateModel, channel: Channel) -> FloatArray | None:
-    if model.original is None:
-        return None
-    paths = expanded([model.original], scenario.folder)
-    counted = count_reports(paths, model.original_column, labels=channel.inputs, missing=model.missing)
-    shares = counts_over(counted.counts, channel.inputs, "original")
-    return np.asarray(shares / shares.sum())
-
-
-def _identified(channels: list[Channel]) -> str:
-    try:
-        return str(identifiability(channels))
-    except SievertError as problem:
-        return f"not decided: {problem}"
 
 
 def estimate_lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:

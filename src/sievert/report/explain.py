@@ -1,267 +1,51 @@
-"""A claim of privacy in sentences: what it lets anybody do to one person, and whether that is accepted."""
+"""The explanation of a claim as one self-contained HTML page: sentences, the trade-off curve, a table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
 
-from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
-from sievert.channels.privacy import epsilon
-from sievert.errors import FileError, TooLargeError
-from sievert.files import Scenario
-from sievert.files.schema import AcceptModel, ClaimModel
-from sievert.leakage.repeats import repeated_guess
-from sievert.limits.backwards import SYMBOLS, Unknown, WeakestClaim, weakest_claim
-from sievert.limits.claims import ApproximateClaim, Claim, claim_of
-from sievert.limits.explain import Explanation, explain_claim
-from sievert.limits.guesses import MEETS
-from sievert.release.acceptance import has_noise_in_cells
-from sievert.release.guess_bounds import record_belief
-from sievert.release.promises import CLAIM_TOLERANCE, Promise, kept_promise
-from sievert.report.audit import Check
-from sievert.report.words import bits, probability, times
-from sievert.results import Result
-from sievert.spaces.metric import Metric
+from sievert.limits import SYMBOLS, Explanation
+from sievert.numerics import bits, in_percent, times
+from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
+from sievert.report import plots
+from sievert.report._page import Page, Picture, Table, page_html
 
-__all__ = [
-    "OTHER_NUMBERS",
-    "ClaimReport",
-    "MechanismCurve",
-    "explain_file",
-    "explanation_lines",
-    "report_of",
-    "stated_claim",
-    "weakest_for_file",
-    "weakest_report",
-]
-
-FALSE_ALARMS = (0.01, 0.05, 0.1)
-# δ at which a mechanism's own curve is read off.
-READ_DELTAS = (1e-3, 1e-6)
-LARGEST_CURVE = 20_000_000
-OTHER_NUMBERS = "The best guess at other strengths of the promise"
+__all__ = ["explain_html", "explanation_lines"]
 
 
-@dataclass(frozen=True)
-class MechanismCurve(Result):
-    """The file's own mechanism between neighbouring inputs, exactly.
-
-    `eps` is its smallest pure ε, `eps_at` the smallest ε at some δ, `distinguishing` the total variation at
-    worst, `kullback` the largest Kullback-Leibler divergence in nats.
-    """
-
-    eps: float
-    eps_at: tuple[tuple[float, float], ...]
-    distinguishing: float
-    kullback: float
-
-
-@dataclass(frozen=True)
-class ClaimReport(Result):
-    """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
-
-    `answer` is the sentence to begin with where the question was not what the claim means, `promise` the
-    file's claim held against its own mechanism.
-    """
-
-    title: str
-    explanation: Explanation
-    checks: tuple[Check, ...] = ()
-    mechanism: MechanismCurve | None = None
-    answer: str | None = None
-    promise: Promise | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Whether the file's mechanism keeps the claim, and every limit holds."""
-        return self.kept and all(check.passed for check in self.checks)
-
-    @property
-    def kept(self) -> bool:
-        """Whether no mechanism of the file is known to break the claim."""
-        return self.promise is None or self.promise.kept
-
-    def __str__(self) -> str:
-        if self.promise is not None and not self.promise.kept:
-            return (
-                f"The mechanism of this file does not keep the promise: it claims {self.promise.claim} but "
-                f"only satisfies {self.promise.satisfied}. What follows is about the claim alone."
-            )
-        failed = [check for check in self.checks if not check.passed]
-        if failed:
-            return f"Not acceptable: {failed[0]}."
-        if self.answer is not None:
-            return f"{self.answer} {headline(self.explanation)}"
-        accepted = " This is within every limit of the file." if self.checks else ""
-        return headline(self.explanation) + accepted
-
-
-def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
-    """An explanation of a bare claim."""
-    title = f"What does “{explanation.claim}” mean?"
-    return ClaimReport(title, explanation, _checks(explanation, accept, None))
-
-
-def explain_file(
-    scenario: Scenario,
-    releases: int | None = None,
-    within: float | None = None,
-    centre: object = None,
-    **options: Any,
-) -> ClaimReport:
-    """Explain the claim of a file for its own policy, held against its [accept].
-
-    The claim is what the options say, else [claim], else the ε of [mechanism]; releases default to the
-    adversary's observations.
-    """
-    count = scenario.observations if releases is None else releases
-    claim = _claim(scenario, count, options)
-    policy = scenario.policy
-    explanation = explain_claim(
-        claim, prior=record_belief(scenario), policy=policy, within=within, centre=_value(scenario, centre)
+def explain_html(report: ClaimReport, text: str | None = None) -> str:
+    """The whole page, working offline; `text` is the file it was made from."""
+    found = report.explanation
+    tables = []
+    if found.table and found.before < 1:
+        name = found.table[0][0]
+        header = (SYMBOLS.get(name, name), "best guess before", "best guess after")
+        before = in_percent(found.before)
+        rows = [(f"{value:g}", before, in_percent(after)) for _, value, after in found.table]
+        tables.append(Table(OTHER_NUMBERS, header, rows))
+    picture = Picture(
+        "False alarms against misses",
+        f"Whoever must tell from the output which of {found.between} was used: at each share of false "
+        "alarms, misses are at least on the curve. The further below the grey line, the weaker the "
+        "promise.",
+        plots.tradeoff_curve({found.claim: found.curve}),
     )
-    curve = _mechanism_curve(scenario)
-    explanation = _with_own_guess(scenario, explanation, claim, curve)
-    checks = _checks(explanation, scenario.accept, claim, policy.person_records)
-    promise = None if curve is None or _states_claim(options) else kept_promise(scenario, curve.eps)
-    return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
-
-
-def _with_own_guess(
-    scenario: Scenario, found: Explanation, claim: Claim, curve: MechanismCurve | None
-) -> Explanation:
-    """The file's own mechanism, where it keeps the claim, is one that reaches what it lets anybody guess."""
-    if found.exact or curve is None or not isinstance(claim, ApproximateClaim):
-        return found
-    if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
-        return found
-    try:
-        own = repeated_guess(scenario.channel, scenario.answers, found.releases, scenario.record_prior)
-    except TooLargeError:
-        return found
-    if not own.exact or not math.isclose(own.before, found.before, rel_tol=1e-9):
-        return found
-    reached = min(found.after, max(found.reached, own.guess))
-    return replace(found, reached=reached, exact=found.after - reached <= MEETS)
-
-
-def weakest_for_file(
-    scenario: Scenario, guess: float, solve: Unknown, releases: int | None = None, **options: Any
-) -> WeakestClaim:
-    """The weakest claim that keeps a guess within a limit, for the policy and prior of a file.
-
-    Releases default to the adversary's observations. Where a number of releases or a δ is looked for and the
-    options state no claim, it is the file's.
-    """
-    count = scenario.observations if releases is None else releases
-    if solve == "releases":
-        count = 1 if releases is None else releases
-    given = dict(options)
-    if solve in ("releases", "delta") and not _states_claim(options):
-        given = {**stated_claim(scenario), **options}
-        if solve == "delta":
-            given.pop("delta", None)
-    prior = record_belief(scenario)
-    return weakest_claim(guess, solve, **given, prior=prior, releases=count, policy=scenario.policy)
-
-
-def _value(scenario: Scenario, centre: object) -> object:
-    """A centre given as text on the command line is the value that reads so."""
-    if not isinstance(centre, str):
-        return centre
-    return next((value for value in scenario.policy.values if str(value) == centre), centre)
-
-
-def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
-    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
-    return claim_of(**given, releases=releases)
-
-
-def _states_claim(options: dict[str, Any]) -> bool:
-    return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
-
-
-def stated_claim(scenario: Scenario) -> dict[str, Any]:
-    """The claim that a file states or whose mechanism makes it, as arguments."""
-    stated: ClaimModel | None = scenario.document.claim
-    if stated is not None:
-        return stated.model_dump(exclude_none=True)
-    if scenario.document.mechanism is None:
-        raise FileError(
-            f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
-            "with eps, or pass --eps"
+    return page_html(
+        Page(
+            title=report.title,
+            made_by=f"Explanation of a claim, {found.claim}",
+            headline=str(report),
+            sections=[item for item in explanation_lines(report) if item[0] != OTHER_NUMBERS],
+            good=report.passed if report.checks or not report.kept else None,
+            tables=tables,
+            pictures=[picture],
+            proofs=[
+                "The same command with `--proof proof.json` saves the certificate where there is one, and "
+                "`sievert verify proof.json` checks it without a solver."
+            ],
+            text=text or "",
         )
-    level = scenario.claimed_eps
-    if level is None:
-        level = epsilon(scenario.channel, scenario.answers).nats
-    return {"eps": level}
-
-
-def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
-    """The mechanism's own curve, where there is one small enough to look at every pair of neighbours."""
-    if scenario.document.mechanism is None or isinstance(scenario.policy.secrets, Metric):
-        return None
-    if has_noise_in_cells(scenario):
-        return None
-    try:
-        answers = scenario.answers
-        # Every answer has a neighbour: what is too large already for one each is not listed.
-        if len(answers.labels) ** 2 > LARGEST_CURVE:
-            return None
-        channel = scenario.channel.finite()
-        if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE:
-            return None
-        return MechanismCurve(
-            epsilon(channel, answers).nats,
-            tuple((delta, smallest_epsilon(channel, answers, delta)) for delta in READ_DELTAS),
-            float(delta_curve(channel, answers, [0.0]).delta[0]),
-            float(renyi_curve(channel, answers, [1.0]).nats[0]),
-        )
-    except TooLargeError:
-        return None
-
-
-def _checks(
-    found: Explanation, accept: AcceptModel | None, claim: Claim | None, people: int = 1
-) -> tuple[Check, ...]:
-    """Limits on what any mechanism with the claim allows; a value that is only a bound may fail a limit that
-    holds, and says so."""
-    if accept is None:
-        return ()
-    after = "after the release" if found.releases == 1 else f"after {found.releases} releases"
-    limits = (
-        ("best guess about one person", accept.guess, found.after),
-        ("bits about one person", accept.bits, found.bits),
-        ("advantage about one person", accept.advantage, found.advantage),
-        ("growth of the odds about one person", accept.odds, found.odds),
-    )
-    checks = [
-        Check(f"{name} {after}", limit, value, value <= limit * (1 + CLAIM_TOLERANCE), found.exact)
-        for name, limit, value in limits
-        if limit is not None
-    ]
-    if accept.eps is not None and claim is not None:
-        at = "" if accept.delta is None else f" at δ = {accept.delta:g}"
-        total = claim.of_group(people).epsilon(accept.delta or 0.0)
-        whose = "" if people == 1 else f" for a person with {people} records"
-        passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
-        checks.append(
-            Check(f"total ε{whose}{at} {after}", accept.eps, total, passed, claim.tight and people == 1)
-        )
-    return tuple(checks)
-
-
-def headline(found: Explanation) -> str:
-    """The answer in one sentence."""
-    if found.before >= 1:
-        return "Nothing can be learned: the person's value is certain already."
-    after = "the release" if found.releases == 1 else f"{found.releases} releases"
-    most = "" if found.exact else "at most "
-    return (
-        f"Someone who knows everything else guesses {found.guessed} with probability "
-        f"{probability(found.before)} before and {most}{probability(found.after)} after {after}."
     )
 
 
@@ -315,19 +99,19 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
 def _person(found: Explanation) -> list[str]:
     if found.before >= 1:
         return ["The value is certain before the release, so no release can tell more."]
-    rise = f"A guess rises from {probability(found.before)} to "
+    rise = f"A guess rises from {in_percent(found.before)} to "
     if found.exact:
         lines = [
-            f"{rise}{probability(found.after)}: no mechanism that keeps the promise lets anybody guess "
+            f"{rise}{in_percent(found.after)}: no mechanism that keeps the promise lets anybody guess "
             "better, and some mechanism reaches it."
         ]
     else:
         lines = [
-            f"{rise}at most {probability(found.after)}: no mechanism that keeps the promise lets anybody "
+            f"{rise}at most {in_percent(found.after)}: no mechanism that keeps the promise lets anybody "
             "guess better."
         ]
         if found.reached > found.before:
-            lines[0] += f" Some mechanism that keeps it allows {probability(found.reached)}."
+            lines[0] += f" Some mechanism that keeps it allows {in_percent(found.reached)}."
     lines.append(f"How it was found: {found.method}.")
     most = "" if found.exact else "at most "
     growth = "without limit" if math.isinf(found.odds) else f"{most}{times(found.odds)}"
@@ -353,7 +137,7 @@ def _apart(found: Explanation) -> list[str]:
         "than when it was the other (the attacker's advantage)."
     ]
     least = "" if found.curve.exact else "at least "
-    first, *others = ((f"{a:.0%}", f"{least}{probability(float(found.curve.at(a)))}") for a in FALSE_ALARMS)
+    first, *others = ((f"{a:.0%}", f"{least}{in_percent(float(found.curve.at(a)))}") for a in FALSE_ALARMS)
     more = "; ".join(f"in {share}: {missed}" for share, missed in others)
     lines.append(
         f"Raising false alarms in {first[0]} of the cases they miss {first[1]} of the true ones ({more})."
@@ -385,7 +169,7 @@ def _near(found: Explanation) -> list[str]:
     most = "" if near.exact else "at most "
     return [
         f"Someone known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
-        f"with probability {probability(near.before)} before and {most}{probability(near.after)} after.",
+        f"with probability {in_percent(near.before)} before and {most}{in_percent(near.after)} after.",
         f"Belief in {near.centre} itself grows at most {times(near.belief_factor)}; the odds between "
         f"two of the places change at most {times(near.odds_factor)}.",
     ]
@@ -403,16 +187,6 @@ def _own(curve: MechanismCurve) -> list[str]:
 
 def _table(found: Explanation) -> list[str]:
     return [
-        f"{SYMBOLS.get(name, name)} = {value:g}: {'' if found.exact else 'at most '}{probability(after)}"
+        f"{SYMBOLS.get(name, name)} = {value:g}: {'' if found.exact else 'at most '}{in_percent(after)}"
         for name, value, after in found.table
     ]
-
-
-def weakest_report(found: WeakestClaim) -> ClaimReport:
-    """What the weakest acceptable claim means."""
-    assert found.explanation is not None
-    title = f"What keeps a guess at {found.guess:g} or below?"
-    text = str(found)
-    # A symbol keeps its case: Σ is not σ.
-    opening = text[0].upper() if text[0].isascii() else text[0]
-    return ClaimReport(title, found.explanation, answer=f"{opening}{text[1:]}.")

@@ -1,89 +1,100 @@
-"""The limits of a policy in words: every bound, which is exact, and how much of it the mechanism uses."""
+"""The limits of a policy as a page: bounds against ε, and the graph of what must not be told apart."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from pathlib import Path
 
-from sievert.errors import TooLargeError
+import numpy as np
+
 from sievert.files import Scenario
-from sievert.leakage.capacity import capacity
-from sievert.leakage.records import record_leakage
-from sievert.limits.worst import WorstLeakage, worst_leakage
-from sievert.release.acceptance import has_noise_in_cells
-from sievert.report.level import file_eps
-from sievert.results import Result, in_bits
+from sievert.limits import WorstLeakage, worst_leakage
+from sievert.questions.limits import Limits
+from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report.plots._curves import leakage_curve
+from sievert.report.plots._policies import policy_graph
+from sievert.results import in_bits
+from sievert.spaces import Metric
 
-__all__ = ["Limits", "limits_lines", "limits_of"]
+__all__ = ["limits_html", "limits_lines", "limits_pictures"]
+
+# Shares of the range, coarse before fine, so that a curve may stop at any of them.
+COARSE_TO_FINE = np.array([0, 16, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15]) / 16
+FEWEST_POINTS = 5
+# A curve may take this many seconds; a policy that needs longer for one ε has no curve.
+CURVE_SECONDS = 6.0
+LARGEST_GRAPH = 60
 
 
-@dataclass(frozen=True)
-class Limits(Result):
-    """What any ε-private mechanism of a policy could leak, and what the file's own mechanism does.
-
-    Attributes
-    ----------
-    database, individual : worst case about the whole database, and about one record given the others
-    used_bits : what the file's mechanism leaks about the database (None: no mechanism, or none with a list)
-    used_record_bits : what it leaks about one record
-    """
-
-    title: str
-    policy: str
-    eps: float
-    values: int
-    database: WorstLeakage
-    individual: WorstLeakage
-    used_bits: float | None
-    used_record_bits: float | None
-    verified: str = field(default="")
-
-    def __str__(self) -> str:
-        worst = self.database
-        if worst.exact is not None:
-            return (
-                f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-                f"{in_bits(worst.exact.bits)}, and some mechanism leaks exactly that."
-            )
-        return (
-            f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-            f"{in_bits(worst.upper.bits)} (some mechanism leaks {worst.lower.bits:.4g})."
+def limits_html(scenario: Scenario, limits: Limits) -> str:
+    """The whole page, working offline."""
+    source = Path(scenario.source).name
+    worst = limits.database
+    rows = [
+        ("diameter (Edwards et al., Thm 3)", worst.diameter.bits, worst.diameter.factor),
+        ("radius", worst.radius.bits, worst.radius.factor),
+        ("packing", worst.packing.bits, worst.packing.factor),
+        ("proved upper bound", worst.upper.bits, worst.upper.factor),
+        ("attained by a mechanism", worst.lower.bits, worst.lower.factor),
+    ]
+    return page_html(
+        Page(
+            title=limits.title,
+            made_by=f"Limits of {source} at ε = {limits.eps:g}",
+            headline=str(limits),
+            sections=list(limits_lines(limits)),
+            tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
+            pictures=limits_pictures(scenario, limits),
+            proofs=[
+                f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
+                "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
+                "proof.json` checks both in ball arithmetic, without a solver."
+            ],
+            text=scenario.to_toml(),
         )
-
-
-def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
-    """Bounds for the file's policy at an ε (the file's claim, or its mechanism's true ε, by default)."""
-    level = eps if eps is not None else file_eps(scenario)
-    database = worst_leakage(scenario.policy, level)
-    individual = worst_leakage(scenario.policy, level, individual=True)
-    used = used_record = None
-    if scenario.document.mechanism is not None and not has_noise_in_cells(scenario):
-        with suppress(TooLargeError):  # the limits hold whether or not the answers can be listed
-            used = float(capacity(scenario.channel).bits)
-            used_record = float(record_leakage(scenario.channel, scenario.answers).bits)
-    certificate = database.certificate
-    verified = "" if certificate is None else str(certificate.verify())
-    return Limits(
-        scenario.title,
-        scenario.policy.describe(),
-        level,
-        _candidates(scenario, individual),
-        database,
-        individual,
-        used,
-        used_record,
-        verified,
     )
 
 
-def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:
-    """How many values of one record are possible when it can be guessed about most."""
-    if scenario.policy.constrained and individual.mechanism is not None:
-        return individual.mechanism.shape[1]
-    if scenario.policy.constrained and individual.upper.log == 0:
-        return 1  # what everybody knows and the other records determine it
-    return len(scenario.policy.values)
+def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
+    """Bounds against ε where that is quick, and the graph where it is small."""
+    pictures = []
+    curve = _curve(scenario, limits)
+    if curve is not None:
+        pictures.append(curve)
+    policy = scenario.policy
+    databases = policy.constrained or policy.records == 1
+    if isinstance(policy.secrets, Metric):
+        return pictures
+    graph = policy.adjacency() if databases else policy.secrets
+    if graph.size <= LARGEST_GRAPH:
+        what = "databases" if databases and policy.records > 1 else "values of one record"
+        caption = f"Two {what} are joined when nobody may tell them apart; colours are components."
+        pictures.append(Picture("What must not be told apart", caption, policy_graph(graph)))
+    return pictures
+
+
+def _curve(scenario: Scenario, limits: Limits) -> Picture | None:
+    top = 2 * limits.eps if limits.eps > 0 else 2.0
+    found: dict[float, WorstLeakage] = {limits.eps: limits.database}
+    start = time.perf_counter()
+    for eps in (top * COARSE_TO_FINE**2).tolist():
+        if time.perf_counter() - start > CURVE_SECONDS:
+            break
+        found[eps] = worst_leakage(scenario.policy, eps)
+    if len(found) < FEWEST_POINTS:
+        return None
+    grid = sorted(found)
+    found_in_order = [found[eps] for eps in grid]
+    curves = {
+        "diameter bound": [item.diameter.bits for item in found_in_order],
+        "radius bound": [item.radius.bits for item in found_in_order],
+        "packing bound": [item.packing.bits for item in found_in_order],
+        "most that any mechanism leaks": [item.upper.bits for item in found_in_order],
+    }
+    figure = leakage_curve(grid, curves, here=limits.eps)
+    caption = "What any mechanism of this policy could leak about the whole database as ε varies."
+    return Picture("Leakage against ε", caption, figure)
 
 
 def limits_lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from sievert.release import Preview, Release
-from sievert.release.central import NoisyTable
-from sievert.report.words import belief_growth, probability
-from sievert.tables.budget import number
-
-SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
+from sievert.numerics import belief_growth, in_percent, number
+from sievert.release import NoisyTable, Preview, Release
 
 __all__ = ["preview_lines", "release_lines", "table_lines"]
+
+SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
 
 
 def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
@@ -37,11 +35,11 @@ def _errors(found: Preview) -> Iterator[str]:
         yield (
             f"Each {what} by {found.expected_error:.4g}{metres} on average (standard deviation "
             f"{found.noise_sd:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
-            f"probability {probability(found.confidence)}."
+            f"probability {in_percent(found.confidence)}."
         )
     if found.kept is not None:
         yield (
-            f"A value stays as it is with probability {probability(found.kept)} or more."
+            f"A value stays as it is with probability {in_percent(found.kept)} or more."
             if found.kept
             else "Some values never stay as they are."
         )
@@ -59,7 +57,7 @@ def _leakage(found: Preview) -> Iterator[str]:
         )
         yield (
             f"{who} with probability "
-            f"{probability(found.guess_before)} before and {most}{probability(found.guess_after)} after."
+            f"{in_percent(found.guess_before)} before and {most}{in_percent(found.guess_after)} after."
         )
     if found.factors:
         yield belief_growth("places", found.factors, " m")

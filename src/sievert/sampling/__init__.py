@@ -25,40 +25,6 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
     floats.laplace, .truncated_laplace, .planar_laplace, .laplace_vectors, .of_channel     reference tier
 """
 
-from sievert.sampling import attack, floats
-from sievert.sampling.base import NoiseSampler, Sampler
-from sievert.sampling.bernoulli import bernoulli, bernoulli_exp, bernoulli_exp_each
-from sievert.sampling.bits import BitSource, OperatingSystemBits, SeededBits, bit_source
-from sievert.sampling.channels import for_channel
-from sievert.sampling.exponential import exponential_rows
-from sievert.sampling.gaussian import discrete_gaussian
-from sievert.sampling.geometric import irregular_geometric, truncated_geometric
-from sievert.sampling.laplace import discrete_laplace
-from sievert.sampling.pixels import pixelated_laplace
-from sievert.sampling.planar import planar_geometric
-from sievert.sampling.response import randomised_response
-from sievert.sampling.rows import rational_rows
+import lazy_loader
 
-__all__ = [
-    "BitSource",
-    "NoiseSampler",
-    "OperatingSystemBits",
-    "Sampler",
-    "SeededBits",
-    "attack",
-    "bernoulli",
-    "bernoulli_exp",
-    "bernoulli_exp_each",
-    "bit_source",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "exponential_rows",
-    "floats",
-    "for_channel",
-    "irregular_geometric",
-    "pixelated_laplace",
-    "planar_geometric",
-    "randomised_response",
-    "rational_rows",
-    "truncated_geometric",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,5 @@
 """What values there are, how far apart they are, and what must stay hidden."""
 
-from sievert.spaces.graph import Graph
-from sievert.spaces.metric import Metric
-from sievert.spaces.policy import Policy
-from sievert.spaces.query import Answers, Query
-from sievert.spaces.secrets import SecretGraph
+import lazy_loader
 
-__all__ = ["Answers", "Graph", "Metric", "Policy", "Query", "SecretGraph"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
-from sievert.numerics.checks import brief, require_size, whole
-from sievert.numerics.randomness import generator_of
-from sievert.spaces.arguments import graph_of
-from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, labels_or_range
-from sievert.spaces.policy import Policy
-from sievert.spaces.secrets import SecretGraph
+from sievert.numerics import brief, generator_of, require_size, whole
+from sievert.spaces._arguments import graph_of
+from sievert.spaces._graph import Graph
+from sievert.spaces._labels import Labels, labels_or_range
 
 __all__ = [
     "binary_tree",
@@ -33,7 +30,6 @@ __all__ = [
     "of_pairs",
     "path",
     "petersen",
-    "policy_of_graph",
     "random_tree",
     "star",
     "theorem_five",
@@ -272,7 +268,7 @@ def theorem_five(n: int) -> Graph:
     """One K4 and n - 1 disjoint K2: the graphs on which the diameter bound is tight as ε → 0.
 
     Neither regular nor distance-regular, n components of diameter 1 (Edwards et al., Thm 5; it needs
-    n ≥ 2). `sievert.mechanisms.blowfish.theorem_five` is the channel.
+    n ≥ 2). `sievert.papers.blowfish.theorem_five` is the channel.
 
     >>> theorem_five(3)
     Graph(8 nodes, 8 edges)
@@ -301,20 +297,6 @@ def disjoint_union(*graphs: Graph) -> Graph:
     return _graph(
         labels, np.concatenate([g.edges + offset for g, offset in zip(graphs, offsets[:-1], strict=True)])
     )
-
-
-def policy_of_graph(graph: Graph) -> Policy:
-    """The policy with one record whose databases are joined exactly as in the graph (Edwards et al., Thm 4).
-
-    >>> policy_of_graph(cycle(5)).adjacency().labelled_edges() == cycle(5).labelled_edges()
-    True
-    """
-    graph = graph_of(graph)
-    if isinstance(graph, SecretGraph):
-        return Policy(graph)
-    count = len(graph.edges)
-    words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
-    return Policy(SecretGraph._of_indices(graph.nodes, graph.edges, kind="edges", words=words))
 
 
 def _graph(nodes: int | Labels, edges: NDArray[np.intp]) -> Graph:

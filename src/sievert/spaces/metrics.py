@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from sievert.errors import MetricError, TooLargeError
-from sievert.numerics.checks import brief, require_size, whole
-from sievert.spaces.graph import Graph
-from sievert.spaces.labels import labels_of, labels_or_range, listed, shown
-from sievert.spaces.metric import Edges, Metric, uniform_matrix
-from sievert.spaces.tabular import floats, table_of
+from sievert.numerics import brief, require_size, whole
+from sievert.spaces._graph import Graph
+from sievert.spaces._labels import labels_of, labels_or_range, listed, shown
+from sievert.spaces._metric import Edges, Metric, uniform_matrix
+from sievert.spaces._tabular import floats, table_of
 
 __all__ = ["cycle", "discrete", "euclidean", "from_graph", "grid", "hamming", "line", "manhattan"]
 

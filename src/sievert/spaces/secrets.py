@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics.checks import brief, instance, non_negative, require_size
-from sievert.spaces.graph import Graph
-from sievert.spaces.labels import Labels, align, label, labels_of, labels_or_range, listed
-from sievert.spaces.metric import Metric, uniform_matrix
-from sievert.spaces.tabular import floats
+from sievert.numerics import brief, instance, non_negative, require_size
+from sievert.spaces._graph import Graph
+from sievert.spaces._labels import Labels, align, label, labels_of, labels_or_range, listed
+from sievert.spaces._metric import Metric, uniform_matrix
+from sievert.spaces._tabular import floats
 
 __all__ = ["SecretGraph", "complete", "cycle", "edges", "line", "partition", "product", "threshold", "tree"]
 

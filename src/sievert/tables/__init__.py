@@ -1,1 +1,5 @@
 """Tables on disk: channels, priors, points and codebooks in; results out, all or nothing."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,10 +12,17 @@ and simulation.
 [True, True, False, False]
 """
 
-from sievert.estimation.protocols.base import Frequencies, Protocol
-from sievert.estimation.protocols.hashing import HashedReports, LimitedReports, LocalHashing, local_hashing
-from sievert.estimation.protocols.response import ResponseProtocol, randomised_response
-from sievert.estimation.protocols.unary import UnaryEncoding, unary
+from __future__ import annotations
+
+from sievert.estimation.protocols._base import (
+    Frequencies,
+    Protocol,
+    ResponseProtocol,
+    UnaryEncoding,
+    randomised_response,
+    unary,
+)
+from sievert.estimation.protocols._hashing import HashedReports, LimitedReports, LocalHashing, local_hashing
 
 __all__ = [
     "Frequencies",

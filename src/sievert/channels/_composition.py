@@ -1,0 +1,207 @@
+"""Putting channels together: cascade, parallel, repetition, products over records, oblivious queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from fractions import Fraction
+from itertools import chain, combinations
+from itertools import product as cartesian
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from sievert.errors import ChannelError, TooLargeError
+from sievert.numerics import brief, exact_matmul, log_matmul, readable, require_size, taken, whole
+from sievert.policies import Policy, Query
+from sievert.spaces import align, iterable, label
+
+if TYPE_CHECKING:
+    from sievert.channels._channel import Channel
+    from sievert.channels._making import Form
+
+__all__ = [
+    "LARGEST_DENSE",
+    "RELATIVE",
+    "cascade",
+    "common_form",
+    "oblivious",
+    "parallel",
+    "repeated",
+    "require_dense",
+]
+
+LARGEST_DENSE = 100_000_000
+# Where a channel that knows its `relative_logs` keeps them.
+RELATIVE = "relative logs"
+LARGEST_TYPES = 20_000_000
+LARGEST_EXACT_TYPES = 2_000_000
+
+
+def require_dense(rows: int, columns: int, what: str) -> None:
+    """Refuse a matrix that would not fit in memory, saying its size."""
+    entries = rows * columns
+    if entries > LARGEST_DENSE:
+        raise TooLargeError(
+            f"{what} would be a {readable(rows)} × {readable(columns)} matrix "
+            f"({readable(8 * entries)} bytes); at most {readable(LARGEST_DENSE)} entries are stored densely",
+            size=entries,
+        )
+
+
+def channel_argument(argument: str, given: object) -> Channel:
+    """The other channel of a composition (the class is known only when the function is called)."""
+    from sievert.channels._channel import as_channel
+
+    return as_channel(given, argument)
+
+
+def common_form(channels: Iterable[Channel]) -> Form:
+    """The form of what is made of several channels: exact if all are, logarithms if any is."""
+    forms = {channel.form for channel in channels}
+    return "exact" if forms == {"exact"} else "log" if "log" in forms else "float"
+
+
+def _data(channel: Channel, form: Form) -> NDArray[Any]:
+    if form == "exact":
+        assert channel.exact is not None
+        return channel.exact
+    return channel.log_matrix if form == "log" else channel.rounded()
+
+
+def cascade(first: Channel, post: Channel) -> Channel:
+    """The matrix product C·R.
+
+    Post-processing never increases any leakage (Fernandes, Lem 3.3, 4.10, 4.11).
+    """
+    post = channel_argument("post", post).finite()
+    order = align(first.outputs, post.inputs, "the inputs of the second channel", ChannelError)
+    require_dense(first.shape[0], post.shape[1], "the cascade")
+    form = common_form([first, post])
+    left, right = _data(first, form), _data(post, form)
+    if order is not None:
+        right = right[order]
+    if form == "exact":
+        joined: NDArray[Any] = exact_matmul(left, right)
+    else:
+        joined = log_matmul(left, right) if form == "log" else left @ right
+    return first._trusted(joined, form, first.inputs, post.outputs)
+
+
+def parallel(first: Channel, second: Channel) -> Channel:
+    """C;D: both outputs for one input, (C;D)[x, (y, z)] = C[x, y]·D[x, z]; the ε's add (Lem 3.1)."""
+    first, second = first.finite(), channel_argument("other", second).finite()
+    order = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
+    form = common_form([first, second])
+    left, right = _data(first, form), _data(second, form)
+    if order is not None:
+        right = right[order]
+    n = left.shape[0]
+    require_dense(n, left.shape[1] * right.shape[1], "the parallel composition")
+    combined = left[:, :, None] + right[:, None, :] if form == "log" else left[:, :, None] * right[:, None, :]
+    outputs = list(cartesian(first.outputs, second.outputs))
+    joined = first._trusted(combined.reshape(n, -1), form, first.inputs, outputs)
+    if form == "log":
+        here, there = first.relative_logs, second.relative_logs
+        there = there if order is None else there[order]
+        joined._cache[RELATIVE] = (here[:, :, None] + there[:, None, :]).reshape(n, -1)
+    return joined
+
+
+def repeated(channel: Channel, times: int) -> Channel:
+    """The channel observed several times independently, up to the order of the observations.
+
+    Sequences with the same counts have proportional columns, so the outputs are the types: for three
+    outputs and twelve repetitions 91 columns instead of 3^12.
+    """
+    channel = channel.finite()
+    n, m = channel.shape
+    count = whole("times", times, ChannelError)
+    size = _number_of_types(m, count)
+    way = "sv.success_probability and sv.breaches answer for many observations without listing them"
+    require_size(size * max(n, m), LARGEST_TYPES, f"the outcomes of {count} repetitions", way)
+    if channel.form == "exact":
+        require_size(size * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way)
+    types = _types(m, count, size)
+    data = _data(channel, channel.form)
+    if channel.form == "exact":
+        joined: NDArray[Any] = np.array(
+            [[_multinomial(kind) * _power(row, kind) for kind in types.tolist()] for row in data.tolist()],
+            dtype=object,
+        )
+        return channel._trusted(joined, "exact", channel.inputs, types.tolist())
+    # 0·log 0 = 0: an output that never occurs may have a zero probability.
+    logs = channel.log_matrix
+    possible = np.where(np.isneginf(logs), 0.0, logs) @ types.T
+    impossible = np.isneginf(logs).astype(np.float64) @ types.T > 0
+    weights = gammaln(count + 1) - gammaln(types + 1).sum(axis=1)
+    joined = np.where(impossible, -np.inf, possible + weights)
+    return channel._trusted(joined, "log", channel.inputs, types.tolist())
+
+
+def _number_of_types(outputs: int, times: int) -> int:
+    """Ways to share `times` observations among the outputs; 2^63 stands for anything beyond."""
+    small = min(times, outputs - 1)
+    if small and times > 2**62:
+        return 2**63
+    if small * math.log2(max(2, (outputs + times - 1) / max(1, small))) > 63:
+        return 2**63
+    return math.comb(outputs + times - 1, small)
+
+
+def _types(outputs: int, times: int, size: int) -> NDArray[np.int64]:
+    """All ways to share `times` observations among the outputs: stars and bars, the first output falling."""
+    ends = combinations(range(outputs + times - 1), outputs - 1)
+    bars = np.fromiter(chain.from_iterable(ends), dtype=np.int64, count=size * (outputs - 1))
+    bars = bars.reshape(size, outputs - 1)[::-1]
+    edges = np.column_stack([np.full(size, -1), bars, np.full(size, outputs + times - 1)])
+    return np.asarray(np.diff(edges, axis=1) - 1, dtype=np.int64)
+
+
+def _multinomial(counts: list[int]) -> int:
+    return math.factorial(sum(counts)) // math.prod(math.factorial(k) for k in counts)
+
+
+def _power(row: list[Any], counts: list[int]) -> Any:
+    return math.prod((value**k for value, k in zip(row, counts, strict=True) if k), start=Fraction(1))
+
+
+def oblivious(
+    channel: Channel,
+    query: Query | Callable[[Any], object] | Mapping[Any, object],
+    policy: Policy | Iterable[object] | None,
+) -> Channel:
+    """K = H∘f, i.e. K[x, :] = H[f(x), :] (Fernandes, Sec 3.3)."""
+    images = _images(query, policy)
+    rows = [channel.input_index(answer) for answer in images.values()]
+    channel = channel.finite()
+    require_dense(len(rows), channel.shape[1], "the composed channel")
+    data = _data(channel, channel.form)[rows]
+    composed = channel._trusted(data, channel.form, list(images), channel.outputs)
+    if channel.form == "log":
+        composed._cache[RELATIVE] = channel.relative_logs[rows]
+    return composed
+
+
+def _images(
+    query: Query | Callable[[Any], object] | Mapping[Any, object],
+    policy: Policy | Iterable[object] | None,
+) -> dict[Hashable, object]:
+    if isinstance(query, Query):
+        if not isinstance(policy, Policy):
+            raise ChannelError("policy is missing; a query is composed over the databases of a policy")
+        images = query.images(policy)
+        databases = policy.database_labels()
+        return dict(zip(databases, images, strict=True))
+    if isinstance(query, Mapping):
+        return {label(new): old for new, old in query.items()}
+    if policy is None or isinstance(policy, Policy):
+        raise ChannelError("policy: give the list of new inputs together with a function")
+    if not callable(query) or not iterable(policy):
+        raise ChannelError(
+            f"query is {brief(query)} and policy {brief(policy)}; give a query with its policy, a mapping, "
+            "or a function with the list of new inputs"
+        )
+    return {label(new): query(new) for new in taken("policy", policy, ChannelError, "new inputs")}

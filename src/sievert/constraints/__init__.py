@@ -1,0 +1,5 @@
+"""What everybody knows already: permitted databases, their adjacency and their moves."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,12 @@
+from ._adjacency import adjacency_graph as adjacency_graph
+from ._adjacency import needs_no_list as needs_no_list
+from ._adjacency import neighbour_rows as neighbour_rows
+from ._knowledge import Check as Check
+from ._knowledge import Constraint as Constraint
+from ._knowledge import constraint as constraint
+from ._knowledge import histogram as histogram
+from ._knowledge import listed as listed
+from ._knowledge import marginals as marginals
+from ._knowledge import satisfying as satisfying
+from ._knowledge import total as total
+from ._permitted import Permitted as Permitted

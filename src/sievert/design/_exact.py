@@ -1,0 +1,333 @@
+"""Optimal mechanisms in fractions, for small problems where everything given is rational.
+
+On lines the geometric mechanism and its certificate are computed over the rationals. Otherwise a float
+program's basis says which constraints are tight; solving those equations exactly gives the mechanism and its
+multipliers, and both are checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+
+from sievert.arrays import FloatArray, ObjectArray
+from sievert.design._closed_forms import line_form
+from sievert.design._problem import Piece, Problem, inward
+from sievert.numerics import fractions_of
+from sievert.programs import ExactProgram, LinearProgram, exact_vertex, solve
+from sievert.proofs import SCALE, Decay, ExactDesignProof, costs
+from sievert.spaces import Metric
+
+__all__ = ["ExactOptimum", "majorant", "private_counts", "solve_exactly", "with_reserve"]
+# Unknowns of a program that is rebuilt in fractions; a 16 by 16 channel takes a few seconds.
+LARGEST_PROGRAM = 150
+# Entries of a line's channel in fractions.
+LARGEST_LINE = 2_500
+
+
+@dataclass(frozen=True, eq=False)
+class ExactOptimum:
+    """An exactly optimal mechanism with its proof."""
+
+    channel: ObjectArray
+    value: Fraction
+    method: str
+    proof: ExactDesignProof
+
+
+def solve_exactly(
+    metric: Metric, decay: Decay, prior: NDArray[Any], loss: NDArray[Any]
+) -> ExactOptimum | None:
+    """The exact optimum, or None when the problem is too large or the basis does not hold exactly."""
+    assert decay.alpha is not None
+    table = fractions_of(loss.tolist())
+    cost = prior[:, None] * table.T
+    if cost.size > LARGEST_LINE:
+        return None
+    problem = Problem.of(metric, decay, costs(prior, loss), np.asarray(loss, dtype=np.float64))
+    pieces = problem.pieces()
+    if len(pieces) == 1 and pieces[0].size == metric.size and pieces[0].shape == "line":
+        found = _line(problem, pieces[0], decay.alpha, cost)
+        proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *found)
+        if proof.bound() == (value := proof.value()):
+            name = "two inputs (Fernandes, Thm 6.14)" if metric.size == 2 else "line, geometric mechanism"
+            reason = "" if metric.size == 2 else " (Theorem SC: single-crossing losses)"
+            return ExactOptimum(found[0], value, f"{name}{reason}, in fractions", proof)
+    if all(piece.size == 1 for piece in pieces) and (decay.alpha == 1 or not problem.space.lengths.any()):
+        found = _constants(problem, cost)
+        proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *found)
+        words = "nothing may be told" if len(pieces) == 1 else f"{len(pieces)} groups that may be told apart"
+        return ExactOptimum(
+            found[0], proof.value(), f"{words}: the best answer for each, in fractions", proof
+        )
+    if cost.size > LARGEST_PROGRAM:
+        return None
+    return _program(problem, decay.alpha, prior, table, cost)
+
+
+Multiplied = tuple[ObjectArray, tuple[tuple[int, int, Fraction], ...]]
+
+
+def _line(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) -> Multiplied:
+    order, _, through = piece.outward
+    edges = through[order[1:]]
+    lengths = [int(problem.space.lengths[piece.edges[edge]]) for edge in edges.tolist()]
+    position = np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))])
+    powers = {
+        k: Fraction(alpha**k) for k in {abs(a - b) for a in position.tolist() for b in position.tolist()}
+    }
+    kernel = np.array(
+        [[powers[abs(a - b)] for b in position.tolist()] for a in position.tolist()], dtype=object
+    )
+    t = np.array([powers[k] for k in lengths], dtype=object)
+    # Group g of the piece is point groups[g] here, where nothing is merged.
+    places = piece.groups[order]
+    ordered, right, left = line_form(cost[places].T, t, t / (1 - t * t), kernel)
+    channel = np.empty_like(ordered)
+    channel[places] = ordered
+    multipliers = [
+        (int(arc), int(w), Fraction(values[w, k]))
+        for arcs, values in (
+            (piece.arc_from(edges, order[:-1]), right),
+            (piece.arc_from(edges, order[1:]), left),
+        )
+        for k, arc in enumerate(arcs.tolist())
+        for w in range(len(values))
+        if values[w, k] > 0
+    ]
+    return channel, tuple(multipliers)
+
+
+def _constants(problem: Problem, cost: ObjectArray) -> Multiplied:
+    """Groups of points that must be alike, free of each other: the best constant answer for each group."""
+    bracket = cost.copy()
+    multipliers = []
+    for point, parent, edge in inward(problem):
+        # What a point spares over its least is carried towards the first point of its group.
+        surplus = bracket[point] - bracket[point].min()
+        bracket[parent] = bracket[parent] + surplus
+        arc = 2 * edge + int(problem.space.pairs[edge, 0] != point)
+        multipliers += [(arc, w, Fraction(value)) for w, value in enumerate(surplus.tolist()) if value > 0]
+    channel = np.full(cost.shape, Fraction(0), dtype=object)
+    for group in range(int(problem.group_of.max()) + 1):
+        members = np.flatnonzero(problem.group_of == group)
+        channel[members, int(np.argmin(cost[members].sum(axis=0)))] = Fraction(1)
+    return channel, tuple(multipliers)
+
+
+def _program(
+    problem: Problem, alpha: Fraction, prior: NDArray[Any], table: ObjectArray, cost: ObjectArray
+) -> ExactOptimum | None:
+    n, m = cost.shape
+    pairs, lengths = problem.space.pairs, problem.space.lengths
+    arcs = 2 * len(pairs)
+    left = np.column_stack([pairs[:, 0], pairs[:, 1]]).ravel()
+    right = np.column_stack([pairs[:, 1], pairs[:, 0]]).ravel()
+    factor = np.array([Fraction(alpha ** int(length)) for length in np.repeat(lengths, 2)], dtype=object)
+    row = np.arange(arcs * m)
+    arc, w = np.divmod(row, m)
+    rows = np.concatenate([row, row, arcs * m + np.repeat(np.arange(n), m)])
+    columns = np.concatenate([left[arc] * m + w, right[arc] * m + w, np.arange(n * m)])
+    values = np.concatenate([np.full(len(row), Fraction(1)), -factor[arc], np.full(n * m, Fraction(1))])
+    shape = (arcs * m + n, n * m)
+    matrix = coo_array((values.astype(np.float64), (rows, columns)), shape=shape).tocsc()
+    lower = np.concatenate([np.zeros(arcs * m), np.ones(n)])
+    upper = np.concatenate([np.full(arcs * m, np.inf), np.ones(n)])
+    program = LinearProgram(
+        cost.ravel().astype(np.float64), matrix, lower, upper, np.zeros(n * m), np.full(n * m, np.inf)
+    )
+    solution = solve(program, "simplex", tolerance=1e-10)
+    if not solution.optimal:
+        return None
+    exact = np.full(shape, Fraction(0), dtype=object)
+    exact[rows, columns] = values
+    sides: list[Fraction | None] = [Fraction(0) for _ in range(arcs * m)]
+    sides += [Fraction(1) for _ in range(n)]
+    vertex = exact_vertex(
+        ExactProgram(
+            cost.ravel(),
+            exact,
+            sides,
+            [None] * (arcs * m) + [Fraction(1)] * n,
+            [Fraction(0)] * (n * m),
+            [None] * (n * m),
+        ),
+        solution,
+    )
+    if vertex is None:
+        return None
+    multipliers = tuple(
+        (int(arc[k]), int(w[k]), Fraction(vertex.dual[k])) for k in range(arcs * m) if vertex.dual[k] > 0
+    )
+    channel = vertex.primal.reshape(n, m)
+    proof = ExactDesignProof(problem.space, alpha, prior, table, channel, multipliers)
+    return ExactOptimum(channel, vertex.value, f"linear program in fractions, {n * m} unknowns", proof)
+
+
+# ── From any approximate channel to one that is private to the last bit ─────────────────────────────────────
+# Three steps. The smallest private majorant of each column fills zeros that face positive entries by the
+# least amount. A reserve on the best constant answer makes rows sum to 1 again without breaking a ratio.
+# Rounding to multiples of 2^-53 only ever rounds the smaller side of a constraint up. Afterwards every
+# entry is an exact float, every row sums to exactly 1 in any order, and every ratio holds for the real
+# numbers.
+BLOCK_ENTRIES = 4_000_000
+# Beyond this ε·distance a unit of 2^-53 more or less breaks few ratios: what rounding leaves over may go to
+# the best action of each point.
+LOOSE = 30.0
+
+
+def private_counts(piece: Piece, channel: FloatArray, factors: FloatArray) -> NDArray[np.int64]:
+    """Whole numbers over 2^53 near `channel`, exactly private for the piece.
+
+    Parameters
+    ----------
+    channel : any non-negative [point, action] array with row sums of about 1
+    factors : for each edge of the piece a float proved to be at least e^(-ε·length)
+    """
+    actions = channel.shape[1]
+    answer = int(np.argmin(piece.cost.sum(axis=0)))
+    if piece.size == 1:
+        return _constant(1, actions, int(np.argmin(piece.cost[0])))
+    smooth = with_reserve(piece, majorant(piece, np.maximum(channel, 0.0)), answer)
+    used = smooth.max(axis=0) > 0
+    used[answer] = True
+    nearest = float(piece.exponents.min())
+    # What rounding m columns up can add to a row, amplified by the tightest pair.
+    kept_back = 4 * (actions + 4) * (1 + 1 / -np.expm1(-nearest))
+    while kept_back < SCALE / 2:
+        table = np.floor(smooth * (SCALE - kept_back))
+        table[:, used] = np.maximum(table[:, used], 1.0)
+        raised = _raised(piece, table, factors)
+        rest = SCALE - raised.astype(np.int64).sum(axis=1)
+        counts = raised.astype(np.int64)
+        if nearest > LOOSE and (rest >= 0).all():
+            own = counts.copy()
+            own[np.arange(piece.size), piece.cost.argmin(axis=1)] += rest
+            if _allowed(piece, own.astype(np.float64), factors):
+                return own
+        counts[:, answer] += rest
+        column = counts[:, answer].astype(np.float64)[:, None]
+        if (rest >= 0).all() and _allowed(piece, column, factors):
+            return counts
+        kept_back *= 2
+    return _constant(piece.size, actions, answer)
+
+
+def _constant(size: int, actions: int, answer: int) -> NDArray[np.int64]:
+    counts = np.zeros((size, actions), dtype=np.int64)
+    counts[:, answer] = SCALE
+    return counts
+
+
+def majorant(piece: Piece, channel: FloatArray) -> FloatArray:
+    """c'_x = max_z e^(-d(x,z))·c_z for each column: private, and below every private column above c."""
+    if piece.shape == "uniform":
+        factor = np.exp(-piece.exponents[0])
+        return np.asarray(np.maximum(channel, factor * channel.max(axis=0)))
+    if piece.shape == "line":
+        return _line_majorant(piece, channel)
+    if piece.shape == "tree":
+        return _swept(piece, channel, np.exp(-piece.exponents), rounding=False)
+    factor = np.exp(-piece.distances)
+    result = np.empty_like(channel)
+    for x in range(piece.size):
+        result[x] = (factor[x][:, None] * channel).max(axis=0)
+    return result
+
+
+def _line_majorant(piece: Piece, channel: FloatArray) -> FloatArray:
+    """Running maxima of ln c_z ± position."""
+    order, _, through = piece.outward
+    position = np.concatenate([[0.0], np.cumsum(piece.exponents[through[order[1:]]])])[:, None]
+    with np.errstate(divide="ignore"):
+        logs = np.log(channel[order])
+    left = np.maximum.accumulate(logs + position, axis=0) - position
+    right = np.maximum.accumulate((logs - position)[::-1], axis=0)[::-1] + position
+    result = np.empty_like(channel)
+    result[order] = np.maximum(channel[order], np.exp(np.maximum(left, right)))
+    return result
+
+
+def with_reserve(piece: Piece, channel: FloatArray, answer: int) -> FloatArray:
+    """Rows of private columns brought to sum 1 by a private addition to one column.
+
+    With e the excess of each row, H - e_x ≥ e^(-d(x,z))·(H - e_z) for the H chosen here, and sums of private
+    columns are private.
+    """
+    excess = channel.sum(axis=1) - 1
+    factor = np.exp(-piece.exponents)
+    ends = excess[piece.pairs]
+    worst = np.maximum(ends[:, 0] - factor * ends[:, 1], ends[:, 1] - factor * ends[:, 0])
+    height = max(0.0, float(excess.max()), float((worst / -np.expm1(-piece.exponents)).max()))
+    result = channel.copy()
+    result[:, answer] += height - excess
+    return np.asarray(result / (1 + height))
+
+
+def _raised(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
+    """The least whole numbers above `table` that pass every comparison of `_allowed`."""
+    while not _allowed(piece, table, factors):
+        if piece.shape == "uniform":
+            table = np.maximum(table, _charge(factors[0], table.max(axis=0)))
+            continue
+        if piece.shape in ("line", "tree"):
+            table = _swept(piece, table, factors, rounding=True)
+        if len(piece.pairs) >= piece.size:
+            table = _stepped(piece, table, factors)
+    return table
+
+
+def _charge(factor: FloatArray | np.float64, values: FloatArray) -> FloatArray:
+    """The least whole number that is surely at least factor·value; 0 for 0."""
+    return np.where(values > 0, np.ceil(np.nextafter(factor * values, np.inf)), 0.0)
+
+
+def _allowed(piece: Piece, table: FloatArray, factors: FloatArray) -> bool:
+    if piece.is_uniform:
+        return bool((_charge(factors[0], table.max(axis=0)) <= table.min(axis=0)).all())
+    step = max(1, BLOCK_ENTRIES // table.shape[1])
+    for start in range(0, len(piece.pairs), step):
+        first, second = piece.pairs[start : start + step].T
+        factor = factors[start : start + step, None]
+        if (_charge(factor, table[first]) > table[second]).any():
+            return False
+        if (_charge(factor, table[second]) > table[first]).any():
+            return False
+    return True
+
+
+def _stepped(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
+    """Every edge once, in both directions, from the values before."""
+    left = np.concatenate([piece.pairs[:, 0], piece.pairs[:, 1]])
+    right = np.concatenate([piece.pairs[:, 1], piece.pairs[:, 0]])
+    order = np.argsort(left, kind="stable")
+    starts = np.searchsorted(left[order], np.arange(piece.size + 1))
+    both = np.concatenate([factors, factors])[order][:, None]
+    right = right[order]
+    result = table.copy()
+    for x in range(piece.size):
+        part = slice(starts[x], starts[x + 1])
+        result[x] = np.maximum(result[x], _charge(both[part], table[right[part]]).max(axis=0))
+    return result
+
+
+def _swept(piece: Piece, table: FloatArray, factors: FloatArray, rounding: bool) -> FloatArray:
+    """Maxima carried to the root of a line or tree and back: exact for max-products along it."""
+    order, parent, through = piece.outward
+    result = table.copy()
+    for v in order[:0:-1].tolist():
+        carried = factors[through[v]] * result[v]
+        if rounding:
+            carried = _charge(factors[through[v]], result[v])
+        np.maximum(result[parent[v]], carried, out=result[parent[v]])
+    for v in order[1:].tolist():
+        carried = factors[through[v]] * result[parent[v]]
+        if rounding:
+            carried = _charge(factors[through[v]], result[parent[v]])
+        np.maximum(result[v], carried, out=result[v])
+    return result

@@ -1,0 +1,299 @@
+"""The best private mechanism for a use: least expected loss, private to the last bit, proved optimal."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import Channel, target_metric
+from sievert.channels.priors import as_prior
+from sievert.design._exact import solve_exactly
+from sievert.design._problem import Problem
+from sievert.design._solving import as_probabilities, solve_problem
+from sievert.errors import GainError, MechanismError, TooLargeError
+from sievert.estimation import identifiability
+from sievert.measures import MatrixAdversary, table_adversary
+from sievert.mechanisms import Privacy, privacy
+from sievert.numerics import brief, choice, finite, non_negative, read_eps
+from sievert.policies import Answers, Policy, Query
+from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
+from sievert.results import Result
+from sievert.spaces import Labels, Metric
+
+__all__ = ["LARGEST_ENTRIES", "Designed", "OptimalMechanism", "as_loss", "decay_of", "optimal_mechanism"]
+
+
+# ── What every designed mechanism shows: its sentence above its matrix, and plain data without the proof ────
+
+
+class Designed(Result, ABC):
+    """A result with a mechanism, a gap and a certificate."""
+
+    mechanism: Channel
+
+    @cached_property
+    def warning(self) -> str | None:
+        """What the mechanism cannot be used for: None where frequencies can be estimated from its outputs.
+
+        The best mechanism for one use may never give some outputs, or treat inputs alike; then no number of
+        its reports determines how frequent each input is.
+        """
+        found = identifiability(self.mechanism)
+        if found.complete:
+            return None
+        return f"frequencies cannot be estimated from this mechanism: {found}"
+
+    @property
+    @abstractmethod
+    def gap(self) -> float:
+        """How far from optimal the mechanism can be."""
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>{self.mechanism._repr_html_()}"
+
+    def _warned(self, sentence: str) -> str:
+        """A sentence about the design, with its warning."""
+        return sentence if self.warning is None else f"{sentence}; {self.warning}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; the proof is saved by itself."""
+        found = super().to_dict()
+        found.pop("certificate")
+        return {**found, "gap": self.gap, "warning": self.warning}
+
+
+# Times any distance it is still a float.
+LARGEST_EPS = 1e150
+Method = Literal["auto", "closed", "program", "spanner", "exact"]
+# Entries of a channel that are designed one by one.
+LARGEST_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class OptimalMechanism(Designed):
+    """A private mechanism, what it loses, and what any private mechanism loses at least.
+
+    Attributes
+    ----------
+    mechanism : channel from the inputs to the actions of the loss; rows sum to exactly 1 and every ratio is
+        allowed, not within a tolerance but exactly
+    loss : expected loss, rounded up (exact where the mechanism is exact)
+    lower_bound : no private mechanism loses less; proved
+    without_release : loss of the best answer that does not look at the data
+    eps : ε in nats
+    method : how it was found, and the theorem where there is one
+    certificate : the proof; saves to JSON, `sievert verify` re-checks it without a solver
+    """
+
+    mechanism: Channel
+    loss: float | Fraction
+    lower_bound: float | Fraction
+    without_release: float
+    eps: float
+    method: str
+    certificate: Proof = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How far from optimal the mechanism can be."""
+        return float(self.loss - self.lower_bound)
+
+    def __float__(self) -> float:
+        return float(self.loss)
+
+    def __str__(self) -> str:
+        optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
+        value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
+        return self._warned(
+            f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
+            f"ε = {self.eps:.6g}; {self.method}"
+        )
+
+
+def _is_ratio(value: float | Fraction) -> bool:
+    return isinstance(value, Fraction) and value.denominator > 1
+
+
+def optimal_mechanism(
+    metric_or_policy: Metric | Policy | Answers,
+    eps: float | None = None,
+    prior: object = None,
+    loss: object = None,
+    *,
+    alpha: object = None,
+    query: Query | None = None,
+    method: Method = "auto",
+    tolerance: float = 1e-9,
+    stretch: float = 1.05,
+) -> OptimalMechanism:
+    """The ε-private mechanism of least expected loss, with a proof of how far from optimal it can be.
+
+    Parameters
+    ----------
+    metric_or_policy : Metric, Policy or Answers
+        What must be hidden. With a `query`, noise for its answers: the policy is carried over to them
+        (Alvim et al., Def 25 and Prop 26).
+    eps : float
+        In nats per unit of distance; or `alpha` = e^-eps. A rational alpha with whole distances, a rational
+        prior and a rational loss gives an exact mechanism where the problem is small.
+    prior : what is known about the inputs; uniform by default
+    loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
+    method : "auto"; "closed" forms only; "program" for the linear program only; "spanner" for fewer
+        constraints at a measured price (`stretch` is the dilation aimed at); "exact" to insist on fractions
+    tolerance : a gap of this share of the largest loss settles the search
+
+    Returns
+    -------
+    OptimalMechanism
+
+    Notes
+    -----
+    Closed forms where a theorem applies: lines with single-crossing losses, trees and vertex-transitive
+    spaces with Bayes risk, two inputs, discrete metrics with Bayes risk or two actions. Otherwise the linear
+    program on the pairs that no third point lies between, folded by symmetry, with constraints as needed.
+
+    Examples
+    --------
+    >>> from sievert.measures import losses
+    >>> from sievert.spaces import metrics
+    >>> best = optimal_mechanism(metrics.line(3), alpha="1/2", loss=losses.absolute(3))
+    >>> best.loss, best.gap, best.mechanism.exact[0].tolist()
+    (Fraction(5, 9), 0.0, [Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)])
+    >>> print(optimal_mechanism(metrics.grid(3, 3), 1.0).certificate.verify().holds)
+    True
+    """
+    metric = target_metric(metric_or_policy, query)
+    belief = as_prior(prior, metric.points)
+    wanted = as_loss(loss, metric.points)
+    level = privacy(eps, alpha)
+    if LARGEST_EPS < level.eps < math.inf:
+        raise MechanismError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g}, or inf for no noise")
+    choice("method", method, ("auto", "closed", "program", "spanner", "exact"), MechanismError)
+    tolerance = non_negative("tolerance", tolerance, MechanismError)
+    stretch = finite("stretch", stretch, MechanismError)
+    if stretch < 1:
+        raise MechanismError(f"stretch is {brief(stretch)}; it must be a number ≥ 1")
+    if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
+        raise TooLargeError(
+            f"{metric.size} inputs and {len(wanted.actions)} actions make "
+            f"{metric.size * len(wanted.actions)} probabilities; at most {LARGEST_ENTRIES} are designed",
+            size=metric.size * len(wanted.actions),
+        )
+    decay = decay_of(level, metric)
+    if method == "exact" or (method == "auto" and level.alpha is not None):
+        found = _exact(metric, decay, belief, wanted, level, insist=method == "exact")
+        if found is not None:
+            return found
+    return _certified(
+        metric, decay, belief, wanted, level, "auto" if method == "exact" else method, tolerance, stretch
+    )
+
+
+def _certified(
+    metric: Metric,
+    decay: Decay,
+    belief: NDArray[Any],
+    wanted: MatrixAdversary,
+    level: Privacy,
+    method: str,
+    tolerance: float,
+    stretch: float,
+) -> OptimalMechanism:
+    """Floats that are multiples of 2^-53, with a certificate in ball arithmetic."""
+    cost = costs(belief, wanted.table)
+    problem = Problem.of(metric, decay, cost, np.asarray(wanted.table, dtype=np.float64))
+    solved = solve_problem(problem, method, tolerance, stretch)
+    proof = OptimalDesignProof(
+        problem.space,
+        decay,
+        belief,
+        wanted.table,
+        solved.counts,
+        solved.multipliers,
+        solved.uniform,
+        solved.lower,
+        solved.upper,
+        tuple(metric.points),
+    )
+    channel = Channel._trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
+    return OptimalMechanism(
+        channel,
+        solved.upper,
+        solved.lower,
+        float(cost.sum(axis=0).min()),
+        level.eps,
+        "; ".join(solved.methods),
+        proof,
+    )
+
+
+def _exact(
+    metric: Metric,
+    decay: Decay,
+    belief: NDArray[Any],
+    wanted: MatrixAdversary,
+    level: Privacy,
+    insist: bool,
+) -> OptimalMechanism | None:
+    """Fractions throughout, where everything given is rational and the problem is small."""
+    rational = decay.alpha is not None and belief.dtype == object and wanted.is_exact
+    if not rational:
+        if insist:
+            raise MechanismError(
+                'method is "exact" but not everything is rational: give alpha as a fraction, whole '
+                "distances, and prior and loss as fractions or whole numbers"
+            )
+        return None
+    found = solve_exactly(metric, decay, belief, wanted.table)
+    if found is None:
+        if insist:
+            raise MechanismError(
+                'method is "exact" but the problem is too large for fractions, or the solver\'s basis is not '
+                'exactly optimal; use method="auto", whose gap is proved'
+            )
+        return None
+    channel = Channel._trusted(found.channel, "exact", metric.points, wanted.actions)
+    before = min(
+        sum((p * Fraction(v) for p, v in zip(belief, row, strict=True)), Fraction(0))
+        for row in wanted.table.tolist()
+    )
+    return OptimalMechanism(
+        channel, found.value, found.value, float(before), level.eps, found.method, found.proof
+    )
+
+
+def decay_of(level: Privacy, metric: Metric) -> Decay:
+    """How probabilities may shrink: an exact alpha over whole distances, else an exact ε.
+
+    Over other distances alpha is read as the float just below -ln alpha.
+    """
+    if level.alpha is not None and (level.alpha in (0, 1) or _whole(metric)):
+        return Decay(alpha=level.alpha)
+    eps = level.eps if level.alpha is None else float(np.nextafter(level.eps, 0.0))
+    return Decay(eps=read_eps(eps))
+
+
+def _whole(metric: Metric) -> bool:
+    lengths = metric.matrix if metric.edges is None else metric.edges.lengths
+    finite = lengths[np.isfinite(lengths)]
+    return bool((finite == np.floor(finite)).all()) and (not finite.size or float(finite.max()) < 10_000)
+
+
+def as_loss(loss: object, inputs: Labels) -> MatrixAdversary:
+    """A loss with a matrix, on the given inputs; Bayes risk by default."""
+    if loss is None:
+        from sievert.measures.losses import bayes_risk
+
+        return bayes_risk(inputs)
+    found = table_adversary(loss, "loss", is_loss=True).for_secrets(inputs)
+    if not math.isfinite(float(np.abs(np.asarray(found.table, dtype=np.float64)).max())):
+        raise GainError("loss has an entry that is too large for a float")
+    return found

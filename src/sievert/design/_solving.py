@@ -1,0 +1,318 @@
+"""Solve, repair, certify: three independent steps, of which only the last two must be right.
+
+A closed form or a linear program proposes a channel and multipliers. Repair makes the channel private to the
+last bit. The certificate measures what is left between its loss and a bound on everybody's. If a proposal
+leaves too much, the next is tried; the best channel and the best bound found are returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.arrays import FloatArray, IndexArray
+from sievert.design._closed_forms import Candidate, closed_form, kernel_form
+from sievert.design._exact import private_counts
+from sievert.design._problem import Piece, Problem, inward
+from sievert.design._programs import hub_program, lazy_program
+from sievert.programs import Unsolved
+from sievert.proofs import SCALE, SPARE, Multipliers, ProofSpace, UniformPart, loss_above, loss_below
+from sievert.spaces import Edges, shortest_paths
+
+__all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spanner_programs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A private mechanism in parts of 2^53, its certificate and both bounds."""
+
+    counts: NDArray[np.int64]
+    multipliers: Multipliers
+    uniform: tuple[UniformPart, ...]
+    lower: float
+    upper: float
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The best channel and the best certificate found for one piece."""
+
+    counts: NDArray[np.int64]
+    multipliers: Multipliers
+    uniform: tuple[UniformPart, ...]
+    method: str
+    lower: float = -np.inf
+    upper: float = np.inf
+
+
+def solve_problem(
+    problem: Problem, method: str = "auto", tolerance: float = 1e-9, stretch: float = 1.05
+) -> Solved:
+    """The best private mechanism, piece by piece.
+
+    Parameters
+    ----------
+    method : "auto", "closed" (closed forms only), "program" (never closed forms) or "spanner"
+    tolerance : largest gap, as a share of the largest loss, with which a piece is settled
+    stretch : target dilation of the spanner
+    """
+    counts = np.zeros(problem.cost.shape, dtype=np.int64)
+    parts: list[_Part] = []
+    pieces = problem.pieces()
+    factors = problem.decay.enclosure(problem.space.lengths)[1]
+    allowed = tolerance * max(1.0, float(np.abs(problem.loss).max(initial=0.0))) / max(1, len(pieces))
+    for piece in pieces:
+        part = _settled(problem, piece, factors[piece.edges], method, allowed, stretch)
+        place = np.full(int(problem.group_of.max()) + 1, -1, dtype=np.intp)
+        place[piece.groups] = np.arange(piece.size)
+        members = np.flatnonzero(place[problem.group_of] >= 0)
+        counts[members] = part.counts[place[problem.group_of[members]]]
+        parts.append(part)
+    spare = SPARE * float(np.abs(problem.cost).max(axis=1).sum())
+    floor = 0.0 if (problem.cost >= 0).all() else -np.inf
+    if len(parts) == 1 and pieces[0].size == len(counts):
+        only = parts[0]
+        lower = max(floor, min(only.lower, only.upper) - spare)
+        upper = _spared(only.upper, problem.cost, counts)
+        return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
+    multipliers = Multipliers.joined([part.multipliers for part in parts])
+    uniform = tuple(item for part in parts for item in part.uniform)
+    multipliers = _within_groups(problem, multipliers, uniform)
+    lower = loss_below(problem.space, problem.decay, problem.cost, multipliers, uniform)
+    upper = loss_above(problem.cost, counts)
+    methods = tuple(dict.fromkeys(part.method for part in parts))
+    if len(parts) > 1:
+        methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
+    lower, most = max(floor, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
+    return Solved(counts, multipliers, uniform, lower, most, methods)
+
+
+def _spared(upper: float, cost: FloatArray, counts: NDArray[np.int64]) -> float:
+    """A claim with room for sums of the same terms in another order."""
+    return upper + SPARE * float((np.abs(cost) * as_probabilities(counts)).sum())
+
+
+def _settled(
+    problem: Problem, piece: Piece, factors: FloatArray, method: str, allowed: float, stretch: float
+) -> _Part:
+    """Proposals in turn until one's gap is small enough."""
+    space = ProofSpace(piece.size, piece.pairs, problem.space.lengths[piece.edges])
+    best: _Part | None = None
+    lower, upper = -np.inf, np.inf
+    stopped: str | bool = False
+    for candidate in _proposals(piece, method, allowed, stretch):
+        counts = private_counts(piece, candidate.channel, factors)
+        uniform, own = _uniform(problem, piece, candidate)
+        reached = loss_above(piece.cost, counts)
+        proved = loss_below(space, problem.decay, piece.cost, _local(piece, candidate.multipliers), own)
+        if best is None:
+            best = _Part(counts, candidate.multipliers, uniform, candidate.method)
+        if reached < upper:
+            upper, best = reached, replace(best, counts=counts, method=candidate.method)
+        if proved > lower:
+            lower, best = proved, replace(best, multipliers=candidate.multipliers, uniform=uniform)
+        if upper - lower <= allowed:
+            break
+        stopped = stopped or ("stopped" in candidate.method and candidate.method)
+    assert best is not None
+    hidden = stopped and upper - lower > allowed and stopped != best.method
+    method = f"{best.method} ({stopped})" if hidden else best.method
+    return replace(best, lower=lower, upper=upper, method=method)
+
+
+def _proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
+    """Closed forms first, then programs; dominated actions are left out where they cost time."""
+    if piece.shape == "point" or (piece.shape == "line" and method in ("auto", "closed")):
+        found = closed_form(piece)
+        assert found is not None
+        yield found
+        if piece.shape == "point" or method == "closed":
+            return
+        method = "program"
+    actions, better = undominated(piece.cost)
+    if len(actions) == 1:
+        trivial = "one action is best whatever the input"
+        yield _widened(_constant(piece.with_actions(actions), trivial), actions, better)
+        return
+    small = piece if len(actions) == len(better) else piece.with_actions(actions)
+    for candidate in _small_proposals(small, method, allowed, stretch):
+        yield candidate if small is piece else _widened(candidate, actions, better)
+
+
+def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
+    if method != "program":
+        found = closed_form(piece)
+        if found is not None:
+            yield found
+    if method == "closed":
+        yield _constant(piece, "no closed form fits: the best constant answer")
+        return
+    scale = max(1.0, float(np.abs(piece.loss).max(initial=0.0)))
+    try:
+        if method == "spanner" and piece.shape == "general":
+            yield from spanner_programs(piece, stretch)
+            return
+        if piece.shape == "uniform":
+            yield hub_program(piece)
+        yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
+        found = kernel_form(piece)
+        if found is not None:
+            yield found
+    except Unsolved as problem:
+        # Still a private mechanism with an honest gap.
+        yield _constant(piece, f"{problem}: the best constant answer")
+        found = kernel_form(piece)
+        if found is not None:
+            yield found
+
+
+def _constant(piece: Piece, method: str) -> Candidate:
+    """The best answer that does not look at the data: always private."""
+    channel = np.zeros_like(piece.cost)
+    channel[:, int(np.argmin(piece.cost.sum(axis=0)))] = 1.0
+    return Candidate(channel, Multipliers.none(), method)
+
+
+def undominated(cost: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """Actions that none other is at least as good as everywhere, and for each action one of them that is."""
+    order = np.lexsort((np.arange(cost.shape[1]), cost.sum(axis=0)))
+    kept = np.empty(0, dtype=np.intp)
+    better = np.empty(cost.shape[1], dtype=np.intp)
+    for w in order.tolist():
+        # Only an action of smaller or equal total can dominate.
+        above = np.flatnonzero((cost[:, kept] <= cost[:, w, None]).all(axis=0))
+        if not len(above):
+            kept = np.append(kept, w)
+        better[w] = kept[above[0]] if len(above) else w
+    return np.sort(kept), better
+
+
+def _widened(candidate: Candidate, actions: IndexArray, better: IndexArray) -> Candidate:
+    """A proposal for some actions as one for all: others are never taken, and cost at least as much.
+
+    Their brackets are at least those of a better action if they carry the same multipliers.
+    """
+    channel = np.zeros((len(candidate.channel), len(better)))
+    channel[:, actions] = candidate.channel
+    y = candidate.multipliers
+    output = actions[y.output]
+    parts = [Multipliers(y.arc, output, y.value)]
+    for w in np.flatnonzero(better != np.arange(len(better))).tolist():
+        same = np.flatnonzero(output == better[w])
+        parts.append(Multipliers(y.arc[same], np.full(len(same), w, dtype=np.intp), y.value[same]))
+    return replace(candidate, channel=channel, multipliers=Multipliers.joined(parts))
+
+
+def _local(piece: Piece, multipliers: Multipliers) -> Multipliers:
+    """Arcs of the whole problem as arcs of the piece."""
+    place = np.empty(0, dtype=np.intp)
+    if len(piece.edges):
+        place = np.full(int(piece.edges.max()) + 1, -1, dtype=np.intp)
+        place[piece.edges] = np.arange(len(piece.edges))
+    arc = multipliers.arc
+    return Multipliers(
+        2 * place[arc >> 1] + (arc & 1) if len(arc) else arc, multipliers.output, multipliers.value
+    )
+
+
+def _uniform(
+    problem: Problem, piece: Piece, candidate: Candidate
+) -> tuple[tuple[UniformPart, ...], tuple[UniformPart, ...]]:
+    """Prices of a uniform piece for the points of the whole problem, and for its own."""
+    if candidate.price is None:
+        return (), ()
+    own = UniformPart(np.arange(piece.size), np.arange(piece.size), candidate.price)
+    place = np.full(int(problem.group_of.max()) + 1, -1, dtype=np.intp)
+    place[piece.groups] = np.arange(piece.size)
+    points = np.flatnonzero(place[problem.group_of] >= 0)
+    group = place[problem.group_of[points]]
+    # A group's price may be spread over its members in any way.
+    price = candidate.price[group] / np.bincount(group)[group]
+    return (UniformPart(points, group, price),), (own,)
+
+
+def _within_groups(
+    problem: Problem, multipliers: Multipliers, uniform: tuple[UniformPart, ...]
+) -> Multipliers:
+    """Multipliers between points of one group, which carry what the others spare to one of them."""
+    groups = int(problem.group_of.max()) + 1
+    if groups == problem.space.size:
+        return multipliers
+    covered = np.zeros(problem.space.size, dtype=bool)
+    for part in uniform:
+        covered[part.points] = True
+    n, m = problem.cost.shape
+    bracket = problem.cost.copy()
+    pairs = problem.space.pairs
+    low = problem.decay.enclosure(problem.space.lengths)[0]
+    if len(multipliers.value):
+        ends, turned = pairs[multipliers.arc >> 1], (multipliers.arc & 1).astype(bool)
+        left = np.where(turned, ends[:, 1], ends[:, 0]) * m + multipliers.output
+        right = np.where(turned, ends[:, 0], ends[:, 1]) * m + multipliers.output
+        y = multipliers.value
+        bracket -= np.bincount(left, y, n * m).reshape(n, m)
+        bracket += np.bincount(right, y * low[multipliers.arc >> 1], n * m).reshape(n, m)
+    parts = [multipliers]
+    for point, parent, edge in inward(problem):
+        if covered[point]:
+            continue
+        surplus = bracket[point] - bracket[point].min()
+        outputs = np.flatnonzero(surplus > 0)
+        arc = 2 * edge + int(pairs[edge, 0] != point)
+        bracket[parent] += low[edge] * surplus
+        parts.append(Multipliers(np.full(len(outputs), arc, dtype=np.intp), outputs, surplus[outputs]))
+    return Multipliers.joined(parts)
+
+
+def as_probabilities(counts: NDArray[np.int64]) -> FloatArray:
+    """Whole numbers over 2^53 as floats, exactly."""
+    return counts.astype(np.float64) / SCALE
+
+
+# ── Fewer constraints at a price: a spanner whose shortest paths are not much longer than the distances ─────
+# With the measured dilation D = max d_H/d, a channel that is private for d_H/D is private for d, because
+# d_H/D ≤ d. What that costs is measured: a second program bounds what any channel private for d loses.
+
+
+def greedy_spanner(pairs: IndexArray, lengths: FloatArray, size: int, stretch: float) -> IndexArray:
+    """Positions of pairs whose shortest paths stretch no distance by more than `stretch`.
+
+    Pairs are taken from the shortest on, each unless those taken already join its ends closely enough.
+    """
+    reach = np.full((size, size), np.inf)
+    np.fill_diagonal(reach, 0.0)
+    taken = []
+    for position in np.argsort(lengths, kind="stable").tolist():
+        a, b = pairs[position].tolist()
+        length = lengths[position]
+        if reach[a, b] <= stretch * length * (1 + 1e-12):
+            continue
+        taken.append(position)
+        through = np.minimum(
+            reach[:, a, None] + length + reach[None, b, :], reach[:, b, None] + length + reach[None, a, :]
+        )
+        np.minimum(reach, through, out=reach)
+    return np.array(sorted(taken), dtype=np.intp)
+
+
+def spanner_programs(piece: Piece, stretch: float) -> Iterator[Candidate]:
+    """The optimum under the spanner's constraints, its dilation taken off the distances; then a bound.
+
+    Without the dilation the same constraints are some of the true ones, so the multipliers of that program
+    prove what no private channel goes below.
+    """
+    chosen = greedy_spanner(piece.pairs, piece.exponents, piece.size, stretch)
+    spanned = shortest_paths(Edges(piece.pairs[chosen], piece.exponents[chosen]), piece.size)
+    apart = piece.distances > 0
+    dilation = float((spanned[apart] / piece.distances[apart]).max())
+    thin = replace(
+        piece, pairs=piece.pairs[chosen], exponents=piece.exponents[chosen], edges=piece.edges[chosen]
+    )
+    words = f"spanner with {len(chosen)} of {len(piece.pairs)} pairs, dilation {dilation:.4f}"
+    for lengths in (thin.exponents / (dilation * (1 + 1e-12)), thin.exponents):
+        for found in lazy_program(replace(thin, exponents=lengths)):
+            yield replace(found, method=f"{words}; {found.method}")

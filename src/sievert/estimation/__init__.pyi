@@ -1,0 +1,12 @@
+from . import protocols as protocols
+from ._bayes_risk import bayes_risk as bayes_risk
+from ._black_box import audit_samples as audit_samples
+from ._estimate import Estimate as Estimate
+from ._estimate import Method as Method
+from ._estimate import estimate as estimate
+from ._estimate import prove_likelihood as prove_likelihood
+from ._inversion import Mean as Mean
+from ._inversion import estimate_mean as estimate_mean
+from ._reports import counts_over as counts_over
+from ._reports import identifiability as identifiability
+from ._transport import kantorovich as kantorovich

@@ -1,0 +1,491 @@
+"""The schema of the TOML file: which keys there are and what each may hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sievert.files._paths import NoisyPath, OutputPath, OwnPath, PriorText, PrivatePath, PublicPath
+from sievert.numerics import brief
+
+__all__ = [
+    "AcceptModel",
+    "AdversaryModel",
+    "ClaimModel",
+    "DataModel",
+    "Document",
+    "EstimateModel",
+    "GainModel",
+    "LossModel",
+    "MechanismModel",
+    "PermittedModel",
+    "PolicyModel",
+    "QueryModel",
+    "RegionModel",
+    "ReleaseModel",
+    "SecretsModel",
+    "Section",
+    "UseValue",
+    "ValuesModel",
+    "dumps",
+]
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Value = int | Finite | str | list[int | Finite | str]
+
+
+class Section(BaseModel):
+    """A table of the file; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ValuesModel(Section):
+    """`values` by rule instead of by list: a range of integers (every `step`-th), a column of a public
+    codebook file, or all combinations of the values of several columns."""
+
+    range: tuple[int, int] | list[int] | None = None
+    step: Positive | None = None
+    file: PublicPath | None = None
+    column: str | None = None
+    product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if sum(rule is not None for rule in (self.range, self.file, self.product)) != 1:
+            raise ValueError(
+                'give range = [first, last], file = "codebook.csv", or product = [[…], […]] with the values '
+                "of each column"
+            )
+        if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
+            raise ValueError(f"range is {brief(list(self.range))}; give [first, last] with first ≤ last")
+        if self.step is not None and self.range is None:
+            raise ValueError("step goes with range: every how many-th number is a value")
+        if self.step is not None and self.range is not None and (self.range[1] - self.range[0]) % self.step:
+            raise ValueError(
+                f"range is {brief(list(self.range))}, and step = {brief(self.step)} does not reach the end; "
+                "give a last value that is a whole number of steps above the first"
+            )
+        return self
+
+
+class RegionModel(Section):
+    """Places on a map: a rectangle of latitudes and longitudes in square cells, `cell` metres wide."""
+
+    south: Annotated[float, Field(ge=-80, le=84)]
+    west: Annotated[float, Field(ge=-180, le=180)]
+    north: Annotated[float, Field(ge=-80, le=84)]
+    east: Annotated[float, Field(ge=-180, le=180)]
+    cell: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _a_rectangle(self) -> Self:
+        if not self.south < self.north:
+            raise ValueError(f"south is {self.south} and north is {self.north}; south must be less")
+        if not self.west < self.east:
+            raise ValueError(f"west is {self.west} and east is {self.east}; west must be less")
+        return self
+
+
+class SecretsModel(Section):
+    """`secrets` that need a parameter; exactly one kind."""
+
+    threshold: NonNegative | None = None
+    partition: list[list[Value]] | dict[str, list[Value]] | None = None
+    edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
+    tree: dict[str, str] | None = None
+    metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
+    points: PublicPath | None = None
+    region: RegionModel | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [
+            name
+            for name in ("threshold", "partition", "edges", "tree", "metric")
+            if getattr(self, name) is not None
+        ]
+        if len(kinds) != 1:
+            raise ValueError(
+                f"give exactly one of threshold, partition, edges, tree, metric (given: {kinds or 'none'})"
+            )
+        if self.points is not None and self.metric not in ("euclidean", "manhattan"):
+            raise ValueError('points goes with metric = "euclidean" or "manhattan"')
+        if self.region is not None and (self.metric != "euclidean" or self.points is not None):
+            raise ValueError('region goes with metric = "euclidean" and takes the place of points')
+        if self.metric in ("euclidean", "manhattan") and self.points is None and self.region is None:
+            raise ValueError(
+                f'metric = "{self.metric}" needs points = "file.csv" with a label and coordinates in each row'
+            )
+        return self
+
+
+class PermittedModel(Section):
+    """`permitted`: what everybody knows; all that is given holds."""
+
+    total: int | Finite | None = None
+    weights: dict[str, int | Finite] | list[int | Finite] | None = None
+    histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
+    counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
+    attribute: Count | None = None
+    databases: PublicPath | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if all(given is None for given in (self.total, self.histogram, self.counts, self.databases)):
+            raise ValueError("give total, histogram, counts or databases: what does everybody know?")
+        if self.weights is not None and self.total is None:
+            raise ValueError("weights goes with total: what each value counts, or a factor for each record")
+        if self.attribute is not None and self.counts is None:
+            raise ValueError("attribute goes with counts: which part of the values is counted, from 0")
+        return self
+
+
+class PolicyModel(Section):
+    """[policy]: what must stay hidden."""
+
+    values: list[Value] | ValuesModel | None = None
+    secrets: Literal["complete", "line", "cycle"] | SecretsModel = "complete"
+    records: Positive = 1
+    adjacency: Literal["replace", "add-remove"] = "replace"
+    person_records: Positive = 1
+    permitted: PermittedModel | list[PermittedModel] | None = None
+
+
+class WhereModel(Section):
+    """`where` by bounds: at_least ≤ value ≤ at_most."""
+
+    at_least: Finite | None = None
+    at_most: Finite | None = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both: which values are counted?")
+        return self
+
+
+Condition = Annotated[Value | list[Value] | WhereModel, Field(union_mode="left_to_right")]
+
+
+class QueryModel(Section):
+    """[query]: what is computed before noise."""
+
+    kind: Literal["record", "count", "sum", "histogram", "table"] = "record"
+    where: Annotated[
+        Value | list[Value] | WhereModel | Annotated[dict[str, Condition], Field(min_length=1)] | None,
+        Field(union_mode="left_to_right"),
+    ] = None
+    by: str | list[str] | None = None
+    of: str | None = None
+    table: PublicPath | None = None
+
+    @model_validator(mode="after")
+    def _parameters(self) -> Self:
+        if self.by is not None and self.kind != "histogram":
+            raise ValueError('by goes with kind = "histogram": the columns it counts by')
+        if self.of is not None and self.kind != "sum":
+            raise ValueError('of goes with kind = "sum": the column that is summed')
+        if (self.kind == "count") != (self.where is not None):
+            raise ValueError(
+                'where goes with kind = "count", and a count needs it: which values are counted?'
+            )
+        if (self.kind == "table") != (self.table is not None):
+            raise ValueError('table = "file.csv" goes with kind = "table"')
+        return self
+
+
+def _consecutive(numbers: list[int]) -> bool:
+    return bool(numbers) and all(second - first == 1 for first, second in pairwise(numbers))
+
+
+class MechanismModel(Section):
+    """[mechanism]: a family with its parameter, or a matrix in a file."""
+
+    kind: (
+        Literal[
+            "geometric",
+            "truncated-geometric",
+            "randomised-response",
+            "exponential",
+            "tight-constraints",
+            "metric-channel",
+            "planar-geometric",
+        ]
+        | None
+    ) = None
+    matrix: PublicPath | None = None
+    eps: NonNegative | None = None
+    alpha: str | float | int | None = None
+    level: Literal["nominal", "true"] | None = None
+    outputs: list[int] | None = None
+
+    @model_validator(mode="after")
+    def _one_mechanism(self) -> Self:
+        if (self.kind is None) == (self.matrix is None):
+            raise ValueError('give kind = "…" (a family) or matrix = "channel.csv"')
+        parameters = (self.eps is not None) + (self.alpha is not None)
+        if self.matrix is not None and self.alpha is not None:
+            raise ValueError(
+                "alpha goes with a family; with a matrix, eps states what it is claimed to satisfy"
+            )
+        if self.kind == "metric-channel" and parameters:
+            raise ValueError("metric-channel takes no eps: it realises the policy's distance itself")
+        if self.kind not in (None, "metric-channel") and parameters != 1:
+            raise ValueError("give exactly one of eps and alpha (alpha = e^-eps)")
+        if self.level is not None and self.kind != "exponential":
+            raise ValueError('level goes with kind = "exponential"')
+        if self.outputs is not None and self.kind not in ("geometric", "truncated-geometric"):
+            raise ValueError('outputs goes with kind = "geometric" or "truncated-geometric"')
+        if self.outputs is not None and not _consecutive(self.outputs):
+            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
+        return self
+
+
+class GainModel(Section):
+    """A gain with a parameter; exactly one kind."""
+
+    tries: Positive | None = None
+    within: NonNegative | None = None
+    partition: list[list[Value]] | dict[str, list[Value]] | None = None
+    property: list[Value] | None = None
+    matrix: PublicPath | None = None
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [
+            n for n in ("tries", "within", "partition", "property", "matrix") if getattr(self, n) is not None
+        ]
+        if len(kinds) != 1:
+            raise ValueError(
+                f"give exactly one of tries, within, partition, property, matrix (given: {kinds or 'none'})"
+            )
+        return self
+
+
+GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
+
+
+class AdversaryModel(Section):
+    """[adversary]: what attackers know and want."""
+
+    prior: PriorText | list[float] | None = None
+    record_prior: PriorText | list[float] | None = None
+    gains: list[GainName | GainModel] = ["identity"]
+    observations: Positive = 1
+
+
+class LossModel(Section):
+    """`loss` with a parameter; exactly one kind."""
+
+    pinball: Probability | None = None
+    tolerance: NonNegative | None = None
+    threshold: Finite | None = None
+    property: list[Value] | None = None
+    matrix: PublicPath | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        kinds = [
+            name
+            for name in ("pinball", "tolerance", "threshold", "property", "matrix")
+            if getattr(self, name) is not None
+        ]
+        if len(kinds) != 1:
+            raise ValueError(
+                "give exactly one of pinball, tolerance, threshold, property, matrix "
+                f"(given: {kinds or 'none'})"
+            )
+        return self
+
+
+class UseModel(Section):
+    """[use]: what the released data is for."""
+
+    loss: Literal["absolute", "squared", "bayes-risk", "distance"] | LossModel = "absolute"
+    prior: PriorText | list[float] | None = None
+
+
+class ClaimModel(Section):
+    """[claim]: what is promised, where no mechanism is described or more than ε is claimed."""
+
+    eps: NonNegative | None = None
+    delta: Probability = 0.0
+    rho: NonNegative | None = None
+    sigma: NonNegative | None = None
+    sensitivity: NonNegative = 1.0
+
+    @model_validator(mode="after")
+    def _one_claim(self) -> Self:
+        given = [name for name in ("eps", "rho", "sigma") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of eps, rho and sigma (given: {given or 'none'})")
+        if self.delta and given != ["eps"]:
+            raise ValueError(f"delta goes with eps; {given[0]} implies a δ for every ε")
+        return self
+
+
+class AcceptModel(Section):
+    """[accept]: limits; an audit or an explanation that exceeds one exits with 1."""
+
+    guess: Probability | None = None
+    bits: NonNegative | None = None
+    odds: Annotated[float, Field(ge=1)] | None = None
+    advantage: Probability | None = None
+    eps: NonNegative | None = None
+    delta: Probability | None = None
+
+    @model_validator(mode="after")
+    def _delta_of_eps(self) -> Self:
+        if self.delta is not None and self.eps is None:
+            raise ValueError("delta goes with eps: at which δ is the total ε judged?")
+        return self
+
+
+class DataModel(Section):
+    """[data]: where the records are."""
+
+    input: PrivatePath
+    column: str | list[str] | None = None
+    person: str | None = None
+    rows_per_person: Positive = 1
+    missing_values: list[str] = []
+
+
+class UseValue(Section):
+    """A declared value of the policy that takes the place of one that does not fit."""
+
+    use: Value
+
+
+class ReleaseModel(Section):
+    """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
+
+    output: OutputPath | None = None
+    ledger: OwnPath | None = None
+    ledger_key: OwnPath | None = None
+    missing: Literal["reject", "drop"] | UseValue = "reject"
+    unknown: Literal["reject", "drop"] | UseValue = "reject"
+    out_of_range: Literal["reject", "clamp", "drop"] = "reject"
+    off_grid: Literal["reject", "nearest", "drop"] = "reject"
+    keep: list[str] = []
+    remap: PublicPath | None = None
+    stable: bool = False
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    sampler: Literal["exact", "float"] = "exact"
+    timing: Literal["fixed", "fast"] = "fixed"
+    test_seed: Count | None = None
+
+
+class ReportGroupModel(Section):
+    """Reports of users who applied the same family at another ε."""
+
+    reports: NoisyPath | list[NoisyPath]
+    eps: NonNegative | None = None
+
+
+class EstimateModel(Section):
+    """[estimate]: where the noisy reports are, and how the distribution behind them is estimated."""
+
+    reports: NoisyPath | list[NoisyPath] | None = None
+    column: str | None = None
+    counts: str | None = None
+    groups: list[ReportGroupModel] | None = None
+    missing: Literal["reject", "drop"] = "reject"
+    method: Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"] = "auto"
+    interval: Literal["normal", "bootstrap", "profile", "none"] = "normal"
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    seed: Count = 0
+    original: PrivatePath | None = None
+    original_column: str | None = None
+
+    @model_validator(mode="after")
+    def _reports_once(self) -> Self:
+        if self.reports is not None and self.groups is not None:
+            raise ValueError("give reports, or groups with reports of their own, not both")
+        if self.original_column is not None and self.original is None:
+            raise ValueError("original_column goes with original")
+        return self
+
+
+class Document(Section):
+    """The whole file."""
+
+    version: Literal[1]
+    title: str | None = None
+    policy: PolicyModel
+    query: QueryModel = QueryModel()
+    mechanism: MechanismModel | None = None
+    adversary: AdversaryModel = AdversaryModel()
+    use: UseModel | None = None
+    claim: ClaimModel | None = None
+    accept: AcceptModel | None = None
+    data: DataModel | None = None
+    release: ReleaseModel | None = None
+    estimate: EstimateModel | None = None
+
+    @model_validator(mode="after")
+    def _one_promise(self) -> Self:
+        """[claim] and [mechanism] may both say what is promised, if they say the same."""
+        claim, mechanism = self.claim, self.mechanism
+        if claim is None or mechanism is None or claim.eps is None or mechanism.eps is None:
+            return self
+        # A nominal ε is a parameter, and a claim with δ is another kind of promise.
+        nominal = mechanism.level == "nominal"
+        if not nominal and not claim.delta and not math.isclose(claim.eps, mechanism.eps, rel_tol=1e-9):
+            raise ValueError(
+                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {mechanism.eps:g}; they must agree, "
+                "so state the promise once"
+            )
+        return self
+
+
+# ── Writing TOML: enough for Sievert's own file (the standard library only reads it) ────────────────────────
+
+
+def dumps(document: dict[str, Any]) -> str:
+    """TOML text of a document of scalars, lists and tables; nested tables inside a section go inline.
+
+    >>> print(dumps({"version": 1, "policy": {"records": 2, "secrets": {"threshold": 1}}}), end="")
+    version = 1
+    <BLANKLINE>
+    [policy]
+    records = 2
+    secrets = { threshold = 1 }
+    """
+    top = [f"{key} = {_value(item)}" for key, item in document.items() if not isinstance(item, dict)]
+    blocks = ["\n".join(top)] if top else []
+    for name, section in document.items():
+        if isinstance(section, dict):
+            lines = [f"{_key(key)} = {_value(item)}" for key, item in section.items()]
+            blocks.append("\n".join([f"[{_key(name)}]", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _key(key: str) -> str:
+    bare = key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key)
+    return key if bare else json.dumps(key, ensure_ascii=False)
+
+
+def _value(item: Any) -> str:
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, int | float):
+        return repr(item)
+    if isinstance(item, str):
+        return json.dumps(item, ensure_ascii=False)
+    if isinstance(item, dict):
+        inner = ", ".join(f"{_key(str(key))} = {_value(value)}" for key, value in item.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(item, list | tuple):
+        return f"[{', '.join(_value(value) for value in item)}]"
+    raise TypeError(f"{type(item).__name__} has no TOML form")

@@ -1,0 +1,122 @@
+"""Which question a proof answers: a digest of what the files say, and the check that a proof carries it.
+
+A proof holds numbers only; that they are the numbers of this policy, this query and this ε is what its digest
+says. The digest covers every table that a proof may rest on, with defaults filled in, and the contents of the
+files they name; title, limits, data and outputs are left out. It is a label that the writer of the proof put
+there: it tells proofs of different files apart, not an honest writer from a dishonest one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sievert.errors import FileError
+from sievert.files._scenario import Scenario, load_scenario
+from sievert.numerics import brief
+from sievert.proofs import Proof, Verification
+
+__all__ = ["check_identity", "digest_of", "identified", "question_digest"]
+
+# What a command may be told beside a file, and a proof then names.
+OPTIONS = {
+    "eps",
+    "delta",
+    "rho",
+    "sigma",
+    "sensitivity",
+    "releases",
+    "within",
+    "centre",
+    "guess",
+    "solve",
+}
+ProofKind = TypeVar("ProofKind", bound=Proof)
+TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim"}
+
+
+def identified(proof: ProofKind, scenario: Scenario, **options: Any) -> ProofKind:
+    """The proof, named after the file's question and the options that it was asked with."""
+    told = {name: value for name, value in options.items() if value is not None}
+    return proof.with_identity(question_digest(scenario, **told), told)
+
+
+def question_digest(scenario: Scenario, **options: Any) -> str:
+    """The digest of a file's question; options are what a command was told instead of the file's own."""
+    content = scenario.document.model_dump(mode="json", include=TABLES)
+    files = {
+        name: _contents(scenario.folder / name) for name in sorted(set(_named(content, scenario.folder)))
+    }
+    told = {name: value for name, value in options.items() if value is not None}
+    canonical = json.dumps({"question": content, "files": files, "options": told}, sort_keys=True)
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+
+
+def digest_of(*paths: str | Path, **options: Any) -> str:
+    """The digest of one file, or of several in order; a file that is no scenario counts by its contents."""
+    digests = []
+    for path in map(Path, paths):
+        if path.suffix == ".toml":
+            digests.append(question_digest(load_scenario(path), **options))
+        else:
+            digests.append(f"sha256:{_contents(path)}")
+    if len(digests) == 1:
+        return digests[0]
+    return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
+
+
+def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verification:
+    """Whether the proof holds and is about these files, asked with the options that it names.
+
+    Options that are given must be among them.
+    """
+    result = proof.verify()
+    names = " and ".join(map(str, paths))
+    if not result.holds:
+        return result
+    if proof.about is None:
+        return Verification(
+            False, f"the proof does not say what it is about; make it again to check it against {names}"
+        )
+    if not proof.options.keys() <= OPTIONS:
+        return Verification(False, f"no command has the options {brief(sorted(proof.options))}")
+    asked = "".join(f" --{name} {brief(value)}" for name, value in proof.options.items())
+    given = {name: value for name, value in options.items() if value is not None}
+    same = all(proof.options.get(name) == value for name, value in given.items())
+    if not same or proof.about != digest_of(*paths, **proof.options):
+        told = f" with{asked}" if asked else ""
+        return Verification(
+            False,
+            f"the proof is not about {names} as it stands{'' if same else ' with these options'}; what it "
+            f"proves{told} is: {result.statement}",
+        )
+    return Verification(True, f"about {names}{f' asked with{asked}' if asked else ''}: {result.statement}")
+
+
+def _named(content: Any, folder: Path) -> Iterator[str]:
+    """Every text that names a file: whichever key it stands at, the file is part of the question."""
+    if isinstance(content, dict):
+        content = [*content.keys(), *content.values()]
+    if isinstance(content, list):
+        for item in content:
+            yield from _named(item, folder)
+    elif isinstance(content, str) and _is_file(folder / content):
+        yield content
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _contents(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as problem:
+        raise FileError(f"{path}: cannot be read ({problem.strerror})") from None

@@ -1,0 +1,172 @@
+"""What is wrong in a file, in words about the file: key, value, rule, and the nearest right spelling."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, get_args
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from sievert.errors import FileError
+from sievert.files import _document as schema
+from sievert.files._document import Document, Section
+from sievert.numerics import brief, did_you_mean
+
+__all__ = ["validated"]
+
+# What each kind of error says a key must be.
+NOUNS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
+
+LONGEST_KEY = 60
+
+# Names that others give to what a file calls differently.
+OTHER_NAMES = {
+    "laplace": 'the discrete Laplace is called "geometric" here',
+    "discrete-laplace": 'the discrete Laplace is called "geometric" here',
+    "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
+    "staircase": "`sievert design` finds the best mechanism, staircases among them",
+    "rr": 'it is called "randomised-response" here',
+    "grr": 'it is called "randomised-response" here',
+    "k-rr": 'it is called "randomised-response" here',
+    "warner": 'it is called "randomised-response" here',
+    "planar-laplace": 'the discrete planar Laplace is called "planar-geometric" here',
+    "geo-indistinguishability": 'use "planar-geometric" noise, with a region as secrets',
+    "dp": 'differential privacy is secrets = "complete" with records',
+    "mean": "a mean is a sum divided by a public number of records",
+}
+
+
+def validated(raw: dict[str, Any], source: str) -> Document:
+    """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
+    try:
+        return Document.model_validate(raw)
+    except ValidationError as problem:
+        raise FileError(f"{source}: {_explain(problem, raw)}") from None
+
+
+def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
+    errors = problem.errors(include_url=False)
+    paths = [_written_path(error, raw) for error in errors]
+    # A union reports one error a branch; the deepest is about the branch the writer meant.
+    meant = max(
+        range(len(errors)),
+        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden"), len(paths[i])),
+    )
+    error, key = errors[meant], _key_words(paths[meant])
+    if error["type"] == "extra_forbidden":
+        return f"key {key} is unknown; {_right_key(error)}"
+    if error["type"] == "missing":
+        return f"key {key} is missing"
+    given = error.get("input")
+    shown = "" if isinstance(given, dict | list) else f" (given: {brief(given)})"
+    branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
+    kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
+    if error["type"] != "value_error" and len(kinds) == len(branches):
+        return f"key {key} must be {_alternatives(kinds)}{shown}{_right_word(given, branches)}"
+    message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
+    if message.startswith("Input should be"):
+        return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
+    if not paths[meant]:
+        return f"{message}{shown}"
+    return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _right_key(error: ErrorDetails) -> str:
+    """What was meant by a key that its table does not have: another spelling, or another table."""
+    table, written = _table_of(error["loc"][:-1]), str(error["loc"][-1])
+    known = tuple(table.model_fields)
+    hint = did_you_mean(written, known)
+    homes = [
+        f"[{name}]"
+        for name, field in Document.model_fields.items()
+        if (home := _only_table(field.annotation)) is not None and written in home.model_fields
+    ]
+    if not hint and homes:
+        return f"it is a key of {' and of '.join(homes)}"
+    return f"keys here are {', '.join(known)}{hint}"
+
+
+def _table_of(location: tuple[str | int, ...]) -> type[Section]:
+    """The table that a location of pydantic's is in; in a union the branch is named after its class."""
+    table: type[Section] = Document
+    for part in location:
+        branch = getattr(schema, part, None) if isinstance(part, str) else None
+        if isinstance(branch, type) and issubclass(branch, Section):
+            table = branch
+        elif part in table.model_fields:
+            table = _only_table(table.model_fields[str(part)].annotation) or table
+    return table
+
+
+def _only_table(annotation: Any) -> type[Section] | None:
+    """The table in an annotation such as `Table | None`, where there is one only."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    found = [table for part in get_args(annotation) if (table := _only_table(part)) is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _right_word(given: Any, branches: list[ErrorDetails]) -> str:
+    """What was meant by a word that is none of those a key knows."""
+    if not isinstance(given, str):
+        return ""
+    other = OTHER_NAMES.get(given.strip().lower().replace("_", "-").replace(" ", "-"))
+    if other is not None:
+        return f"; {other}"
+    choices = [
+        word
+        for branch in branches
+        if branch["type"] == "literal_error"
+        for word in re.findall(r"'([^']*)'", str(branch["ctx"]["expected"]))
+    ]
+    return did_you_mean(given, tuple(choices))
+
+
+def _written_path(error: ErrorDetails, raw: Any) -> tuple[str | int, ...]:
+    """The keys and positions that stand in the file; pydantic also names the branches of a union."""
+    path: list[str | int] = []
+    for part in error["loc"]:
+        known_key = isinstance(raw, dict) and part in raw
+        if known_key or (isinstance(raw, list) and isinstance(part, int) and part < len(raw)):
+            path.append(part)
+            raw = raw[part]
+        elif error["type"] == "missing" and isinstance(raw, dict) and part == error["loc"][-1]:
+            path.append(part)
+    return tuple(path)
+
+
+def _key_words(path: tuple[str | int, ...]) -> str:
+    words, joint = "", ""
+    for part in path:
+        words += f", entry {part + 1}" if isinstance(part, int) else f"{joint}{_shortened(part)}"
+        joint = ", " if isinstance(part, int) else "."
+    return words or "file"
+
+
+def _shortened(key: str) -> str:
+    return key if len(key) <= LONGEST_KEY and key.isprintable() else brief(key)
+
+
+def _noun(error: ErrorDetails) -> str | None:
+    if error["type"] == "literal_error":
+        return str(error["ctx"]["expected"])
+    return NOUNS.get(error["type"])
+
+
+def _alternatives(kinds: list[str]) -> str:
+    # A whole number is a number.
+    numbers = {"a number", "a finite number"} & set(kinds)
+    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or not numbers]
+    return distinct[0] if len(distinct) == 1 else f"{', '.join(distinct[:-1])} or {distinct[-1]}"

@@ -1,0 +1,159 @@
+"""The paths in a file, as types: whoever guards, moves or lists them walks the model, not a list of keys.
+
+A path is relative to the file's own folder. What the promise treats as public must not be the private data,
+under whatever name: a domain, prior or channel taken from it would void the promise.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from sievert.errors import FileError
+from sievert.tables import same_file
+
+__all__ = [
+    "FilePath",
+    "NoisyPath",
+    "OutputPath",
+    "OwnPath",
+    "PriorText",
+    "PrivatePath",
+    "PublicPath",
+    "contents",
+    "files_read",
+    "moved",
+    "paths_in",
+    "refuse_private",
+]
+
+
+class FilePath(str):
+    """A path in a file, relative to the file's folder."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(cls.checked, core_schema.str_schema(strict=True))
+
+    @classmethod
+    def checked(cls, text: str) -> Self:
+        """The path, where it may stand in a file."""
+        if not text or "\0" in text:
+            raise ValueError("is not the name of a file")
+        return cls(text)
+
+
+class PublicPath(FilePath):
+    """What the promise treats as known to everybody."""
+
+
+class PrivatePath(FilePath):
+    """The data that is protected."""
+
+
+class NoisyPath(FilePath):
+    """Reports that were released already; patterns may name several files."""
+
+
+class OwnPath(FilePath):
+    """What a run keeps for itself: a budget, a key."""
+
+
+class OutputPath(FilePath):
+    """What a release writes: a file that somebody sent must not choose a place outside its own folder."""
+
+    @classmethod
+    def checked(cls, text: str) -> Self:
+        for kind in (PurePosixPath, PureWindowsPath):
+            path = kind(text)
+            if path.anchor or ".." in path.parts:
+                raise ValueError(
+                    f"{text!r} leaves the file's own folder; name a path below it, or choose another place "
+                    "on the command line (--output)"
+                )
+        return super().checked(text)
+
+
+def _prior(text: str) -> str:
+    return text if text == "uniform" else PublicPath.checked(text)
+
+
+# A prior by name, or the public file that holds it.
+PriorText = Annotated[str, AfterValidator(_prior)]
+
+
+def paths_in(item: object, key: str = "") -> Iterator[tuple[str, FilePath]]:
+    """Every path in a model, with the key it stands under."""
+    if isinstance(item, FilePath):
+        yield key, item
+    elif isinstance(item, BaseModel):
+        for name in type(item).model_fields:
+            yield from paths_in(getattr(item, name), f"{key}.{name}" if key else name)
+    elif isinstance(item, dict):
+        for name, part in item.items():
+            yield from paths_in(part, f"{key}.{name}")
+    elif isinstance(item, list | tuple):
+        for place, part in enumerate(item, start=1):
+            yield from paths_in(part, f"{key}, entry {place}" if isinstance(part, BaseModel) else key)
+
+
+def refuse_private(document: BaseModel, folder: Path, source: str, data: str | Path | None = None) -> None:
+    """Refuse a file in which something public is the private data; `data` is read in place of [data]."""
+    paths = list(paths_in(document))
+    private = [folder / name for _, name in paths if isinstance(name, PrivatePath)]
+    private += [] if data is None else [Path(data)]
+    for key, name in paths:
+        if isinstance(name, PublicPath) and any(same_file(folder / name, path) for path in private):
+            raise FileError(
+                f"{source}, {key}: {name} is the private data; what is public must not be taken from it: "
+                "the values, weights and channels of a release come from a public file"
+            )
+
+
+def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
+    """The file itself and everything that it names for reading; a budget stands for its ledger too."""
+    found = [Path(source)]
+    for key, name in paths_in(document):
+        if isinstance(name, OutputPath):
+            continue
+        path = folder / name
+        found += [Path(match) for match in glob.glob(str(path))] or [path]
+        if key == "release.ledger":
+            found.append(path.with_suffix(".ledger"))
+    return found
+
+
+def contents(item: object, folder: Path) -> list[str]:
+    """Hashes of the public files that a model names: under the same name each may hold something else."""
+    found = []
+    for key, name in paths_in(item):
+        if isinstance(name, PublicPath):
+            try:
+                found.append(hashlib.sha256((folder / name).read_bytes()).hexdigest())
+            except OSError as problem:
+                raise FileError(f"{key}: {name} cannot be read ({problem.strerror})") from None
+    return found
+
+
+def moved(content: Any, old: Path, new: Path) -> Any:
+    """A dumped model with every path made relative to another folder; an output stays in the file's own."""
+    if isinstance(content, OutputPath) or (isinstance(content, FilePath) and os.path.isabs(content)):
+        return content
+    if isinstance(content, FilePath):
+        # Folders by their own names: ".." after a link leads elsewhere.
+        folder, name = os.path.split(old / content)
+        return type(content)(
+            os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(new))
+        )
+    if isinstance(content, dict):
+        return {key: moved(item, old, new) for key, item in content.items()}
+    if isinstance(content, list | tuple):
+        return [moved(item, old, new) for item in content]
+    return content

@@ -1,0 +1,13 @@
+from ._budget import Budget as Budget
+from ._budget import amount as amount
+from ._ledger import WAIT_SECONDS as WAIT_SECONDS
+from ._ledger import Ledger as Ledger
+from ._relation import ADD_REMOVE as ADD_REMOVE
+from ._relation import REPLACE as REPLACE
+from ._relation import UNIT as UNIT
+from ._relation import WITHOUT_RELATION as WITHOUT_RELATION
+from ._relation import Relation as Relation
+from ._relation import stated_relation as stated_relation
+from ._reservation import Reservation as Reservation
+from ._reservation import check_name as check_name
+from ._reservation import file_hash as file_hash

@@ -1,0 +1,250 @@
+"""An append-only file of records, each bound to all before it by a hash.
+
+A line is {"b": body, "h": hash of the previous h and the body}. A crash can leave a torn last line, whose
+write never returned: it is cut off. Anything else that does not fit is refused, whatever it is, and a
+person has to look. The chain finds accidents and naive edits; with a key (HMAC) it also finds edits by
+whoever does not know the key. An older copy put back in place cannot be noticed from the file alone: note
+the head elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import LedgerError, LedgerOutputError
+from sievert.tables import NO_LINKS, require_plain
+
+__all__ = ["Chain", "Record", "locked", "sync_folder"]
+
+START = "0" * 64
+Record = dict[str, Any]
+
+
+@dataclass
+class Chain:
+    """The records of a file and the hash of the last one."""
+
+    path: Path
+    records: list[Record]
+    head: str
+    key: bytes | None = None
+    heads: list[str] = field(default_factory=list, repr=False)  # the hash after each record
+
+    @classmethod
+    def read(cls, path: Path, key: bytes | None = None, repair: bool = False) -> Chain:
+        """Read and check every record; with `repair`, a torn last line is finished or cut off on disk."""
+        chain = cls(path, [], START, key)
+        content = path.read_bytes() if require_plain(path) else b""
+        *lines, tail = content.split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            if not chain._take(line):
+                raise LedgerError(
+                    f"{path}, line {number}: the record does not follow from those before it (edited, "
+                    "damaged, or another key); nothing is released until a person has looked at it: put "
+                    "the last sound copy back, or start a new ledger with the budget that is left"
+                )
+        if tail:
+            chain._mend(tail, len(content), repair)
+        return chain
+
+    def _take(self, line: bytes) -> bool:
+        """Append a line's record if it is exactly what we would have written here."""
+        try:
+            parsed = json.loads(line)
+            body = parsed["b"]
+        except (ValueError, KeyError, TypeError):
+            return False
+        expected, head = self._line(body)
+        if line + b"\n" != expected:
+            return False
+        self._added(body, head)
+        return True
+
+    def _mend(self, tail: bytes, size: int, repair: bool) -> None:
+        """A last line without its end: a whole record counts; the beginning of one never happened."""
+        if self._take(tail):
+            if repair:
+                self._write(b"\n")
+            return
+        if _holds_whole_object(tail):
+            raise LedgerError(
+                f"{self.path}: the last record is damaged, and not by an interrupted write; nothing is "
+                "released until a person has looked at it"
+            )
+        if repair:
+            descriptor = os.open(self.path, os.O_WRONLY | NO_LINKS)
+            try:
+                os.ftruncate(descriptor, size - len(tail))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def append(self, body: Record) -> None:
+        """Write one record and wait until the disk has it. A failure is final: nothing is retried."""
+        line, head = self._line(body)
+        self._write(line)
+        self._added(body, head)
+
+    def _added(self, body: Record, head: str) -> None:
+        self.records.append(body)
+        self.heads.append(head)
+        self.head = head
+
+    def _line(self, body: Record) -> tuple[bytes, str]:
+        text = _canonical(body)
+        head = self._hash((self.head + text).encode())
+        return f'{{"b":{text},"h":"{head}"}}\n'.encode(), head
+
+    def _hash(self, content: bytes) -> str:
+        if self.key is not None:
+            return hmac.new(self.key, content, hashlib.sha256).hexdigest()
+        return hashlib.sha256(content).hexdigest()
+
+    def _write(self, content: bytes) -> None:
+        new = not self.path.exists()
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINKS
+        try:
+            descriptor = os.open(self.path, flags, 0o600)
+            try:
+                written = os.write(descriptor, content)
+                if written != len(content):
+                    raise LedgerOutputError(
+                        f"{self.path}: only {written} of {len(content)} bytes could be written (is the disk "
+                        "full?); nothing was released"
+                    )
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if new:
+                sync_folder(self.path.parent)
+        except OSError as problem:
+            raise LedgerOutputError(
+                f"{self.path}: cannot be written ({problem.strerror}); nothing was released"
+            ) from None
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _holds_whole_object(tail: bytes) -> bool:
+    """Whether the bytes begin with a complete JSON value: no beginning of a record of ours does."""
+    try:
+        json.JSONDecoder().raw_decode(tail.decode(errors="replace"))
+    except ValueError:
+        return not tail.startswith(b'{"b":'[: len(tail)])
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk (where the system can)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# ── One release at a time: an exclusive lock on a file, against other processes and other threads ───────────
+
+# A lock of the system belongs to the process; these belong to its threads.
+_threads: dict[str, threading.Lock] = {}
+_guard = threading.Lock()
+PAUSE = 0.02
+
+
+@contextmanager
+def locked(path: Path, wait: float) -> Iterator[int]:
+    """Hold the lock file exclusively, as a descriptor that appends; wait for others at most `wait` seconds.
+
+    The file stays: a lock that is deleted or renamed can be held twice.
+    """
+    deadline = time.monotonic() + wait
+    with _guard:
+        mutex = _threads.setdefault(str(path.resolve()), threading.Lock())
+    if not mutex.acquire(timeout=min(max(wait, 0), threading.TIMEOUT_MAX)):
+        raise _busy(path, wait)
+    try:
+        descriptor = _opened(path)
+        try:
+            while not _tried(descriptor, path):
+                if time.monotonic() >= deadline:
+                    raise _busy(path, wait)
+                time.sleep(PAUSE)
+            try:
+                yield descriptor
+            finally:
+                with suppress(OSError):  # closing the file frees the lock as well
+                    _unlock(descriptor)
+        finally:
+            os.close(descriptor)
+    finally:
+        mutex.release()
+
+
+def _opened(path: Path) -> int:
+    require_plain(path)
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINKS, 0o600)
+    except OSError as problem:
+        raise LedgerOutputError(
+            f"{path}: cannot be opened ({problem.strerror}); nothing was released"
+        ) from None
+
+
+def _tried(descriptor: int, path: Path) -> bool:
+    try:
+        return _try_lock(descriptor)
+    except OSError as problem:
+        raise LedgerOutputError(
+            f"{path}: cannot be locked ({problem.strerror}); nothing was released. Keep the ledger on a disk "
+            "that has locks"
+        ) from None
+
+
+def _busy(path: Path, wait: float) -> LedgerOutputError:
+    return LedgerOutputError(
+        f"{path.parent}: another release holds this ledger and did not finish within {wait:g} seconds; "
+        "try again when it has ended"
+    )
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,0 +1,359 @@
+"""The budget ledger: what was spent is on disk before anything is drawn, and is never taken back.
+
+One folder holds `ledger.jsonl` (a hash chain), `ledger.lock` and, while a release runs, its state. A
+release, under an exclusive lock: check the chain and recover; refuse a used id or too little budget; keep
+the key of its random bits; append `reserve` and wait for the disk; only now draw noise; write the files
+under temporary names and wait for the disk; append `commit` with their hashes and wait; give the files
+their names. So every published file has a reservation and its hash on record; a crash can waste budget and
+never under-counts it. There is no refund, and nothing is drawn a second time under an old reservation.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import LedgerError, LedgerOutputError
+from sievert.ledger._budget import Budget
+from sievert.ledger._chain import Chain, Record, locked, sync_folder
+from sievert.ledger._continuity import LEDGER, LOCK, add_note, last_note, refuse_lost_records, refuse_other
+from sievert.ledger._relation import REPLACE, UNIT, Relation
+from sievert.ledger._reservation import Reservation, check_name, check_targets, file_hash, temporary_name
+from sievert.numerics import brief, number
+
+__all__ = ["UNIT", "WAIT_SECONDS", "Entry", "Ledger", "Reservation", "file_hash"]
+
+VERSION = 2  # version 1 states no relation; it can still be charged
+WAIT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release as the ledger knows it; `eps` is what was charged for it."""
+
+    id: str
+    eps: Fraction
+    columns: tuple[str, ...]
+    finished: bool
+    targets: tuple[str, ...]
+    record: Record = field(repr=False)
+
+
+@dataclass
+class Ledger:
+    """A ledger that is held open, and locked, by `Ledger.hold`; `Ledger.look` only reads.
+
+    Attributes
+    ----------
+    relation : the pairs that the total is about; None for a ledger of version 1, which does not say
+    recovered : releases that were published when the ledger was opened now
+    pending : committed releases whose files could not be given their names yet
+    """
+
+    folder: Path
+    budget: Budget
+    relation: Relation | None
+    chain: Chain = field(repr=False)
+    lock: int | None = field(default=None, repr=False)
+    recovered: list[Reservation] = field(default_factory=list, repr=False)
+    pending: list[Reservation] = field(default_factory=list, repr=False)
+
+    @classmethod
+    @contextmanager
+    def hold(
+        cls,
+        folder: str | Path,
+        budget: Budget | None = None,
+        *,
+        relation: Relation | None = None,
+        key: bytes | None = None,
+        wait: float = WAIT_SECONDS,
+        anchor: str | None = None,
+    ) -> Iterator[Ledger]:
+        """Lock the ledger, check it and recover from a crash; the first use opens it with the budget.
+
+        `relation` is what a new ledger will be about, unless the budget says it; `anchor` is a hash (or its
+        beginning) noted after an earlier release: a ledger without it is an older copy, or another one, and
+        is refused.
+        """
+        target = Path(folder)
+        _make_folder(target)
+        with locked(target / LOCK, wait) as lock:
+            with _readable(target):
+                noted = last_note(target / LOCK)
+                chain = Chain.read(target / LEDGER, key, repair=True)
+                refuse_other(chain, anchor)
+                refuse_lost_records(chain, noted, target)
+                if not chain.records:
+                    chain.append(_opening(budget, relation, target))
+                if noted != chain.head:
+                    add_note(lock, chain.head)
+                ledger = cls(target, *_agreed(chain, budget, target), chain, lock)
+                ledger._recover()
+            yield ledger
+
+    @classmethod
+    def look(
+        cls,
+        folder: str | Path,
+        budget: Budget | None = None,
+        *,
+        relation: Relation | None = None,
+        key: bytes | None = None,
+    ) -> Ledger:
+        """The ledger as it stands, nothing changed; where there is none, one with nothing spent."""
+        target = Path(folder)
+        with _readable(target):
+            noted = last_note(target / LOCK)  # before the records: these may grow meanwhile
+            chain = Chain.read(target / LEDGER, key)
+            refuse_lost_records(chain, noted, target)
+        if chain.records:
+            return cls(target, *_agreed(chain, budget, target), chain)
+        if budget is None:
+            raise LedgerError(f"{target}: no ledger is there")
+        return cls(target, budget, budget.relation or relation, chain)
+
+    @property
+    def head(self) -> str:
+        """Hash of the last record: note it elsewhere, to notice an older copy put back in place."""
+        return self.chain.head
+
+    @property
+    def salt(self) -> str:
+        """A random text that keeps fingerprints of data from being compared with other ledgers."""
+        return str(self.chain.records[0]["salt"])
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every release ever charged, in order."""
+        finished = {record["id"] for record in self.chain.records if record["kind"] == "commit"}
+        moved = {r["id"]: r["targets"] for r in self.chain.records if r["kind"] == "retarget"}
+        return [
+            Entry(
+                r["id"],
+                Fraction(r["cost"] if "cost" in r else r["eps"]),
+                tuple(r["columns"]),
+                r["id"] in finished,
+                tuple(moved[r["id"]] if r["id"] in moved else r["targets"]),
+                r,
+            )
+            for r in self.chain.records
+            if r["kind"] == "reserve"
+        ]
+
+    def append(self, record: Record) -> None:
+        """Write a record, wait for the disk, and note its hash in the lock file."""
+        assert self.lock is not None, "only a ledger that is held can be written to"
+        self.chain.append(record)
+        try:
+            add_note(self.lock, self.chain.head)
+        except OSError as problem:
+            raise LedgerOutputError(
+                f"{self.folder / LOCK}: cannot be written ({problem.strerror}), but the ledger has the record"
+            ) from None
+
+    @property
+    def spent(self) -> Fraction:
+        """What one person may have lost by now: the sum of all reservations."""
+        return sum((entry.eps for entry in self.entries), Fraction(0))
+
+    def spent_through(self) -> dict[str, Fraction]:
+        """What was spent through each column."""
+        found: dict[str, Fraction] = {}
+        for entry in self.entries:
+            for name in entry.columns:
+                found[name] = found.get(name, Fraction(0)) + entry.eps
+        return found
+
+    def remaining(self, columns: Sequence[str] = ()) -> dict[str | None, Fraction]:
+        """What is left for a person (None), and through the columns that have a limit."""
+        return self.budget.remaining(columns, self.spent, self.spent_through())
+
+    def check(self, eps: Fraction, columns: Sequence[str], unit: str = UNIT) -> None:
+        """Refuse a release that would spend more than is left, without charging anything.
+
+        ε for each metre and ε for each record cannot be added: a ledger has the unit of its relation, or
+        of its first release.
+        """
+        counted = {entry.record["unit"] for entry in self.entries}
+        counted |= set() if self.relation is None else {self.relation.unit}
+        for other in sorted(counted - {unit}):
+            raise LedgerError(
+                f"{self.folder}: counts ε for each {other}, but this release is for each {unit}; they cannot "
+                "be added: name another ledger"
+            )
+        self.budget.check(eps, columns, self.spent, self.spent_through(), self.folder)
+
+    def reserve(
+        self,
+        cost: Fraction,
+        columns: Sequence[str],
+        targets: Sequence[str | Path],
+        *,
+        id: str | None = None,
+        unit: str = UNIT,
+        eps: Fraction | None = None,
+        state: bytes | None = None,
+        **about: Any,
+    ) -> Reservation:
+        """Charge a release before it begins; its files will be `targets`, which must not be there yet.
+
+        `cost` is what it costs for the ledger's relation, `eps` its own ε where that differs, and `state`
+        what it needs to go on after an interruption, kept before the charge.
+        """
+        name = id or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
+        check_name(name)
+        if any(entry.id == name for entry in self.entries):
+            raise LedgerError(f"id is {brief(name)}, which this ledger has used; every release needs its own")
+        held = Reservation(self, name, _absolute(targets))
+        check_targets(held.targets, name)
+        self.check(cost, columns, unit)
+        amounts = (
+            {"eps": str(cost)} if self.relation is None else {"cost": str(cost), "eps": str(eps or cost)}
+        )
+        if state is not None:
+            with _readable(self.folder):
+                held.save_state(state)
+        self.append(
+            {
+                "kind": "reserve",
+                "id": name,
+                **amounts,
+                "unit": unit,
+                "columns": list(columns),
+                "targets": [str(path) for path in held.targets],
+                **about,
+            }
+        )
+        return held
+
+    def retarget(self, held: Reservation, targets: Sequence[str | Path]) -> Reservation:
+        """The same charged release, to be written to other files."""
+        moved = Reservation(self, held.id, _absolute(targets))
+        check_targets(moved.targets, held.id)
+        self.append({"kind": "retarget", "id": held.id, "targets": [str(path) for path in moved.targets]})
+        held.discard()
+        return moved
+
+    def unfinished(self, **about: Any) -> Reservation | None:
+        """A reservation of a run that was interrupted and left its state, if it is about the same."""
+        for entry in reversed(self.entries):
+            if _same(entry, about) and not entry.finished and self.state_path(entry.id).exists():
+                return Reservation(self, entry.id, [Path(target) for target in entry.targets])
+        return None
+
+    def just_finished(self, **about: Any) -> Reservation | None:
+        """A release about the same whose last steps were made up for when the ledger was opened now."""
+        ids = {entry.id for entry in self.entries if _same(entry, about)}
+        return next((held for held in self.recovered if held.id in ids), None)
+
+    def state_path(self, id: str) -> Path:
+        """Where a running release keeps what it needs to go on after an interruption."""
+        return self.folder / f"{id}.state"
+
+    def _recover(self) -> None:
+        """Finish what was committed; delete what was not, unless its state lets it go on."""
+        commits = {record["id"]: record for record in self.chain.records if record["kind"] == "commit"}
+        here = set(os.listdir(self.folder))
+        entries = self.entries
+        for entry in entries:
+            states = [f"{entry.id}.state" in here, f"{entry.id}.state.new" in here]
+            if not any(states) and not any(
+                os.path.lexists(temporary_name(t, entry.id)) for t in entry.targets
+            ):
+                continue
+            held = Reservation(self, entry.id, [Path(target) for target in entry.targets])
+            if entry.id not in commits:
+                if not states[0]:
+                    held.abandon()
+                continue
+            try:
+                if held.publish(commits[entry.id]["sha256"]):
+                    self.recovered.append(held)
+            except OSError:  # its place cannot be written to now; that is no reason to stop all others
+                self.pending.append(held)
+        self._forget_uncharged({entry.id for entry in entries}, here)
+
+    def _forget_uncharged(self, charged: set[str], here: set[str]) -> None:
+        """Delete the states of releases that were interrupted before they were charged."""
+        for name in here:
+            id, dot, rest = name.partition(".state")
+            if dot and rest in ("", ".new") and id not in charged:
+                with suppress(FileNotFoundError):
+                    os.unlink(self.folder / name)
+
+
+def _absolute(targets: Sequence[str | Path]) -> list[Path]:
+    return [Path(os.path.abspath(target)) for target in targets]
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the ledger's folder and those it lies in, and wait until their own names are on disk."""
+    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
+    try:
+        for path in reversed(missing):
+            path.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(path.parent)
+    except OSError as problem:
+        raise LedgerOutputError(
+            f"{folder}: the ledger's folder cannot be made ({problem.strerror})"
+        ) from None
+
+
+def _same(entry: Entry, about: dict[str, Any]) -> bool:
+    return all(entry.record.get(key) == value for key, value in about.items())
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise LedgerOutputError(
+            f"{problem.filename or folder}: cannot be opened or repaired ({problem.strerror}); nothing "
+            "was released"
+        ) from None
+
+
+def _opening(budget: Budget | None, relation: Relation | None, folder: Path) -> Record:
+    if budget is None:
+        raise LedgerError(f"{folder}: is a new ledger; give the budget it starts with")
+    about = budget.relation or relation or REPLACE
+    opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
+    return {**opening, **budget.to_record(), "relation": about.to_record()}
+
+
+def _agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
+    """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
+    opening = chain.records[0]
+    if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
+        raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
+    opened = Budget.from_record(opening)
+    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
+    if budget is None:
+        return opened, relation
+    if (budget.person, budget.columns) != (opened.person, opened.columns):
+        given, had = (_words(item) for item in (budget, opened))
+        raise LedgerError(
+            f"{folder}: was opened with the budget {had} but the file now says {given}; a budget cannot be "
+            "changed once spending has begun: put it back, or name a new ledger for new data"
+        )
+    if budget.relation is not None and (relation is None or budget.relation.kind != relation.kind):
+        had = "for no stated relation" if relation is None else f'for the relation "{relation.kind}"'
+        raise LedgerError(
+            f'{folder}: was opened {had} but the file now says "{budget.relation.kind}"; it cannot be '
+            "changed once spending has begun: put it back, or name a new ledger for new data"
+        )
+    return opened, relation
+
+
+def _words(budget: Budget) -> str:
+    limits = [f"{name} {number(limit)}" for name, limit in sorted(budget.columns.items())]
+    return ", ".join([f"person {number(budget.person)}", *limits])

@@ -1,0 +1,171 @@
+"""A release that is charged: its files under temporary names, its state, its publication."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sievert.errors import LedgerError, OutputError
+from sievert.ledger._chain import sync_folder
+from sievert.tables import NO_LINKS, create, write_all
+
+if TYPE_CHECKING:
+    from sievert.ledger._ledger import Ledger
+
+__all__ = ["Reservation", "check_name", "check_targets", "file_hash", "temporary_name"]
+
+BLOCK = 1 << 20
+# The state is kept under the release's name, and file names have a largest length.
+LONGEST_ID = 100
+LONGEST_NAME = 255
+
+
+def temporary_name(target: str | Path, id: str) -> str:
+    """The name under which a file is written; beside its target, so that renaming is atomic."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.{id}.tmp")
+
+
+def check_name(id: str) -> None:
+    """Refuse a name that cannot be part of a file's name."""
+    if not isinstance(id, str) or not id.replace("-", "").replace("_", "").isalnum():
+        raise LedgerError(f"id is {str(id)[:60]!r}; use letters, digits, - and _")
+    if len(id.encode()) > LONGEST_ID:
+        raise LedgerError(
+            f"id is {id[:20]!r}… of {len(id.encode())} bytes; use at most {LONGEST_ID}: it becomes part of "
+            "file names"
+        )
+
+
+def check_targets(paths: Sequence[Path], id: str) -> None:
+    """Refuse, before anything is charged, files that could not be written."""
+    for path in paths:
+        folder, temporary = path.parent, temporary_name(path, id)
+        if "\0" in str(path):
+            raise LedgerError(f"{str(path)!r}: cannot be the name of a file; leave out the character \\x00")
+        if os.path.lexists(path):
+            raise LedgerError(
+                f"{path}: is there already; a release replaces nothing: move it away or name another output "
+                "(--output)"
+            )
+        if not folder.is_dir():
+            raise LedgerError(f"{folder}: no such folder; make it first")
+        if len(os.fsencode(os.path.basename(temporary))) > LONGEST_NAME:
+            raise LedgerError(
+                f"{path.name[:40]}…: the name is too long for a file that is written as .NAME.{id[:20]}.tmp "
+                f"(at most {LONGEST_NAME} bytes); name a shorter output"
+            )
+        if os.path.lexists(temporary):
+            raise LedgerError(f"{temporary}: is there already, and not of this ledger; remove it")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(f"{folder}: cannot be written to; nothing was charged: name another output")
+
+
+@dataclass
+class Reservation:
+    """A charged release: write its files under `temporary` names, then `commit`."""
+
+    ledger: Ledger
+    id: str
+    targets: list[Path]
+
+    def temporary(self, index: int) -> Path:
+        """The name under which file `index` is written."""
+        return Path(temporary_name(self.targets[index], self.id))
+
+    @property
+    def state(self) -> Path:
+        """The file for what is needed to go on after an interruption; deleted when all is done."""
+        return self.ledger.state_path(self.id)
+
+    def write(self, index: int, content: bytes) -> None:
+        """Write one whole file under its temporary name and wait for the disk."""
+        try:
+            _write_new(self.temporary(index), content, 0o666)
+        except OSError as problem:
+            raise OutputError(
+                f"{self.targets[index]}: cannot be written ({problem.strerror}); the reservation {self.id} "
+                "stays charged"
+            ) from None
+
+    def save_state(self, content: bytes) -> None:
+        """Replace the state, all or nothing, readable by its owner alone."""
+        _write_new(self._new_state, content, 0o600)
+        os.replace(self._new_state, self.state)
+        sync_folder(self.ledger.folder)
+
+    @property
+    def _new_state(self) -> Path:
+        return self.state.with_name(self.state.name + ".new")
+
+    def commit(self, **about: object) -> None:
+        """Record the hashes of the files, wait for the disk, and give the files their names."""
+        hashes = [file_hash(self.temporary(index)) for index in range(len(self.targets))]
+        for folder in {target.parent for target in self.targets}:
+            sync_folder(folder)
+        self.ledger.append({"kind": "commit", "id": self.id, "sha256": hashes, **about})
+        self.publish(hashes)
+
+    def abandon(self) -> None:
+        """Give up: what was written is deleted, what was charged stays charged."""
+        for path in (self.state, self._new_state):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+        self.discard()
+
+    def publish(self, hashes: Sequence[str]) -> bool:
+        """Rename what is still under its temporary name, the output last; whether there was anything."""
+        renamed = False
+        for index, expected in enumerate(hashes):
+            temporary = self.temporary(index)
+            if not os.path.lexists(temporary):
+                continue
+            if os.path.islink(temporary) or file_hash(temporary) != expected:
+                raise LedgerError(
+                    f"{temporary}: is not the file whose hash the ledger has for the release {self.id}; "
+                    "nothing is released until a person has looked at it"
+                )
+            if os.path.lexists(self.targets[index]):
+                raise LedgerError(
+                    f"{self.targets[index]}: is there already, so the release {self.id} cannot be finished; "
+                    "a release replaces nothing: move it away"
+                )
+            os.replace(temporary, self.targets[index])
+            renamed = True
+        if renamed:
+            for folder in {target.parent for target in self.targets}:
+                sync_folder(folder)
+        for path in (self._new_state, self.state):
+            if path.exists():
+                os.unlink(path)
+                sync_folder(self.ledger.folder)
+        return renamed
+
+    def discard(self) -> None:
+        """Delete what was written; a place that cannot be reached any more keeps nobody from going on."""
+        for index in range(len(self.targets)):
+            with suppress(OSError):
+                os.unlink(self.temporary(index))
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    descriptor = create(path, mode)
+    try:
+        write_all(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, read in blocks; no link is followed."""
+    digest = hashlib.sha256()
+    with os.fdopen(os.open(path, os.O_RDONLY | NO_LINKS), "rb") as stream:
+        while block := stream.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

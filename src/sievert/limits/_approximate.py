@@ -1,0 +1,276 @@
+"""The best guess that any (ε, δ)-private mechanism allows: closed form where all values are neighbours,
+else a linear program.
+
+Where any two values are neighbours the worst mechanism tells the truth with probability δ and else is the
+worst ε-private one, so the guess is δ + (1-δ)·max_m (π_1+…+π_m)·e^ε/(e^ε+m-1), likeliest values first (for
+a uniform prior and δ = 0: Alvim et al., Prop 21). On other graphs that mechanism is a lower bound only, and
+the program max Σ A·K with K[i,·] ≤ e^ε·K[h,·] + s, Σs ≤ δ along every arc decides.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from sievert.arrays import FloatArray
+from sievert.errors import TooLargeError
+from sievert.limits._objectives import solve_objective
+from sievert.limits._programs import DENOMINATOR, growth_of, integers, triples, uncapped
+from sievert.limits._space import Space, packing
+from sievert.numerics import exp_below, read_eps
+from sievert.programs import LinearProgram, solved
+from sievert.proofs import ApproximateProof, GuessProof, hockey_stick_excess
+
+__all__ = [
+    "Ends",
+    "approximate_interval",
+    "approximate_program",
+    "guess_proof",
+    "likeliest",
+    "pure_guess",
+    "worst_ends",
+    "worst_guess",
+]
+LARGEST_UNKNOWNS = 25_000
+# Beyond it e^ε is not a float; a smaller exponent only raises the bound.
+LARGEST_EXPONENT = 700.0
+
+
+def likeliest(prior: FloatArray) -> FloatArray:
+    """Total probability of the m likeliest values, m = 1, 2, …"""
+    return np.minimum(np.cumsum(np.sort(prior)[::-1]), 1.0)
+
+
+def pure_guess(eps: float, values: int, prior: FloatArray | None = None) -> tuple[float, int]:
+    """Best guess that any ε-private mechanism allows, and how many values the worst one uses.
+
+    >>> round(pure_guess(1.0, 5)[0], 6)
+    0.40461
+    >>> pure_guess(1.0, 3, np.array([0.6, 0.3, 0.1]))
+    (0.65795..., 2)
+    """
+    q = math.exp(-eps)
+    if prior is None:
+        return 1 / (1 + (values - 1) * q), values
+    shares = likeliest(prior)
+    guesses = shares / (1 + np.arange(len(prior)) * q)
+    used = int(np.argmax(guesses))
+    return min(1.0, float(guesses[used])), used + 1
+
+
+class Ends(NamedTuple):
+    """A guess with what it gains over the blind one and what it misses, each in full relative precision."""
+
+    guess: float
+    gained: float
+    missed: float
+
+
+def worst_ends(eps: float, delta: float, values: int, prior: FloatArray | None = None) -> Ends:
+    """`worst_guess`, 1 minus it, and its difference from the blind guess, without cancellation.
+
+    >>> math.isclose(worst_ends(40.0, 0.0, 2).missed, math.exp(-40), rel_tol=1e-12)
+    True
+    """
+    q, hidden = math.exp(-eps), -math.expm1(-eps)
+    guess, used = pure_guess(eps, values, prior)
+    if prior is None:
+        share = 1 / values
+        missed = (values - 1) * q / (1 + (values - 1) * q)
+        gained = (values - 1) * share * hidden / (1 + (values - 1) * q)
+        top = share
+    else:
+        ordered = np.sort(prior)[::-1]
+        top, rest = float(ordered[0]), math.fsum(ordered[used:].tolist())
+        missed = (rest + (used - 1) * q) / (1 + (used - 1) * q)
+        # S_m - π_1·(1 + (m-1)q) = Σ_{j≤m} (π_j - π_1) + (m-1)·π_1·(1-q)
+        short = math.fsum((ordered[:used] - top).tolist())
+        gained = max(0.0, (short + (used - 1) * top * hidden) / (1 + (used - 1) * q))
+    return Ends(
+        min(1.0, delta + (1 - delta) * guess), (1 - delta) * gained + delta * (1 - top), (1 - delta) * missed
+    )
+
+
+def worst_guess(eps: float, delta: float, values: int, prior: FloatArray | None = None) -> float:
+    """Best guess that any (ε, δ)-private mechanism allows when any two values are neighbours.
+
+    >>> round(worst_guess(1.2, 0.01, 2), 6)
+    0.77084
+    """
+    return worst_ends(eps, delta, values, prior).guess
+
+
+def guess_proof(
+    eps: float | Fraction, delta: float | Fraction, values: int, prior: FloatArray | None = None
+) -> GuessProof:
+    """The certificate of `worst_guess`: y_j = max(π_j - q·Y, 0)/(1-q) with Y = Σy, and the m that is used."""
+    level, lost = read_eps(eps), read_eps(delta)
+    q = exp_below(-level)
+    if prior is None:
+        entry = 1 / (values * (1 + (values - 1) * q))
+        return GuessProof(level, lost, values, None, (entry,), values)
+    exact = _fractions(prior)
+    used = pure_guess(float(eps), values, prior)[1]
+    if q == 1:
+        # ε = 0: nothing but the prior can be guessed from, and all weight may stand anywhere.
+        top = max(range(values), key=lambda j: exact[j])
+        cover = [exact[top] if j == top else Fraction(0) for j in range(values)]
+        return GuessProof(level, lost, values, tuple(exact), tuple(cover), 1)
+    share = sum(sorted(exact, reverse=True)[:used], Fraction(0))
+    total = share / (1 + (used - 1) * q)
+    cover = [max(p - q * total, Fraction(0)) / (1 - q) for p in exact]
+    # A tie between two m may leave the sum a little short; raising every entry covers what is missing.
+    reached = sum(cover, Fraction(0))
+    if reached < total:
+        cover[0] += total - reached
+    return GuessProof(level, lost, values, tuple(exact), tuple(_rounded_up(y) for y in cover), used)
+
+
+def _fractions(prior: FloatArray) -> list[Fraction]:
+    """Decimals as written, the rest of 1 given to the largest so that the sum is exact."""
+    exact = [Fraction(str(float(p))) for p in prior]
+    top = max(range(len(exact)), key=lambda j: exact[j])
+    exact[top] += 1 - sum(exact, Fraction(0))
+    return exact
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    """At most 2^-80 above, with a denominator that can be printed."""
+    return Fraction(-((-value.numerator * 2**80) // value.denominator), 2**80)
+
+
+def approximate_program(
+    space: Space, eps: Fraction, delta: Fraction, objective: FloatArray
+) -> tuple[ApproximateProof, FloatArray]:
+    """The exact program for any graph of neighbours, with its proof and the channel that is reached.
+
+    n·w + arcs·w unknowns for w actions. The lower end is the better of the program's own channel, mixed with
+    its mean row until it is exactly private, and of "the truth with probability δ, else the worst ε-private
+    channel", which needs no repair of δ.
+    """
+    size, outputs = objective.shape
+    edges = len(space.pairs)
+    unknowns = (size + 2 * edges) * outputs
+    if unknowns > LARGEST_UNKNOWNS:
+        raise TooLargeError(
+            f"the program for (ε, δ) would have {unknowns} unknowns ({size} values, {edges} pairs of "
+            f"neighbours); at most {LARGEST_UNKNOWNS} are tried; with δ = 0 far more values are possible",
+            size=unknowns,
+        )
+    value, y, forward, backward = _solve(space, float(eps), float(delta), objective)
+    dual = {
+        "y": y.tolist(),
+        "forward": triples(uncapped(forward, space, float(eps))),
+        "backward": triples(uncapped(backward, space, float(eps))),
+    }
+    pure, _ = solve_objective(space, eps, objective)
+    assert pure.lower is not None
+    own = _mixed(value, space, eps, delta)
+    options = [_revealing(pure.lower, objective, delta), *([] if own is None else [own])]
+    proofs = [
+        ApproximateProof(space.proof, eps, delta, objective, dual, channel, tuple(space.labels))
+        for channel in options
+    ]
+    best = max(proofs, key=lambda proof: proof.bounds()[0])
+    table = np.array(
+        [[float(Fraction(v, best.channel["denominator"])) for v in row] for row in best.channel["rows"]]
+    )
+    return best, table
+
+
+def approximate_interval(space: Space, eps: float, delta: float, weights: FloatArray) -> tuple[float, float]:
+    """Ends of max Σ w_j·K[j,j] over (ε, δ)-private channels where the program is too large.
+
+    Above: promises add up along a path of d edges to a_j ≤ e^(εd)·K[i,j] + δ·(e^(εd)-1)/(e^ε-1), so a packing
+    vector y ≥ 0 with Φy ≥ w bounds the sum by Σy + δ·Σ_i y_i·Σ_j (1-e^(-εd(i,j)))/(e^ε-1). Below: the truth
+    with probability δ, else always the best blind guess.
+    """
+    found = packing(space, eps, weights)
+    distances = space.distances
+    steps = np.where(np.isfinite(distances), distances, 0.0)
+    # δ·(1 + e^ε + … ) of d terms over e^(εd); for ε = 0 it is d.
+    added = -np.expm1(-eps * steps) / math.expm1(min(eps, LARGEST_EXPONENT)) if eps > 0 else steps
+    scale = found.value / found.y.sum() if found.y.sum() > 0 else 1.0
+    upper = found.value + delta * scale * float(found.y @ added.sum(axis=1))
+    # The packing is a float solution; its covering vector is scaled to hold up to rounding.
+    total = math.fsum(weights)
+    top = min(total, float(upper) * (1 + 1e-9))
+    return min(top, delta * total + (1 - delta) * float(weights.max())), top
+
+
+def _solve(
+    space: Space, eps: float, delta: float, objective: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The float optimum: channel, and multipliers of rows and arcs."""
+    size, outputs = objective.shape
+    edges, arcs = len(space.pairs), 2 * len(space.pairs)
+    growth = growth_of(space, eps)
+    tail = np.concatenate([space.pairs[:, 0], space.pairs[:, 1]])
+    head = np.concatenate([space.pairs[:, 1], space.pairs[:, 0]])
+    arc = np.repeat(np.arange(arcs), outputs)
+    w = np.tile(np.arange(outputs), arcs)
+    row = np.arange(arcs * outputs)
+    slack = size * outputs + row
+    entries = [
+        (row, tail[arc] * outputs + w, np.ones(len(row))),
+        (row, head[arc] * outputs + w, -np.concatenate([growth, growth])[arc]),
+        (row, slack, -np.ones(len(row))),
+        (len(row) + arc, slack, np.ones(len(row))),
+        (
+            len(row) + arcs + np.repeat(np.arange(size), outputs),
+            np.arange(size * outputs),
+            np.ones(size * outputs),
+        ),
+    ]
+    rows, columns, values = (np.concatenate([entry[k] for entry in entries]) for k in range(3))
+    shape = (len(row) + arcs + size, size * outputs + len(row))
+    upper = np.concatenate([np.zeros(len(row)), np.full(arcs, delta), np.ones(size)])
+    lower = np.concatenate([np.full(len(row) + arcs, -np.inf), np.ones(size)])
+    cost = np.concatenate([-objective.ravel(), np.zeros(len(row))])
+    program = LinearProgram(
+        cost,
+        coo_array((values, (rows, columns)), shape=shape).tocsc(),
+        lower,
+        upper,
+        np.zeros(shape[1]),
+        np.full(shape[1], np.inf),
+    )
+    solution = solved(program, tolerance=1e-10)
+    multipliers = np.maximum(-solution.dual[: len(row)].reshape(arcs, outputs), 0.0)
+    channel = np.maximum(solution.primal[: size * outputs].reshape(size, outputs), 0.0)
+    return channel, -solution.dual[len(row) + arcs :], multipliers[:edges], multipliers[edges:]
+
+
+def _mixed(channel: FloatArray, space: Space, eps: Fraction, delta: Fraction) -> dict[str, Any] | None:
+    """The program's channel, exactly private: mixing with the mean row scales every excess (convexity)."""
+    scaled = channel / channel.sum(axis=1, keepdims=True)
+    rows = [integers(row) for row in scaled]
+    most = hockey_stick_excess(rows, DENOMINATOR, space.proof, eps)
+    if most <= delta:
+        return {"denominator": DENOMINATOR, "rows": rows}
+    if delta == 0:
+        return None
+    keep = _rounded_down(delta / most)
+    mean = [sum(column) for column in zip(*rows, strict=True)]
+    a, b, n = keep.numerator, keep.denominator, len(rows)
+    blended = [[a * n * v + (b - a) * u for v, u in zip(row, mean, strict=True)] for row in rows]
+    return {"denominator": b * n * DENOMINATOR, "rows": blended}
+
+
+def _rounded_down(value: Fraction) -> Fraction:
+    return Fraction((value.numerator * 2**60) // value.denominator, 2**60)
+
+
+def _revealing(channel: dict[str, Any], objective: FloatArray, delta: Fraction) -> dict[str, Any]:
+    """(1-δ) times a private channel, and δ on the best action of each point."""
+    a, b, whole = delta.numerator, delta.denominator, int(channel["denominator"])
+    best = objective.argmax(axis=1).tolist()
+    rows = [
+        [(b - a) * int(v) + (a * whole if w == best[x] else 0) for w, v in enumerate(row)]
+        for x, row in enumerate(channel["rows"])
+    ]
+    return {"denominator": b * whole, "rows": rows}

@@ -1,0 +1,383 @@
+"""Backwards: the weakest claim that keeps a guess within a limit, whatever the mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import partial
+from typing import Literal
+
+from sievert.errors import MechanismError, PolicyError
+from sievert.limits._explain import Explanation, _count, explain_claim, guess_under, listed
+from sievert.limits._policy_guesses import checked_prior
+from sievert.limits._restricted import individual_groups, worst_of_situations
+from sievert.limits._worst import Target, WorstLeakage, finite_eps, worst_leakage
+from sievert.limits.promises import LARGEST_RELEASES, Claim, claim_of
+from sievert.measures import vulnerability
+from sievert.measures.gains import within as within_gain
+from sievert.numerics import brief, choice, flag, non_negative, probability
+from sievert.policies import Policy, target_of
+from sievert.results import Result, in_bits
+from sievert.spaces import Metric
+
+__all__ = ["LargestEpsilon", "WeakestClaim", "largest_epsilon", "weakest_claim"]
+
+Unknown = Literal["eps", "delta", "rho", "sigma", "releases"]
+HIGHEST = 1e300
+# Relative width at which a bisection stops.
+PRECISION = 1e-12
+# Below this a parameter is 0: what it lets anybody gain is 0 as a float.
+SMALLEST = 1e-300
+SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
+
+
+@dataclass(frozen=True)
+class WeakestClaim(Result):
+    """The largest ε, δ, ρ or number of releases (or the smallest σ) that keeps a promise, and what it means.
+
+    `value` is inf (for σ: 0) when no parameter can break the promise. The sentence rounds to the safe side.
+    """
+
+    name: str
+    value: float
+    guess: float
+    explanation: Explanation | None
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        promise = f"no mechanism lets anybody guess one person's value with probability above {self.guess:g}"
+        symbol = SYMBOLS[self.name]
+        if math.isinf(self.value):
+            return f"any {symbol} will do: {promise}"
+        if self.name == "sigma":
+            return f"σ ≥ {_six_digits(self.value, ROUND_CEILING)} guarantees: {promise}"
+        if self.name == "releases":
+            return f"at most {self.value:.0f} release{'' if self.value == 1 else 's'}: {promise}"
+        return f"{symbol} ≤ {_six_digits(self.value, ROUND_FLOOR)} guarantees: {promise}"
+
+
+def _six_digits(value: float, rounding: str) -> str:
+    """Six digits, so rounded that the printed parameter keeps the promise too.
+
+    >>> _six_digits(1.791759469, ROUND_FLOOR), _six_digits(1.973583, ROUND_CEILING)
+    ('1.79175', '1.97359')
+    """
+    return f"{float(Context(prec=6, rounding=rounding).create_decimal(Decimal(value))):.6g}"
+
+
+def weakest_claim(
+    guess: float,
+    solve: Unknown = "eps",
+    *,
+    eps: float | None = None,
+    delta: float = 0.0,
+    rho: float | None = None,
+    sigma: float | None = None,
+    sensitivity: float = 1.0,
+    renyi: Mapping[float, float] | None = None,
+    values: int | Iterable[object] | None = None,
+    prior: object = None,
+    releases: int = 1,
+    policy: Target | None = None,
+) -> WeakestClaim:
+    """The weakest claim under which no mechanism lets anybody guess more often than is acceptable.
+
+    Parameters
+    ----------
+    guess : highest acceptable probability of a right guess about one person
+    solve : which parameter to look for; the others are given (eps with solve="delta", and one of eps, rho,
+        sigma and renyi with solve="releases")
+
+    Notes
+    -----
+    The proved upper bound on the guess grows with ε, δ, ρ and releases and falls with σ, so bisection finds
+    the last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12. At most
+    10 million releases are counted.
+
+    Examples
+    --------
+    >>> print(weakest_claim(guess=0.75))                         # ln 3
+    ε ≤ 1.09861 guarantees: no mechanism lets anybody guess one person's value with probability above 0.75
+    >>> int(weakest_claim(guess=0.6, solve="releases", eps=0.1).value)
+    26
+    """
+    choice("solve", solve, tuple(SYMBOLS), MechanismError)
+    guess = probability("guess", guess, MechanismError)
+    if guess == 0:
+        raise MechanismError("guess is 0; somebody always guesses right sometimes, so give a number above 0")
+    given: dict[str, object] = {
+        "eps": eps,
+        "delta": delta,
+        "rho": rho,
+        "sigma": sigma,
+        "sensitivity": sensitivity,
+        "renyi": renyi,
+        "releases": releases,
+    }
+    _require_open(solve, given)
+    named = listed(values)
+    count = _count(named, prior, policy)
+    belief = checked_prior(prior, count, named, policy)
+
+    def claim(value: float) -> Claim:
+        chosen = {**given, solve: int(value) if solve == "releases" else value}
+        return claim_of(**chosen)  # type: ignore[arg-type]
+
+    def keeps(value: float) -> bool:
+        found, before = guess_under(claim(value), count, belief, policy, upper_only=True)
+        # Near the blind guess what is gained tells more than the guess itself, which is rounded.
+        return guess >= 1 or (found.upper <= guess and found.gain(before) <= guess - before)
+
+    value = _search(solve, keeps, guess, count)
+    explanation = None
+    if (math.isfinite(value) and solve != "sigma") or value > 0:
+        explanation = None if math.isinf(value) else explain_claim(claim(value), count, belief, policy)
+    return WeakestClaim(solve, value, guess, explanation)
+
+
+def _require_open(solve: str, given: dict[str, object]) -> None:
+    """The parameter that is looked for must not be given, and what it goes with must be."""
+    families = [name for name in ("eps", "rho", "sigma", "renyi") if given[name] is not None]
+    if solve in ("eps", "rho", "sigma") and families:
+        raise MechanismError(f"{families[0]} is given; leave it out when solve is {brief(solve)}")
+    if solve == "delta" and (families != ["eps"] or given["delta"]):
+        raise MechanismError('solve="delta" needs eps, and no delta')
+    if solve == "releases" and (len(families) != 1 or given["releases"] != 1):
+        raise MechanismError('solve="releases" needs one of eps, rho, sigma and renyi, and no releases')
+
+
+def _search(solve: str, keeps: Callable[[float], bool], guess: float, count: int) -> float:
+    if solve == "sigma":
+        return _smallest_sigma(keeps, guess)
+    if solve == "releases":
+        return _most_releases(keeps, guess)
+    if not keeps(0.0):
+        raise MechanismError(
+            f"guess is {guess:g}: even {SYMBOLS[solve]} = 0 allows more (a blind guess among {count} "
+            "values, another given parameter, or what the policy leaves unprotected, is already better); "
+            "no claim can promise that"
+        )
+    if solve == "delta":
+        return _bisect(keeps, 0.0, 1.0) if not keeps(1.0) else math.inf
+    if keeps(math.inf):
+        return math.inf
+    high = 1.0
+    while keeps(high) and high < HIGHEST:
+        high *= 2
+    return _bisect(keeps, 0.0 if high == 1 else high / 2, high)
+
+
+def _bisect(keeps: Callable[[float], bool], low: float, high: float) -> float:
+    """The last value that keeps the promise, between one that does and one that does not."""
+    while abs(high - low) > max(PRECISION * max(abs(high), abs(low)), SMALLEST):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return 0.0 if low < SMALLEST else low
+
+
+def _smallest_sigma(keeps: Callable[[float], bool], guess: float) -> float:
+    if keeps(0.0):
+        return 0.0
+    high = 1.0
+    while not keeps(high):
+        high *= 2
+        if high > 1e12:
+            raise MechanismError(f"guess is {guess:g}; no noise can promise that, a blind guess is better")
+    low = high / 2 if high > 1 else 0.0
+    return _bisect(keeps, high, low)
+
+
+def _most_releases(keeps: Callable[[float], bool], guess: float) -> float:
+    if not keeps(1):
+        raise MechanismError(f"guess is {guess:g}; one release with this claim already allows more")
+    if guess >= 1:
+        return math.inf
+    low, high = 1, 2
+    while keeps(high):
+        if high == LARGEST_RELEASES:
+            return float(high)
+        low, high = high, min(2 * high, LARGEST_RELEASES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return float(low)
+
+
+# ── Backwards: the largest ε for which no mechanism can leak more than is acceptable ────────────────────────
+
+# ε above which nobody could tell the promise from none.
+HIGHEST_EPS = 1e4
+# Relative width at which the bisection stops.
+EPS_PRECISION = 1e-12
+
+
+@dataclass(frozen=True)
+class LargestEpsilon(Result):
+    """The largest ε that keeps a promise for every mechanism, and the promise in words.
+
+    `nats` is inf when no ε can break the promise. `leakage` is the worst case at that ε.
+    """
+
+    nats: float
+    promise: str
+    leakage: WorstLeakage | None
+
+    def __float__(self) -> float:
+        return self.nats
+
+    def __str__(self) -> str:
+        if math.isinf(self.nats):
+            return f"any ε: {self.promise} holds whatever the mechanism does"
+        return f"ε ≤ {self.nats:.6g} guarantees: {self.promise}"
+
+
+def largest_epsilon(
+    policy: Target,
+    bits: float | None = None,
+    guess: float | None = None,
+    within: float | None = None,
+    individual: bool = False,
+) -> LargestEpsilon:
+    """The largest ε such that no ε-private mechanism exceeds a limit.
+
+    Parameters
+    ----------
+    bits : most bits that may leak (min-entropy leakage, any prior)
+    guess : highest probability of a right guess that is acceptable, under a uniform prior
+    within : with `guess`, a guess counts as right within this distance
+    individual : about one record when all others are known, instead of the whole database
+
+    Examples
+    --------
+    >>> round(largest_epsilon(Policy.local(2), guess=0.75).nats, 9)    # ln 3
+    1.098612289
+    """
+    target_of(policy)
+    if (bits is None) == (guess is None):
+        raise PolicyError("give exactly one of bits and guess (within goes with guess)")
+    if within is not None and guess is None:
+        raise PolicyError("within goes with guess: how likely may a guess within that distance be?")
+    policy = target_of(policy)
+    individual = flag("individual", individual, PolicyError)
+    if guess is not None:
+        guess = probability("guess", guess, PolicyError)
+        if guess == 0:
+            raise PolicyError("guess is 0; it must be a probability above 0")
+    if bits is not None:
+        bits = non_negative("bits", bits, PolicyError, infinite=True)
+    if within is not None:
+        return _within(policy, float(guess or 0), within)
+    limit, promise = _limit(policy, bits, guess, individual)
+    if guess is not None and individual and isinstance(policy, Policy) and policy.permitted is not None:
+        return _in_every_situation(policy, guess, promise)
+    count = math.log2(_candidates(policy, individual))
+    return _solve(lambda eps: worst_leakage(policy, eps, individual=individual), limit, count, promise)
+
+
+def _limit(policy: Target, bits: float | None, guess: float | None, individual: bool) -> tuple[float, str]:
+    about = "about one record" if individual else "about the whole database"
+    if bits is not None:
+        return bits, f"no mechanism leaks more than {in_bits(bits, 6)} {about}"
+    assert guess is not None
+    count = _candidates(policy, individual)
+    if guess < 1 / count:
+        raise PolicyError(f"guess is {guess:g}, below the blind guess 1/{count}; no ε can promise that")
+    promise = f"no mechanism lets anybody guess {about} with probability above {guess:g}"
+    return math.log2(guess) + math.log2(count), promise
+
+
+def _in_every_situation(policy: Policy, guess: float, promise: str) -> LargestEpsilon:
+    """One record under public constraints: the fewer values are left open, the easier the guess."""
+    situations: dict[int, list[tuple[int, ...]]] = {}
+    for group in individual_groups(policy):
+        situations.setdefault(len(group), []).append(group)
+    fewest = min(situations)
+    if guess < 1 / fewest:
+        left = "one value" if fewest == 1 else f"{fewest} values"
+        raise PolicyError(
+            f"guess is {guess:g}, but what everybody knows may leave only {left} to a record once the "
+            f"others are known: the blind guess is 1/{fewest}, so no ε promises that; ask for bits="
+        )
+    answers = [
+        _solve(
+            partial(_situations, policy, groups),
+            math.log2(guess) + math.log2(count),
+            math.log2(count),
+            promise,
+        )
+        for count, groups in situations.items()
+    ]
+    return min(answers, key=float)
+
+
+def _situations(policy: Policy, groups: list[tuple[int, ...]], eps: float) -> WorstLeakage:
+    return worst_of_situations(policy, finite_eps(eps), groups)
+
+
+def _candidates(policy: Target, individual: bool) -> int:
+    if isinstance(policy, Policy) and individual and policy.permitted is None:
+        return len(policy.values)
+    if isinstance(policy, Policy) and individual:
+        return max(map(len, individual_groups(policy)))
+    return policy.size
+
+
+def _within(policy: Target, guess: float, radius: float) -> LargestEpsilon:
+    metric = policy if isinstance(policy, Metric) else None
+    about = "about one record " if isinstance(policy, Policy) and policy.records > 1 else ""
+    if isinstance(policy, Policy):
+        if policy.permitted is not None:
+            raise PolicyError(
+                "within is answered for policies without public constraints; with them ask for bits or guess"
+            )
+        metric = policy.record_metric
+    if metric is None:
+        raise PolicyError("within needs a metric, or a policy whose values have a distance")
+    gain = within_gain(metric, radius)
+    before = float(vulnerability(None, gain).value)
+    if guess < before:
+        raise PolicyError(f"guess is {guess:g}, below the blind guess {before:g} within {radius:g}")
+    promise = f"no mechanism lets anybody guess {about}within {radius:g} with probability above {guess:g}"
+    limit = math.log2(guess) - math.log2(before)
+    return _solve(lambda eps: worst_leakage(metric, eps, gain=gain), limit, -math.log2(before), promise)
+
+
+def _solve(worst: Callable[[float], WorstLeakage], limit: float, most: float, promise: str) -> LargestEpsilon:
+    """Bisection on the proved upper bound, which grows with ε; the answer keeps the promise, proved.
+
+    `most` bits are all there is to leak.
+    """
+    if limit >= most:
+        return LargestEpsilon(math.inf, promise, None)
+    nothing = worst(0.0)
+    if nothing.upper.bits > limit:
+        raise PolicyError(
+            f"even ε = 0 allows {in_bits(nothing.upper.bits, 6)}, since databases in different components "
+            f"need not be hidden from each other; no ε can promise {in_bits(limit, 6)}"
+        )
+    low, high = 0.0, 1.0
+    while worst(high).upper.bits <= limit:
+        low, high = high, 2 * high
+        if high > HIGHEST_EPS:
+            return LargestEpsilon(math.inf, promise, None)
+    shrink = 0.5
+    while high - low > EPS_PRECISION * high:
+        middle = _between(low, high, shrink)
+        if middle == 0:
+            break
+        shrink *= shrink
+        low, high = (low, middle) if worst(middle).upper.bits > limit else (middle, high)
+    return LargestEpsilon(low, promise, worst(low))
+
+
+def _between(low: float, high: float, shrink: float) -> float:
+    """Where to look next: by magnitude until it is known, so that no answer takes a thousand steps."""
+    if low == 0:
+        return high * shrink
+    return math.sqrt(low) * math.sqrt(high) if high > 2 * low else (low + high) / 2

@@ -1,0 +1,325 @@
+"""Which method solves a space: closed forms first, then ever larger programs, an interval at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sievert.arrays import FloatArray
+from sievert.limits._blocks import (
+    BlockOptimum,
+    BlockOrbits,
+    Decomposition,
+    block_orbits,
+    decompose,
+    solve_blocks,
+)
+from sievert.limits._column_generation import dual_of, generate_rays
+from sievert.limits._programs import (
+    TINY,
+    Optimum,
+    folded_program,
+    full_program,
+    kernel_certificate,
+    kernel_matrix,
+    merged,
+    repaired,
+)
+from sievert.limits._space import LARGEST_DENSE, Space, packing, weights
+from sievert.limits._trees import solve_tree, tree_packing, tree_weights
+from sievert.programs import Unsolved
+from sievert.proofs import WorstLeakageProof
+from sievert.spaces import automorphisms
+from sievert.spaces.symmetries import pair_orbits
+
+__all__ = ["SMALL", "Rung", "climb", "covering", "radius_cover"]
+Certificate = dict[str, Any]
+
+LARGEST_BLOCK = 60  # points of a block in the coupled program
+LARGEST_COUPLED = 40_000  # unknowns of the coupled program
+MOST_BEFORE_FOLDING = 400_000  # entries of block channels among which orbits are looked for
+MOST_APART = 2000  # blocks that are bounded one by one
+FITS = 1e-9  # what rounding may take from a vertex that the blocks' own optima leave nothing to
+LARGEST_RAYS = 150  # points for ray generation
+RAY_SECONDS = 120.0  # for ray generation
+LARGEST_EXPLICIT = 60  # points whose channel is repaired to exact rationals
+LARGEST_CHANNEL = 1500  # points whose channel is written out at all
+LARGEST_TREE_CHANNEL = 500  # points of a tree or of joined blocks whose channel is written out
+LARGEST_FOLDED = 3000  # orbit variables
+LARGEST_SYMMETRY = 1000  # points whose pairs are sorted into orbits
+SMALL = 1e-3  # ε·diameter below which what leaks is told precisely by exact certificates only
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """How a connected space was solved, with both certificates and the channel where it is small enough."""
+
+    method: str
+    upper: Certificate
+    lower: Certificate
+    channel: FloatArray | None
+    reason: str | None = None
+    weights: FloatArray | None = None  # the channel is Φ·diag(weights)
+
+    def log_channel(self, space: Space, eps: float) -> FloatArray:
+        """Logarithms of the channel: of Φ·diag(w) exact even where e^(-εd) is below every float."""
+        with np.errstate(divide="ignore"):
+            if self.weights is not None:
+                return np.asarray(np.log(self.weights) - eps * space.distances)
+            return np.asarray(np.log(np.asarray(self.channel)))
+
+
+def climb(space: Space, eps: Fraction) -> Rung:
+    """Solve one connected space: the first rung that fits."""
+    if space.size == 1:
+        return Rung("a single point", {"type": "points"}, _constant(space), np.ones((1, 1)))
+    if 0 < float(eps) * space.extent[0] < SMALL:
+        symmetric = _transitive(space, eps)
+        if symmetric is not None:
+            return symmetric
+    if float(eps) * space.extent[0] < TINY:
+        channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
+        return Rung(
+            "ε = 0" if eps == 0 else "ε is next to 0", radius_cover(space, eps), _constant(space), channel
+        )
+    if space.is_tree:
+        return _tree(space, eps)
+    if space.size > LARGEST_DENSE:
+        return _sparse(space, eps)
+    found = weights(space, float(eps))
+    if found is not None:
+        return _attained(space, eps, found)
+    try:
+        return _exact(space, eps)
+    except (ArithmeticError, Unsolved) as problem:
+        return _interval(space, eps, str(problem))
+
+
+def _transitive(space: Space, eps: Fraction) -> Rung | None:
+    """n/Σ e^(-εd) over the rationals, where symmetries move a point to every other; None where they do not.
+
+    For small ε other certificates, made of floats, leave their relative error in a number next to 1.
+    """
+    if not space.is_graph or space.matrix is not None or not space.proof.whole:
+        return None
+    if space.size > LARGEST_SYMMETRY:
+        return None
+    group = automorphisms(space.graph())
+    if group.orbit_count != 1:
+        return None
+    certificate = {"type": "transitive", "symmetries": [list(map(int, image)) for image in group.generators]}
+    kernel = space.kernel(float(eps)) if space.size <= LARGEST_CHANNEL else None
+    channel = None if kernel is None else kernel / kernel.sum(axis=1, keepdims=True)
+    return Rung("vertex-transitive: n/Σ e^(-εd), attained", certificate, certificate, channel)
+
+
+def _exact(space: Space, eps: Fraction) -> Rung:
+    """The exact programs: folded by symmetry, over blocks, plain, over rays."""
+    parts = decompose(space)
+    orbits = _foldable(space, parts)
+    # Symmetries of the whole may exchange blocks, those of a block leave fewer unknowns in it.
+    unknowns = parts.unknowns() if orbits is None else sum(block.count for block in orbits)
+    folded = _folded(space, eps, min(unknowns // 2, LARGEST_FOLDED))
+    if folded is not None:
+        return folded
+    if orbits is not None:
+        return _over_blocks(space, eps, parts, orbits)
+    if space.size <= LARGEST_BLOCK:
+        optimum = full_program(space, float(eps), np.eye(space.size))
+        return _from_program(space, eps, optimum, "the plain program")
+    if space.size <= LARGEST_RAYS and space.is_graph:
+        return _from_rays(space, eps)
+    reason = (
+        f"exact methods stop at blocks of {LARGEST_BLOCK} points, or graphs of {LARGEST_RAYS} points, "
+        f"without symmetry; this space has {space.size} points and a block of {parts.largest()}"
+    )
+    return _interval(space, eps, reason, parts)
+
+
+def _foldable(space: Space, parts: Decomposition) -> list[BlockOrbits] | None:
+    """Orbits inside several blocks, where they leave the coupled program few enough unknowns."""
+    wide = parts.largest() > LARGEST_BLOCK and not space.is_graph
+    if len(parts.vertices) == 1 or parts.unknowns() > MOST_BEFORE_FOLDING or wide:
+        return None
+    orbits = block_orbits(space, parts)
+    counts = [block.count for block in orbits]
+    return None if max(counts) > LARGEST_BLOCK**2 or sum(counts) > LARGEST_COUPLED else orbits
+
+
+def _over_blocks(space: Space, eps: Fraction, parts: Decomposition, orbits: list[BlockOrbits]) -> Rung:
+    """The coupled program over blocks with orbit unknowns."""
+    optimum = solve_blocks(space, float(eps), parts, orbits)
+    channel = optimum.channel(space.size) if space.size <= LARGEST_TREE_CHANNEL else None
+    unknowns = sum(block.count for block in orbits)
+    folded = f", folded to {unknowns} orbits of pairs" if unknowns < parts.unknowns() else ""
+    method = f"{len(parts.vertices)} blocks over cut vertices{folded}"
+    return Rung(method, optimum.upper(), optimum.lower(space, eps), channel)
+
+
+def _packing(y: FloatArray) -> Certificate:
+    return {"type": "packing", "y": y.tolist()}
+
+
+def _constant(space: Space) -> Certificate:
+    """The channel that says nothing."""
+    return {"type": "channel", "denominator": 1, "rows": [[1]] * space.size}
+
+
+def radius_cover(space: Space, eps: Fraction) -> Certificate:
+    """The radius bound around one centre, or the number of points where that is less."""
+    _, radius, centre = space.extent
+    if float(eps) * radius >= np.log(space.size):
+        return {"type": "points"}
+    # The verifier allows for what rounding may do to distances.
+    radius *= 1 + 4 * space.proof.distance_error
+    return {"type": "cover", "centres": [centre], "radius": radius}
+
+
+def covering(space: Space, eps: Fraction) -> Certificate:
+    """The packing bound of a connected space, as a certificate."""
+    if space.size > 1 and space.is_tree and eps > 0:
+        try:
+            return _packing(tree_packing(space, float(eps)))
+        except (ArithmeticError, Unsolved):
+            return radius_cover(space, eps)
+    return radius_cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)
+
+
+def _attained(space: Space, eps: Fraction, found: FloatArray) -> Rung:
+    """Non-negative weights: the packing bound is attained by Φ·diag(w)."""
+    method = "non-negative weights: the packing bound is attained"
+    if space.size > LARGEST_CHANNEL:
+        return Rung(method, _packing(found), kernel_certificate(found, space, eps), None)
+    kernel = space.kernel(float(eps)) * found
+    # Integers over 2^62 cannot hold the ratios of columns that are far smaller than others.
+    explicit = space.size <= LARGEST_EXPLICIT and found.min() > 1e-6 * found.max()
+    lower = repaired(kernel, space, eps) if explicit else kernel_certificate(found, space, eps)
+    return Rung(method, _packing(found), lower, kernel, weights=found)
+
+
+def _tree(space: Space, eps: Fraction) -> Rung:
+    """Closed weights where they are not negative (Cap = P then), else two unknowns an edge."""
+    found = tree_weights(space, float(eps))
+    if found is not None and space.size <= LARGEST_EXPLICIT:
+        return _attained(space, eps, found)
+    try:
+        optimum = solve_tree(space, float(eps))
+        lower = optimum.lower(space, eps)
+    except (ArithmeticError, Unsolved) as problem:
+        return _sparse(space, eps, str(problem))
+    channel = optimum.channel(space) if space.size <= LARGEST_TREE_CHANNEL else None
+    if found is not None:
+        return Rung("a tree with ε ≥ ln(Δ-1): the packing bound is attained", _packing(found), lower, channel)
+    return Rung("a tree: two unknowns an edge", optimum.upper(), lower, channel)
+
+
+def _folded(space: Space, eps: Fraction, most: int) -> Rung | None:
+    """One unknown for each orbit of pairs, where symmetry leaves few enough."""
+    if not space.is_graph or space.matrix is not None or space.size > LARGEST_SYMMETRY:
+        return None
+    group = automorphisms(space.graph())
+    # There are at least as many orbits of pairs as of points.
+    if not len(group.generators) or group.orbit_count > most:
+        return None
+    orbits = pair_orbits(group)
+    if orbits.count > most:
+        return None
+    optimum = folded_program(space, float(eps), orbits.labels, group.orbits)
+    return _from_program(space, eps, optimum, f"symmetry: {orbits.count} orbits of pairs")
+
+
+def _from_program(space: Space, eps: Fraction, optimum: Optimum, method: str) -> Rung:
+    lower = repaired(optimum.channel, space, eps)
+    return Rung(method, optimum.certificate(), lower, optimum.channel)
+
+
+def _from_rays(space: Space, eps: Fraction) -> Rung:
+    found = generate_rays(space, float(eps), seconds=RAY_SECONDS)
+    upper = dual_of(space, float(eps), found.y).certificate()
+    rung = Rung(f"{found.rays} rays", upper, repaired(found.channel, space, eps), found.channel)
+    if found.upper - found.lower <= 1e-6 * found.upper:
+        return rung
+    # Both ends hold at any time; the packing's own channel may still be the better one.
+    reason = f"ray generation did not close in its {RAY_SECONDS:g} seconds"
+    return _better(space, eps, _interval(space, eps, reason), rung)
+
+
+def _interval(space: Space, eps: Fraction, reason: str, parts: Decomposition | None = None) -> Rung:
+    """No exact method fits: the best proved bound above, the best channel found below."""
+    bound = packing(space, float(eps))
+    lower = kernel_certificate(bound.z, space, eps)
+    channel = kernel_matrix(bound.z, lower["t"], space, float(eps)) if space.size <= LARGEST_CHANNEL else None
+    rung = Rung("packing bound", _packing(bound.y), lower, channel, reason)
+    if parts is None or len(parts.vertices) == 1:
+        return rung
+    return _better(space, eps, rung, _blocks_apart(space, eps, parts, reason))
+
+
+def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
+    """Too large for a table of distances: blocks if they are small, else what a few searches give."""
+    parts = None
+    if reason is None and space.symmetries:
+        transitive = {"type": "transitive", "symmetries": [image.tolist() for image in space.symmetries]}
+        return Rung("vertex-transitive: one search", transitive, transitive, None)
+    # A connected space has Σ|B|² ≥ 4·(n - 1) entries in its blocks.
+    if reason is None and 4 * (space.size - 1) <= MOST_BEFORE_FOLDING:
+        parts = decompose(space)
+        try:
+            orbits = _foldable(space, parts)
+            if orbits is not None:
+                return _over_blocks(space, eps, parts, orbits)
+        except (ArithmeticError, Unsolved) as problem:
+            reason = str(problem)
+    if reason is None:
+        reason = (
+            f"distances are kept for at most {LARGEST_DENSE} points; this space has {space.size}, "
+            "so only the radius bound, the blocks and the levels around one point are known"
+        )
+    lower: Certificate = _constant(space)
+    if space.is_graph:
+        away = space.proof.distances_from(np.array([space.extent[2]]))
+        lower = {"type": "levels", "source": int(away.argmax())}
+    rung = Rung("radius bound", radius_cover(space, eps), lower, None, reason)
+    if parts is None or not 1 < len(parts.vertices) <= MOST_APART:
+        return rung
+    return _better(space, eps, rung, _blocks_apart(space, eps, parts, reason))
+
+
+def _blocks_apart(space: Space, eps: Fraction, parts: Decomposition, reason: str) -> Rung:
+    """Capacity ≤ 1 + Σ(Cap(B) - 1) over the blocks, with equality where their own optima fit together."""
+    third = sorted(map(len, parts.vertices))[-3:][0]
+    solved_blocks: dict[bytes, Rung] = {}
+    rungs = []
+    for points, edges in zip(parts.vertices, parts.edges, strict=True):
+        block = space.part(np.array(points), np.array(edges))
+        shape = block.pairs.tobytes() + block.lengths.tobytes()
+        if shape not in solved_blocks:
+            # Three large blocks may take their minute each; the packing bound has to do for others.
+            small = block.size <= max(LARGEST_BLOCK, min(LARGEST_RAYS, third - 1))
+            rung = climb(block, eps) if small or third <= block.size <= LARGEST_RAYS else None
+            solved_blocks[shape] = rung or Rung("", covering(block, eps), _constant(block), None)
+        rungs.append(solved_blocks[shape])
+    pieces = zip(parts.vertices, parts.edges, rungs, strict=True)
+    blocks = [{"vertices": points, "edges": edges, "upper": rung.upper} for points, edges, rung in pieces]
+    upper = {"type": "block bounds", "blocks": blocks}
+    lower, channel = _constant(space), None
+    if all(rung.channel is not None and rung.reason is None for rung in rungs):
+        own = [merged(np.asarray(rung.channel)) for rung in rungs]
+        optimum = BlockOptimum(0.0, own, np.zeros(space.size), [], parts)
+        if optimum.remaining(space.size).min() > -FITS:
+            lower = optimum.lower(space, eps)
+            channel = optimum.channel(space.size) if space.size <= LARGEST_TREE_CHANNEL else None
+    return Rung("blocks taken one by one", upper, lower, channel, reason)
+
+
+def _better(space: Space, eps: Fraction, first: Rung, second: Rung) -> Rung:
+    """The smaller upper end and the larger lower end of two answers."""
+    proofs = [
+        WorstLeakageProof(space.proof, eps, rung.upper, rung.lower).bounds() for rung in (first, second)
+    ]
+    above = second if proofs[1][1] < proofs[0][1] else first
+    below = second if (proofs[1][0] or 0) > (proofs[0][0] or 0) else first
+    return Rung(above.method, above.upper, below.lower, below.channel, first.reason, below.weights)

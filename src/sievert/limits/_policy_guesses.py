@@ -1,0 +1,411 @@
+"""From a claim and a policy to the best guess about one record, and about the whole database.
+
+Where any two values are neighbours the closed form answers. Otherwise the exact programs do: the ladder of
+`worst_leakage` for δ = 0, the program with hockey-stick constraints for δ > 0. A curve δ(ε) is
+looked at in several points, each a valid bound; the least one counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from sievert.arrays import FloatArray
+from sievert.channels.priors import as_prior
+from sievert.errors import PolicyError, PriorError, TooLargeError
+from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
+from sievert.limits._guesses import MEETS, Guess, best_guess
+from sievert.limits._objectives import explicit_space, solve_objective
+from sievert.limits._restricted import individual_groups, worst_about
+from sievert.limits._space import LARGEST_DENSE, Space
+from sievert.limits._worst import Target, WorstLeakage, worst_leakage
+from sievert.limits.promises import ApproximateClaim, Claim
+from sievert.numerics import brief, log2_bounds, read_eps
+from sievert.policies import Policy
+from sievert.programs import Unsolved
+from sievert.proofs import Proof
+from sievert.results import Result
+from sievert.spaces import Graph, Labels, Metric, column_of, label
+from sievert.spaces.secrets import CompleteGraph
+
+__all__ = [
+    "BallGuess",
+    "DatabaseBits",
+    "ball_guess",
+    "database_bits",
+    "is_complete",
+    "policy_guess",
+    "power",
+    "values_of",
+]
+# Points of a curve δ(ε) at which a program is solved.
+MOST_PROGRAMS = 9
+
+
+@dataclass(frozen=True)
+class DatabaseBits(Result):
+    """What mechanisms with a claim could leak about the whole database, in bits; None where not known."""
+
+    lower: float | None
+    upper: float | None
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        if self.upper is None:
+            return f"no bound is known about the whole database: {self.reason}"
+        if self.lower is not None and self.upper - self.lower <= MEETS:
+            return f"at most {self.upper:.6g} bits about the whole database, and some mechanism leaks that"
+        return f"at most {self.upper:.6g} bits about the whole database"
+
+
+def values_of(target: Target) -> tuple[object, ...]:
+    """The values that one record can take."""
+    if isinstance(target, Policy):
+        return tuple(target.values)
+    return tuple(target.nodes if isinstance(target, Graph) else target.points)
+
+
+def is_complete(target: Target) -> bool:
+    """Whether any two values of a record are neighbours at distance 1, and nothing is known publicly."""
+    if isinstance(target, Policy):
+        return not target.constrained and is_complete(target.secrets)
+    if isinstance(target, Metric):
+        return target.uniform_distance == 1
+    size = target.size
+    return isinstance(target, CompleteGraph) or len(target.edges) == size * (size - 1) // 2
+
+
+def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tuple[Guess, float]:
+    """Best guess about one record, all others known, over all mechanisms with the claim; and before.
+
+    Under public knowledge the situation of the others that lets the guess grow most is meant, every value it
+    leaves possible being equally likely.
+    """
+    if isinstance(target, Policy) and target.constrained:
+        if prior is not None:
+            raise PolicyError("prior goes with a policy without public knowledge; leave it out")
+        return _constrained(claim, target)
+    count = len(values_of(target))
+    before = 1 / count if prior is None else float(prior.max())
+    if is_complete(target):
+        return best_guess(claim, count, prior), before
+    one: Target = target.secrets if isinstance(target, Policy) else target
+    if isinstance(one, Metric):
+        claim = _over_distances(claim)
+    weights = np.full(count, 1 / count) if prior is None else prior
+    best: Guess | None = None
+    for eps, delta in _points(claim):
+        found = _at(one, eps, delta, weights, prior is None)
+        if isinstance(claim, ApproximateClaim) and claim.releases == 1:
+            return found, before
+        if best is None or found.upper < best.upper:
+            best = found
+    assert best is not None
+    reached = max(before, _reached(claim, one, weights, prior is None))
+    return replace(
+        best, lower=min(reached, best.upper), method=f"best of several (ε, δ): {best.method}"
+    ), before
+
+
+def _over_distances(claim: Claim) -> Claim:
+    """A claim per unit of distance: ε adds up over releases; a curve δ(ε) says nothing of other pairs."""
+    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
+        return ApproximateClaim(claim.eps * claim.releases)
+    if isinstance(claim, ApproximateClaim) and claim.releases == 1:
+        return claim
+    raise PolicyError(
+        f"{claim.words}: on a metric a claim must be a pure ε per unit of distance, or (ε, δ) of one "
+        "release; a curve δ(ε) between neighbours says nothing about pairs that are farther apart"
+    )
+
+
+def _points(claim: Claim) -> list[tuple[float, float]]:
+    """(ε, δ) that the claim implies; one for a single release, several along a curve."""
+    if isinstance(claim, ApproximateClaim) and claim.releases == 1:
+        return [(claim.eps, claim.lost)]
+    levels = np.unique(claim.levels())
+    if len(levels) > MOST_PROGRAMS:
+        lost = claim.delta(levels)
+        # Where δ is neither everything nor nothing is where the best point lies.
+        useful = np.flatnonzero((lost < 0.5) & (lost > 1e-12))
+        useful = useful if len(useful) else np.arange(len(levels))
+        chosen = useful[np.unique(np.linspace(0, len(useful) - 1, MOST_PROGRAMS).round().astype(int))]
+        levels = np.unique(np.append(levels[chosen], levels[-1] if lost[-1] < 1 else levels[chosen[-1]]))
+    return [(float(level), float(lost)) for level, lost in zip(levels, claim.delta(levels), strict=True)]
+
+
+def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: bool) -> Guess:
+    if math.isinf(eps) or delta >= 1:
+        return Guess(1.0, 1.0, "the claim promises nothing")
+    level, lost = read_eps(eps), read_eps(delta)
+    if lost == 0 and uniform:
+        worst = worst_leakage(target, eps)
+        scale = 1 / len(weights)
+        return Guess(
+            min(1.0, worst.lower.factor * scale),
+            min(1.0, worst.upper.factor * scale),
+            worst.method,
+            worst.certificate,
+        )
+    space = adjacency_space(target, lost > 0)
+    if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
+        return _interval(target, space, eps, delta, weights, uniform)
+    try:
+        low, high, proof = _program(space, level, lost, np.diag(weights))
+    except (ArithmeticError, Unsolved):
+        return _interval(target, space, eps, delta, weights, uniform, "the exact program was not solved")
+    return Guess(float(low), min(1.0, float(high)), "linear program over channels", proof)
+
+
+def _program(
+    space: Space, eps: Fraction, delta: Fraction, objective: FloatArray
+) -> tuple[Fraction, Fraction, Proof]:
+    if delta:
+        found, _ = approximate_program(space, eps, delta, objective)
+        return *found.bounds(), found
+    exact, _ = solve_objective(space, eps, objective)
+    low, high = exact.bounds()
+    assert low is not None
+    return low, high, exact
+
+
+def _unknowns(space: Space) -> int:
+    return (space.size + 2 * len(space.pairs)) * space.size
+
+
+def _interval(
+    target: Target,
+    space: Space,
+    eps: float,
+    delta: float,
+    weights: FloatArray,
+    uniform: bool,
+    why: str = "the exact program would be too large",
+) -> Guess:
+    """Ends by packing, where the program is too large or its solver gave up."""
+    if space.size > LARGEST_DENSE or (isinstance(target, Metric) and delta):
+        raise TooLargeError(
+            f"{space.size} values are too many for a claim with this prior or δ; without both, far more are "
+            "possible",
+            size=space.size,
+        )
+    low, high = approximate_interval(space, eps, delta, weights)
+    if uniform:
+        pure = worst_leakage(target, eps).lower.factor / space.size
+        low = min(high, max(low, delta + (1 - delta) * min(1.0, pure)))
+    return Guess(low, min(1.0, high), f"packing bound; {why}")
+
+
+def adjacency_space(target: Target, all_pairs: bool) -> Space:
+    """The space whose edges carry the promise.
+
+    With δ > 0 promises do not add up along paths, so for a metric every pair of points is an edge of its own;
+    for a graph the pairs of neighbours are what is promised.
+    """
+    if isinstance(target, Metric) and all_pairs:
+        rows, columns = np.nonzero(np.triu(np.isfinite(target.matrix), 1))
+        lengths = target.matrix[rows, columns]
+        return Space(target.size, np.column_stack([rows, columns]), lengths, target.points)
+    return explicit_space(target)
+
+
+def _reached(claim: Claim, target: Target, weights: FloatArray, uniform: bool) -> float:
+    """One release of several is a mechanism with the claim; of a mere curve none is known."""
+    if not isinstance(claim, ApproximateClaim):
+        return 0.0
+    return _at(target, claim.eps, claim.lost, weights, uniform).lower
+
+
+def _constrained(claim: Claim, policy: Policy) -> tuple[Guess, float]:
+    """Public knowledge: the program over all permitted databases, about those that one record leaves open."""
+    groups = individual_groups(policy)
+    if not groups:
+        return Guess(1.0, 1.0, "public knowledge leaves nothing open about a record"), 1.0
+    space = explicit_space(policy)
+    best: tuple[Guess, float] | None = None
+    for eps, delta in _points(claim):
+        if math.isinf(eps) or delta >= 1:
+            found, before = Guess(1.0, 1.0, "the claim promises nothing"), 1 / max(map(len, groups))
+        elif delta == 0:
+            worst = worst_leakage(policy, eps, individual=True)
+            size = max(map(len, groups)) if worst.mechanism is None else worst.mechanism.shape[1]
+            before = 1 / size
+            found = Guess(
+                min(1.0, worst.lower.factor * before),
+                min(1.0, worst.upper.factor * before),
+                worst.method,
+                worst.certificate,
+            )
+        else:
+            found, before = _worst_group(space, groups, read_eps(eps), read_eps(delta))
+        if best is None or found.upper / before < best[0].upper / best[1]:
+            best = found, before
+    assert best is not None
+    guess, before = best
+    single = isinstance(claim, ApproximateClaim) and claim.releases == 1
+    return (guess if single else replace(guess, lower=min(before, guess.upper))), before
+
+
+def _worst_group(
+    space: Space, groups: Sequence[Sequence[int]], eps: Fraction, delta: Fraction
+) -> tuple[Guess, float]:
+    found = []
+    for group in {tuple(sorted(group)) for group in groups}:
+        objective = np.eye(space.size)[:, list(group)] / len(group)
+        try:
+            low, high, proof = _program(space, eps, delta, objective)
+            method = "linear program over all permitted databases"
+            guess = Guess(float(low), min(1.0, float(high)), method, proof)
+        except (ArithmeticError, Unsolved):
+            guess = Guess(1 / len(group), 1.0, "no bound: the exact program was not solved")
+        found.append((guess, 1 / len(group)))
+    highest = max(found, key=lambda pair: pair[0].upper / pair[1])
+    return highest
+
+
+def database_bits(claim: Claim, target: Target) -> DatabaseBits:
+    """What any mechanism with the claim could leak about the whole database, every one equally likely."""
+    single = isinstance(claim, ApproximateClaim) and claim.releases == 1
+    if single and isinstance(claim, ApproximateClaim) and claim.lost == 0:
+        worst = worst_leakage(target, claim.eps)
+        return DatabaseBits(worst.lower.bits, worst.upper.bits, worst.reason)
+    highest = _levels_without_delta(claim, target)
+    if highest is not None:
+        return DatabaseBits(None, highest.upper.bits, "the ε of all releases added up")
+    if not isinstance(claim, ApproximateClaim) or not single:
+        return DatabaseBits(None, None, "it needs ε, or ε and δ, of one release")
+    try:
+        target_graph: Target = target
+        if isinstance(target, Policy) and target.records == 1 and not target.constrained:
+            target_graph = target.secrets
+        elif isinstance(target, Policy):
+            by_distance = isinstance(target.secrets, Metric)
+            target_graph = target.database_metric() if by_distance else target.adjacency()
+        space = adjacency_space(target_graph, True)
+        if _unknowns(space) > LARGEST_UNKNOWNS and isinstance(target_graph, Graph):
+            if space.size > LARGEST_DENSE:
+                return DatabaseBits(None, None, f"{space.size} databases are too many for a claim with δ")
+            ends = approximate_interval(space, claim.eps, claim.lost, np.ones(space.size))
+            return DatabaseBits(math.log2(ends[0]), math.log2(ends[1]), "a bound by packing")
+        proof, _ = approximate_program(space, read_eps(claim.eps), read_eps(claim.lost), np.eye(space.size))
+    except (TooLargeError, ArithmeticError, Unsolved) as problem:
+        return DatabaseBits(None, None, str(problem))
+    low, high = log2_bounds(*proof.bounds())
+    return DatabaseBits(low, high)
+
+
+def _levels_without_delta(claim: Claim, target: Target) -> WorstLeakage | None:
+    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
+        return worst_leakage(target, claim.eps * claim.releases)
+    return None
+
+
+@dataclass(frozen=True)
+class BallGuess(Result):
+    """Somebody known to be within a radius of a place, protected by ε·distance.
+
+    Attributes
+    ----------
+    centre, radius : what the attacker knows; `points` places remain
+    belief_factor : belief in the centre grows at most this many times, e^(ε·radius)
+    odds_factor : odds between two of the places that remain change at most this many times
+    before, after : best guess of the place, all that remain being equally likely
+    exact : whether some mechanism reaches `after`
+    """
+
+    centre: object
+    radius: float
+    points: int
+    belief_factor: float
+    odds_factor: float
+    before: float
+    after: float
+    exact: bool
+
+    def __float__(self) -> float:
+        return self.after
+
+    def __str__(self) -> str:
+        return (
+            f"someone known to be within {self.radius:g} of {self.centre!r} ({self.points} places) is "
+            f"located with probability {self.before:.4g} before and at most {self.after:.4g} after; belief "
+            f"in {self.centre!r} grows at most {self.belief_factor:.4g} times"
+        )
+
+
+def ball_guess(eps: float, target: Target, radius: float, centre: object = None) -> BallGuess:
+    """What ε·distance lets anybody learn who knows the value to within a radius of a place.
+
+    The mechanism is private on all places, so the program runs over all of them with the objective on the
+    ball. Without a centre, the one whose ball lets the guess grow most.
+
+    Belief in the centre grows at most e^(εr) times (Fernandes, Sec 3.2). Two other places of the ball may be
+    2r apart, so their odds may change e^(2εr) times: the diameter of the ball counts.
+    """
+    metric = target.record_metric if isinstance(target, Policy) else target
+    if not isinstance(metric, Metric):
+        metric = metric.metric()
+    if not radius >= 0:
+        raise PolicyError(f"within is {brief(radius)}; it must be a distance ≥ 0")
+    points = list(metric.points)
+    if centre is not None and centre not in points:
+        raise PolicyError(f"centre is {brief(centre)}; it must be one of the values")
+    centres = range(len(points)) if centre is None else [points.index(centre)]
+    # Balls with the same places are one question.
+    balls: dict[tuple[int, ...], int] = {}
+    for index in centres:
+        inside = tuple(np.flatnonzero(metric.matrix[index] <= radius).tolist())
+        balls.setdefault(inside, index)
+    return max((_ball(eps, metric, radius, index, inside) for inside, index in balls.items()), key=_growth)
+
+
+def _growth(found: BallGuess) -> float:
+    return found.after / found.before
+
+
+def _ball(eps: float, metric: Metric, radius: float, index: int, inside: tuple[int, ...]) -> BallGuess:
+    apart = float(metric.matrix[np.ix_(inside, inside)].max())
+    reach = float(metric.matrix[index][list(inside)].max())
+    before = 1 / len(inside)
+    after, exact = 1.0, True
+    if len(inside) > 1 and math.isfinite(eps):
+        worst = worst_about(metric, eps, [metric.points[i] for i in inside])
+        after, exact = min(1.0, before * worst.upper.factor), worst.exact is not None
+    return BallGuess(
+        metric.points[index],
+        radius,
+        len(inside),
+        power(eps, reach),
+        power(eps, apart),
+        before,
+        after,
+        exact,
+    )
+
+
+def power(eps: float, distance: float) -> float:
+    """e^(ε·distance), with ∞·0 = 0."""
+    if eps == 0 or distance == 0:
+        return 1.0
+    exponent = eps * distance
+    return math.exp(exponent) if exponent < 709 else math.inf
+
+
+def checked_prior(prior: object, count: int, values: object, target: Target | None) -> FloatArray | None:
+    """A prior over the values as floats, read by their labels where they have any; None stays uniform.
+
+    Values without a name are alike, so that the order of their probabilities says nothing.
+    """
+    if prior is None:
+        return None
+    if target is not None:
+        labels: Labels = tuple(label(value) for value in values_of(target))
+    elif isinstance(values, list | tuple):
+        labels = tuple(label(value) for value in values)
+    else:
+        return as_prior(column_of(prior, "prior", PriorError).values, count).astype(np.float64)
+    return as_prior(prior, labels).astype(np.float64)

@@ -1,0 +1,288 @@
+"""The space a channel must respect: points, edges with lengths, distances, connected pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse import coo_array, csc_array
+from scipy.sparse.csgraph import connected_components
+
+from sievert.arrays import FloatArray, IndexArray
+from sievert.errors import PolicyError
+from sievert.numerics import kernel_weights
+from sievert.programs import LinearProgram, solved
+from sievert.proofs import ProofSpace
+from sievert.spaces import Edges, Graph, Labels, Metric, extents, isomorphic_components
+from sievert.spaces.secrets import CompleteGraph
+
+__all__ = ["LARGEST_DENSE", "Packing", "Piece", "Space", "packing", "space_of", "weights"]
+LARGEST_DENSE = 4000  # points whose distances are kept as a matrix
+LARGEST_PRUNED = 300  # points of a metric whose unnecessary pairs are looked for, in n³ steps
+LARGEST_KEPT = 1000  # points of a space that is remembered: a few MB
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Points 0…size-1 and edges; a private channel changes by at most e^(ε·length) along an edge.
+
+    With `matrix`, the distances are those of a metric and the edges are all its finite pairs. `symmetries`
+    are permutations of the points known to keep the edges.
+    """
+
+    size: int
+    pairs: IndexArray
+    lengths: FloatArray
+    labels: Labels
+    matrix: FloatArray | None = None
+    symmetries: tuple[IndexArray, ...] = ()
+
+    @cached_property
+    def is_graph(self) -> bool:
+        """Whether every edge has length 1."""
+        return bool((self.lengths == 1).all())
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """All shortest-path distances."""
+        return self.proof.distances if self.matrix is None else self.matrix
+
+    @cached_property
+    def component_of(self) -> IndexArray:
+        """Component number of each point."""
+        joined = coo_array((np.ones(len(self.pairs)), tuple(self.pairs.T)), shape=(self.size,) * 2)
+        return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
+
+    @cached_property
+    def degrees(self) -> IndexArray:
+        """Number of edges at each point."""
+        return np.bincount(self.pairs.ravel(), minlength=self.size)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the (connected) space has no cycle."""
+        return len(self.pairs) == self.size - 1 and self.matrix is None
+
+    def graph(self) -> Graph:
+        """The points and edges, without lengths."""
+        return Graph._of_indices(range(self.size), self.pairs)
+
+    @cached_property
+    def extent(self) -> tuple[float, float, int]:
+        """Diameter and radius of a connected space (or upper bounds on them) and a point in the middle."""
+        if self.size == 1:
+            return 0.0, 0.0, 0
+        if self.is_tree:
+            # A point farthest from any other is an end of a longest path, whose middle is the centre.
+            start = self._away(0).argmax()
+            there = self._away(start)
+            far = np.maximum(there, self._away(there.argmax()))
+            return float(far.max()), float(far.min()), int(far.argmin())
+        if self.size > LARGEST_DENSE and self.is_graph:
+            # An upper bound on either gives a valid bound; on trees and grids the search ends exactly.
+            (found,) = extents(self.graph())
+            return float(found.diameter_bounds[1]), float(found.radius_bounds[1]), int(found.centre)  # type: ignore[call-overload]
+        if self.size > LARGEST_DENSE:
+            away = self._away(0)
+            # One search bounds both: the way round by its source is at most twice as long.
+            return 2 * float(away.max()), float(away.max()), 0
+        far = self.distances.max(axis=1)
+        return float(far.max()), float(far.min()), int(far.argmin())
+
+    def _away(self, source: int | np.intp) -> FloatArray:
+        """Distance of each point from one."""
+        return self.proof.distances_from(np.array([source]))
+
+    def pieces(self) -> list[Piece]:
+        """The connected components, those that are the same up to names together."""
+        count = int(self.component_of.max()) + 1
+        if count == 1:
+            return [Piece(np.arange(self.size)[None, :], self)]
+        if self.is_graph and self.matrix is None:
+            tables = [found.vertices for found in isomorphic_components(self.graph())]
+        else:
+            order = np.argsort(self.component_of, kind="stable")
+            stops = np.cumsum(np.bincount(self.component_of))[:-1]
+            tables = [points[None, :] for points in np.split(order, stops)]
+        owner = np.full(self.size, -1, dtype=np.intp)
+        for k, table in enumerate(tables):
+            owner[table[0]] = k
+        home = owner[self.pairs[:, 0]]
+        order = np.argsort(home, kind="stable")
+        starts = np.searchsorted(home[order], np.arange(len(tables) + 1))
+        return [
+            Piece(table, self.part(table[0], order[starts[k] : starts[k + 1]]))
+            for k, table in enumerate(tables)
+        ]
+
+    def part(self, points: IndexArray, chosen: IndexArray) -> Space:
+        """The space of some points, in their order, with the chosen edges."""
+        place = np.full(self.size, -1, dtype=np.intp)
+        place[points] = np.arange(len(points))
+        labels = tuple(self.labels[int(i)] for i in points)
+        matrix = None if self.matrix is None else self.matrix[np.ix_(points, points)]
+        return Space(len(points), place[self.pairs[chosen]], self.lengths[chosen], labels, matrix)
+
+    def kernel(self, eps: float) -> FloatArray:
+        """Φ[i,j] = e^(-ε·d(i,j)), 0 at infinite distance."""
+        with np.errstate(over="ignore"):
+            return (
+                np.exp(-eps * self.distances) if eps > 0 else np.isfinite(self.distances).astype(np.float64)
+            )
+
+    @cached_property
+    def proof(self) -> ProofSpace:
+        """The same space as proofs see it."""
+        return ProofSpace(self.size, self.pairs, self.lengths, self.matrix is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Components that are the same up to names: a row of points for each, in matching order; one's space."""
+
+    points: IndexArray
+    space: Space
+
+    @property
+    def count(self) -> int:
+        """How many components there are."""
+        return len(self.points)
+
+
+_KEPT: WeakKeyDictionary[Graph | Metric, Space] = WeakKeyDictionary()
+
+
+def space_of(target: Graph | Metric) -> Space:
+    """The space of a graph or a metric; points at distance 0 must be merged first.
+
+    Small ones are kept while their graph or metric is in use, so that another ε finds distances and
+    components at hand.
+    """
+    space = _KEPT.get(target)
+    if space is None:
+        space = _space_of(target)
+        if space.size <= LARGEST_KEPT:
+            _KEPT[target] = space
+    return space
+
+
+def _space_of(target: Graph | Metric) -> Space:
+    if isinstance(target, CompleteGraph) and target.size > LARGEST_PRUNED:
+        # Its distances are known without a search.
+        apart = 1.0 - np.eye(target.size)
+        return Space(target.size, target.edges, np.ones(len(target.edges)), target.nodes, apart)
+    if isinstance(target, Graph):
+        return Space(target.size, target.edges, np.ones(len(target.edges)), target.nodes)
+    edges, matrix = target.edges, None
+    if edges is None:
+        edges = _all_pairs(target.matrix)
+        matrix = target.matrix
+    finite = np.isfinite(edges.lengths)
+    if (edges.lengths[finite] == 0).any():
+        i, j = edges.pairs[finite][np.argmin(edges.lengths[finite])]
+        raise PolicyError(
+            f"metric: {target.points[int(i)]!r} and {target.points[int(j)]!r} are at distance 0; "
+            "they can never be told apart, so merge them into one point"
+        )
+    if matrix is not None and len(matrix) <= LARGEST_PRUNED:
+        edges, matrix = _necessary(matrix), None
+        finite = np.isfinite(edges.lengths)
+    return Space(target.size, edges.pairs[finite], edges.lengths[finite], target.points, matrix)
+
+
+def _all_pairs(matrix: FloatArray) -> Edges:
+    """Every pair at finite distance."""
+    rows, columns = np.nonzero(np.triu(np.isfinite(matrix), 1))
+    return Edges(np.column_stack([rows, columns]), matrix[rows, columns])
+
+
+def _necessary(matrix: FloatArray) -> Edges:
+    """Pairs that no third point lies between (others follow from these by the triangle inequality).
+
+    1e-12 is what rounding may do to collinear coordinates; the shortest paths that remain differ from the
+    matrix by no more than that.
+    """
+    needed = np.isfinite(matrix) & ~np.eye(len(matrix), dtype=bool)
+    for k in range(len(matrix)):
+        through = matrix[:, k, None] + matrix[None, k, :]
+        between = through <= matrix * (1 + 1e-12)
+        between[k, :] = between[:, k] = False
+        needed &= ~(between & np.isfinite(through))
+    rows, columns = np.nonzero(np.triu(needed, 1))
+    return Edges(np.column_stack([rows, columns]), matrix[rows, columns])
+
+
+# ── The packing bound and the weights of a space ────────────────────────────────────────────────────────────
+# Privacy gives K[i,j] ≥ Φ[i,j]·K[j,j]; summing a row, the diagonal z of any private channel satisfies Φz ≤
+# 1. So capacity ≤ P = max{c·z : Φz ≤ 1, z ≥ 0} = min{Σy : Φy ≥ c, y ≥ 0}. If the solution of Φw = 1 is non-
+# negative, K[i,j] = Φ[i,j]·w_j attains the bound and P is the magnitude Σw of the space.
+# Weights this far below 0, relative to the largest, are rounding of a zero.
+NEGATIVE = -1e-11
+# Between this and 0 a float solution says nothing about the sign.
+UNSURE = 1e-3
+LARGEST_PRECISE = 64
+# A solution that misses Φw = 1 by more is none: the kernel is singular.
+RESIDUAL = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Value of the packing bound, its covering vector y and a packing z."""
+
+    value: float
+    y: FloatArray
+    z: FloatArray
+
+
+def weights(space: Space, eps: float) -> FloatArray | None:
+    """The solution of Φw = 1 when it is non-negative, else None."""
+    kernel = space.kernel(eps)
+    sums = kernel.sum(axis=1)
+    if np.allclose(sums, sums[0], rtol=1e-14, atol=0.0):
+        # Every point sees the same distances (vertex-transitive, distance-regular): Alvim et al., Thm 12.
+        return np.full(space.size, 1 / sums[0])
+    ones = np.ones(space.size)
+    try:
+        found = np.asarray(cho_solve(cho_factor(kernel), ones))
+    except LinAlgError:
+        try:
+            found = np.asarray(np.linalg.solve(kernel, ones), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            return None
+    least = found.min() / np.abs(found).max()
+    if -UNSURE < least < 0 and space.size <= LARGEST_PRECISE:
+        # For tiny ε all columns look alike; 256 bits tell a weight near 0 from a negative one.
+        precise = kernel_weights(space.distances, eps)
+        if precise is None:
+            return None
+        found, least = precise, precise.min() / np.abs(precise).max()
+    if least < NEGATIVE or np.abs(kernel @ np.maximum(found, 0.0) - 1).max() > RESIDUAL:
+        return None
+    return np.maximum(found, 0.0)
+
+
+def packing(space: Space, eps: float, objective: FloatArray | None = None) -> Packing:
+    """The packing bound by linear programming; `objective` weighs the points (a prior, say)."""
+    size = space.size
+    cost = np.ones(size) if objective is None else objective
+    kernel = space.kernel(eps)
+    program = LinearProgram(
+        -cost,
+        csc_array(kernel),
+        np.full(size, -np.inf),
+        np.ones(size),
+        np.zeros(size),
+        np.full(size, np.inf),
+    )
+    solution = solved(program, tolerance=1e-10)
+    y = np.maximum(-solution.dual, 0.0)
+    covered = kernel @ y
+    counted = cost > 0
+    least = float((covered[counted] / cost[counted]).min(initial=np.inf))
+    if not least > 0:
+        y, least = np.full(size, float(cost.max())), 1.0
+    z = np.maximum(solution.primal, 0.0)
+    return Packing(float(y.sum() / least), y, z / max(1.0, float((kernel @ z).max())))

@@ -1,0 +1,386 @@
+"""The most that any mechanism obeying a policy can leak, with the mechanism that does and the proof.
+
+The ladder goes from closed forms to the exact linear program: symmetric spaces and non-negative weights
+(the packing bound is then attained), trees, blocks over cut vertices, orbits of the symmetry group, rays.
+Each connected component is solved on its own and the capacities add; an unconstrained policy is a product,
+so it is solved on the secret graph and the bits are multiplied by the number of records.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import Channel
+from sievert.errors import PolicyError
+from sievert.limits._closed_forms import log_capacity
+from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
+from sievert.limits._space import LARGEST_DENSE, Piece, Space, space_of
+from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
+from sievert.mechanisms import randomised_response
+from sievert.numerics import brief, flag, log2_bounds, read_eps
+from sievert.policies import Policy, target_of
+from sievert.proofs import PACKINGS, DirectedProof, GroupsProof, WorstLeakageProof
+from sievert.results import Result, in_bits
+from sievert.spaces import DatabaseGraph, Graph, Metric
+from sievert.spaces.secrets import CompleteGraph
+
+__all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
+
+LARGEST_EPS = 10**308
+
+Target = Policy | Metric | Graph
+Certificate = WorstLeakageProof | GroupsProof | DirectedProof
+# Certified ends this close are one number to every digit anybody prints.
+MEETS = 1e-8
+LN2 = math.log(2)
+LARGEST_EXPONENT = 600.0
+GAP = "the solver's tolerance left a gap"
+
+
+@dataclass(frozen=True)
+class WorstLeakage(Result):
+    """Bounds on what any ε-private mechanism leaks, and the exact maximum where it is known.
+
+    Attributes
+    ----------
+    diameter : Σ over components of e^(ε·diameter) (Edwards et al., Thm 3)
+    radius : the same with radii: never worse
+    packing : the packing bound
+    lower, upper : proved ends; `exact` is their common value when they meet, else None with a `reason`
+    method : how the value was found
+    mechanism : a channel that attains `lower` (None where it is too large to write down)
+    certificate : the proof, which verifies without a solver
+    records : how many records the bits were multiplied by
+    """
+
+    diameter: Bound
+    radius: Bound
+    packing: Bound
+    lower: Bound
+    upper: Bound
+    exact: Bound | None
+    method: str
+    reason: str | None
+    mechanism: Channel | None = field(repr=False, compare=False)
+    certificate: Certificate | None = field(repr=False, compare=False)
+    eps: float = 0.0
+    records: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Bounds and words as plain data; mechanism and proof are saved on their own."""
+        data = Result.to_dict(replace(self, mechanism=None, certificate=None))
+        return {name: value for name, value in data.items() if name not in ("mechanism", "certificate")}
+
+    def __float__(self) -> float:
+        return self.upper.bits
+
+    def __str__(self) -> str:
+        if self.exact is not None:
+            return f"at most {self.exact}, and some mechanism leaks exactly that ({self.method})"
+        return (
+            f"between {self.lower.bits:.6g} and {in_bits(self.upper.bits, 6)} ({self.method}); {self.reason}"
+        )
+
+
+def worst_leakage(
+    policy_or_metric_or_graph: Target,
+    eps: float,
+    prior: object = None,
+    gain: object = None,
+    individual: bool = False,
+    outputs: int | None = None,
+) -> WorstLeakage:
+    """What any mechanism that obeys a policy could leak at worst.
+
+    Parameters
+    ----------
+    policy_or_metric_or_graph : Policy, Metric or Graph
+        What the mechanism must respect; ``policy.adjacency(directed=True)`` for one-way pairs to the letter.
+    eps : float
+        ε in nats; decimals are read as written (0.1 is one tenth).
+    prior : sequence, optional
+        A known prior, in the order of ``policy.databases()``; by default the worst one (which is uniform).
+    gain : gain function, optional
+        What the adversary wants; by default the one-try guess.
+    individual : bool
+        About one record when all others are known, instead of the whole database.
+    outputs : int, optional
+        Mechanisms with at most this many outputs.
+
+    Notes
+    -----
+    ε = ∞ is allowed: anything may then be released. Trees, symmetric spaces and spaces with non-negative
+    weights are solved up to thousands of points, others up to blocks of 60 or graphs of 150; beyond, the
+    answer is an interval with its `reason`.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> print(worst_leakage(metrics.cycle(5), 1))
+    at most a factor of 2.49199, 1.31730 bits, and some mechanism leaks exactly that (non-negative weights: \
+the packing bound is attained)
+    """
+    exact_eps = _eps(eps)
+    individual = flag("individual", individual, PolicyError)
+    special = [prior is not None or gain is not None, individual, outputs is not None]
+    if sum(special) > 1:
+        raise PolicyError("give one of prior/gain, individual and outputs at a time")
+    target, records = _target(policy_or_metric_or_graph)
+    if exact_eps is None:
+        if special[0] or special[2]:
+            raise PolicyError("eps is inf; with a prior, a gain or few outputs give a finite eps")
+        return _unlimited(policy_or_metric_or_graph, individual)
+    if isinstance(policy_or_metric_or_graph, DatabaseGraph) and policy_or_metric_or_graph.directed:
+        from sievert.limits._objectives import worst_directed
+
+        if any(special):
+            raise PolicyError(
+                "the directed adjacency is bounded as a whole; with prior, gain, individual or outputs pass "
+                "the policy, whose one-way pairs count in both directions"
+            )
+        return worst_directed(policy_or_metric_or_graph, exact_eps)
+    if special[0]:
+        from sievert.limits._objectives import worst_gain
+
+        return worst_gain(policy_or_metric_or_graph, exact_eps, prior, gain)
+    if outputs is not None:
+        from sievert.limits._restricted import worst_with_outputs
+
+        return worst_with_outputs(policy_or_metric_or_graph, exact_eps, outputs)
+    if (
+        individual
+        and isinstance(policy_or_metric_or_graph, Policy)
+        and policy_or_metric_or_graph.permitted is not None
+    ):
+        from sievert.limits._restricted import worst_individual
+
+        return worst_individual(policy_or_metric_or_graph, exact_eps)
+    apart = _equally_apart(target)
+    if apart is not None and target.size > LARGEST_DENSE:
+        return _complete(target.size, exact_eps * apart, 1 if individual else records)
+    if isinstance(policy_or_metric_or_graph, Policy) and target.size > LARGEST_DENSE:
+        space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric_or_graph))
+        return worst_of_space(space, exact_eps, 1 if individual else records)
+    # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
+    return worst_of_space(space_of(target), exact_eps, 1 if individual else records)
+
+
+def _eps(eps: float | Fraction) -> Fraction | None:
+    """ε as an exact rational, None when it is infinite."""
+    if isinstance(eps, float) and eps == math.inf:
+        return None
+    try:
+        value = read_eps(eps)
+    except (ValueError, TypeError, OverflowError):
+        value = Fraction(-1)
+    if not 0 <= value <= LARGEST_EPS:
+        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats), at most 1e308 or inf")
+    return value
+
+
+def finite_eps(eps: float | Fraction) -> Fraction:
+    """ε as an exact rational; refuses ∞."""
+    value = _eps(eps)
+    if value is None:
+        raise PolicyError("eps is inf; give a finite eps")
+    return value
+
+
+def _target(given: Target) -> tuple[Graph | Metric, int]:
+    """The space to solve and how many independent copies of it the databases are made of."""
+    if isinstance(given, Policy):
+        if given.permitted is not None:
+            return given.adjacency(), 1
+        return given.secrets, given.records
+    found = target_of(given, "policy_or_metric_or_graph")
+    assert not isinstance(found, Policy)
+    return found, 1
+
+
+def _record_symmetries(policy: Policy) -> tuple[NDArray[np.intp], ...]:
+    """Exchanges of records, where they lead from any possible database to every other: a known histogram."""
+    if policy.permitted is None or not policy.has_known_histogram:
+        return ()
+    listed = policy.permitted_databases
+    records = np.arange(policy.records)
+    swap = np.array([1, 0, *records[2:]])
+    return tuple(listed.positions(listed.rows[:, order]) for order in (swap, np.roll(records, 1)))
+
+
+def _unlimited(given: Target, individual: bool) -> WorstLeakage:
+    """ε = ∞ promises nothing: the database itself may be released."""
+    target, records = _target(given)
+    everything = Bound((1 if individual else records) * math.log(target.size))
+    if individual and isinstance(given, Policy) and given.permitted is not None:
+        from sievert.limits._restricted import individual_groups
+
+        everything = Bound(math.log(max(map(len, individual_groups(given)))))
+    components = int(target.component_of.max()) + 1
+    wide = Bound(math.inf if components < target.size else everything.log)
+    return WorstLeakage(
+        wide, wide, everything, everything, everything, everything,
+        "ε = ∞: the database itself may be released", None, None, None, math.inf, records,
+    )  # fmt: skip
+
+
+def _equally_apart(target: Graph | Metric) -> Fraction | None:
+    """The one finite distance between any two points, where there is one."""
+    if isinstance(target, CompleteGraph):
+        return Fraction(1)
+    distance = target.uniform_distance if isinstance(target, Metric) else None
+    return None if distance is None or math.isinf(distance) else Fraction(distance)
+
+
+def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
+    """Very many values, any two of them secrets: the closed form alone (Alvim et al., Thm 15)."""
+    value = Bound(records * complete_capacity(size, float(eps)).log)
+    wide = Bound(records * float(eps))
+    method = "a complete graph: n/(1 + (n-1)e^-ε), attained by randomised response"
+    # Prop 16: randomised response of every record.
+    mechanism = randomised_response(size, float(eps))
+    return WorstLeakage(
+        wide, wide, value, value, value, value, method, None,
+        mechanism if records == 1 else mechanism.product(records), None, float(eps), records,
+    )  # fmt: skip
+
+
+def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakage:
+    """Solve every component, add the capacities, multiply the bits by the number of records."""
+    pieces = space.pieces()
+    rungs = [climb(piece.space, eps) for piece in pieces]
+    covers = [
+        _least(piece.space, eps, rung.upper if rung.upper["type"] in PACKINGS else covering(piece.space, eps))
+        for piece, rung in zip(pieces, rungs, strict=True)
+    ]
+    uppers = [
+        _least(piece.space, eps, rung.upper, cover)
+        for piece, rung, cover in zip(pieces, rungs, covers, strict=True)
+    ]
+    # Over several records only packing bounds multiply: Cap(T)^n ≤ Cap(T^n) ≤ P(T)^n.
+    chosen = uppers if records == 1 else covers
+    proof = WorstLeakageProof(
+        space.proof,
+        eps,
+        _joined(pieces, chosen),
+        _joined(pieces, [rung.lower for rung in rungs]),
+        copies=records,
+        labels=tuple(space.labels),
+    )
+    lower, upper = proof.bounds()
+    assert lower is not None
+    cover = upper
+    if any(a is not b for a, b in zip(chosen, covers, strict=True)):
+        cover = WorstLeakageProof(space.proof, eps, _joined(pieces, covers), None).bounds()[1]
+    low, high = log2_bounds(lower, upper)
+    closed = _closed_form(pieces, eps)
+    meets = closed is not None or high - low <= MEETS * min(1.0, high)
+    diameters, radii = _extents(pieces)
+    ends = Bound(records * low * LN2), Bound(records * high * LN2)
+    return WorstLeakage(
+        diameter=Bound(records * blowfish_bound(diameters, float(eps)).log),
+        radius=Bound(records * blowfish_bound(radii, float(eps)).log),
+        packing=Bound(records * log2_bounds(cover, cover)[1] * LN2),
+        lower=ends[0],
+        upper=ends[1],
+        exact=_common(ends, closed, records) if meets else None,
+        method=_method(pieces, rungs),
+        reason=None if meets else _reason(rungs, records == 1),
+        mechanism=_mechanism(space, float(eps), pieces, rungs, records),
+        certificate=proof,
+        eps=float(eps),
+        records=records,
+    )
+
+
+def _least(space: Space, eps: Fraction, *certificates: dict[str, Any]) -> dict[str, Any]:
+    """The certificate that proves least; for small ε also the radius, whose bound loses no digits."""
+    options = list(certificates)
+    if 0 < float(eps) * space.extent[0] < SMALL:
+        options.append(radius_cover(space, eps))
+    if all(option is options[0] for option in options):
+        return options[0]
+    return min(options, key=lambda option: WorstLeakageProof(space.proof, eps, option, None).bounds()[1])
+
+
+def _common(ends: tuple[Bound, Bound], closed: float | None, records: int) -> Bound:
+    """The value where both ends meet: their mean, or the closed form between them.
+
+    For small ε the ends enclose a factor next to 1, which leaves its logarithm few digits.
+    """
+    if closed is None:
+        return Bound((ends[0].log + ends[1].log) / 2)
+    return Bound(min(max(records * closed, ends[0].log), ends[1].log))
+
+
+def _closed_form(pieces: list[Piece], eps: Fraction) -> float | None:
+    """The logarithm of the capacity of one component, where it is known to every digit."""
+    return log_capacity(pieces[0].space, eps) if len(pieces) == 1 and pieces[0].count == 1 else None
+
+
+def _joined(pieces: list[Piece], certificates: list[dict[str, Any]]) -> dict[str, Any]:
+    """One certificate for all components."""
+    if len(pieces) == 1 and pieces[0].count == 1:
+        return certificates[0]
+    parts = [
+        {"points": piece.points.tolist(), **certificate}
+        for piece, certificate in zip(pieces, certificates, strict=True)
+    ]
+    return {"type": "parts", "parts": parts}
+
+
+def _reason(rungs: list[Rung], solved: bool) -> str:
+    """Why the ends do not meet."""
+    given = next((rung.reason for rung in rungs if rung.reason is not None), None)
+    if given is not None or solved:
+        return given or GAP
+    return (
+        "the worst mechanism on one record is below the packing bound, so several records together "
+        "may leak more than it does alone"
+    )
+
+
+def _extents(pieces: list[Piece]) -> tuple[dict[float, int], dict[float, int]]:
+    """How many components have each diameter, and each radius."""
+    diameters: dict[float, int] = {}
+    radii: dict[float, int] = {}
+    for piece in pieces:
+        diameter, radius, _ = piece.space.extent
+        diameters[diameter] = diameters.get(diameter, 0) + piece.count
+        radii[radius] = radii.get(radius, 0) + piece.count
+    return diameters, radii
+
+
+def _method(pieces: list[Piece], rungs: list[Rung]) -> str:
+    names = list(dict.fromkeys(rung.method for rung in rungs))
+    components = sum(piece.count for piece in pieces)
+    return "; ".join(names[:3]) + (f"; over {components} components" if components > 1 else "")
+
+
+def _mechanism(
+    space: Space, eps: float, pieces: list[Piece], rungs: list[Rung], records: int
+) -> Channel | None:
+    """The attaining channel: of the record, repeated over the records."""
+    if any(rung.channel is None for rung in rungs) or space.size > LARGEST_CHANNEL:
+        return None
+    # Logarithms where a float would round e^(-εd) to 0 and with it lose the privacy.
+    logs = any(eps * piece.space.extent[0] > LARGEST_EXPONENT for piece in pieces)
+    if logs:
+        tables = [rung.log_channel(piece.space, eps) for piece, rung in zip(pieces, rungs, strict=True)]
+    else:
+        tables = [rung.channel for rung in rungs if rung.channel is not None]
+    width = sum(piece.count * part.shape[1] for piece, part in zip(pieces, tables, strict=True))
+    table = np.full((space.size, width), -np.inf if logs else 0.0)
+    start = 0
+    for piece, part in zip(pieces, tables, strict=True):
+        for points in piece.points:
+            table[np.ix_(points, np.arange(start, start + part.shape[1]))] = part
+            start += part.shape[1]
+    make = Channel.from_log if logs else Channel
+    one = make(table, inputs=space.labels, normalise=True)
+    return one if records == 1 else one.product(records)

@@ -1,0 +1,5 @@
+"""What an adversary learns: gains, losses, vulnerability, leakage, capacity, information."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

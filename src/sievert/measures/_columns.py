@@ -1,0 +1,424 @@
+"""An adversary's value on every output of a channel, by the channel's structure.
+
+`column_values(channel, adversary, prior)` gives, for each class of outputs that are alike, the
+unnormalised optimum, the probability, and how many such outputs there are; the average and the max
+case follow from these. The matrix is used only where the structure knows nothing better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.arrays import FloatArray
+from sievert.channels import (
+    LARGEST_INPUTS,
+    BlockChannel,
+    Channel,
+    ConvolutionChannel,
+    CyclicChannel,
+    DeterministicChannel,
+    PartitionChannel,
+    ResponseChannel,
+    SparseChannel,
+    convolve,
+)
+from sievert.channels.priors import as_prior, listed_size
+from sievert.errors import TooLargeError
+from sievert.measures._adversary import (
+    Adversary,
+    Guessing,
+    Identity,
+    MatrixAdversary,
+    Shannon,
+    Symmetric,
+    Tries,
+)
+from sievert.mechanisms import TruncatedGeometricChannel
+from sievert.spaces import Labels
+
+__all__ = ["ColumnValues", "column_values", "float_prior", "joint_distribution"]
+BLOCK_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """Values and probabilities of classes of outputs; `outputs` is one of each class, `counts` how many."""
+
+    values: NDArray[Any]
+    weights: NDArray[Any]
+    counts: tuple[int, ...] | None = None
+    outputs: NDArray[np.intp] | None = None
+
+    def average(self) -> Any:
+        """Sum over all outputs."""
+        if self.counts is None:
+            return self.values.sum()
+        return sum(value * count for value, count in zip(self.values, self.counts, strict=True))
+
+    def extreme(self, is_loss: bool) -> tuple[Any, int]:
+        """Largest (for losses least) normalised value over outputs that can occur, and its position."""
+        impossible = math.inf if is_loss else -math.inf
+        normalised = np.full(self.values.shape, impossible, dtype=np.result_type(self.values, self.weights))
+        np.divide(self.values, self.weights, out=normalised, where=np.asarray(self.weights > 0, dtype=bool))
+        position = int(normalised.argmin() if is_loss else normalised.argmax())
+        output = position if self.outputs is None else int(self.outputs[position])
+        return normalised[position], output
+
+
+def joint_distribution(channel: Channel, belief: NDArray[Any]) -> NDArray[Any]:
+    """J[x, y] = π_x C[x, y], exact when both are."""
+    if channel.form == "exact" and belief.dtype == object:
+        assert channel.exact is not None
+        return np.asarray(belief[:, None] * channel.exact)
+    return np.asarray(belief.astype(np.float64)[:, None] * channel.rounded())
+
+
+def float_prior(prior: object, secrets: Labels | Channel) -> FloatArray:
+    """A checked prior as floats; the uniform one without a list of fractions."""
+    if prior is None:
+        size = listed_size(secrets)
+        return np.full(size, 1.0 / size)
+    return as_prior(prior, secrets).astype(np.float64, copy=False)
+
+
+@singledispatch
+def column_values(channel: Channel, adversary: Adversary, prior: object) -> ColumnValues:
+    """The adversary's value on each output under a prior (None: uniform)."""
+    joint = joint_distribution(channel, as_prior(prior, channel))
+    return ColumnValues(adversary.values(joint), joint.sum(axis=0))
+
+
+_by_matrix = column_values.dispatch(Channel)
+
+
+def _is_small(channel: Channel) -> bool:
+    return channel.shape[0] * channel.shape[1] <= BLOCK_ENTRIES
+
+
+@column_values.register
+def _(channel: DeterministicChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and isinstance(adversary, Symmetric):
+        return _even_blocks(adversary, channel.block_sizes(), np.bincount(channel.images))
+    belief = as_prior(prior, channel)
+    exact = belief.dtype == object and _is_small(channel)
+    if exact or not isinstance(adversary, Symmetric | MatrixAdversary):
+        return _by_matrix(channel, adversary, belief)
+    entries = belief.astype(np.float64, copy=False)
+    if isinstance(adversary, MatrixAdversary):
+        return _by_actions(channel, adversary, entries)
+    return _grouped(adversary, entries, channel.images, channel.shape[1])
+
+
+@column_values.register
+def _(channel: PartitionChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and isinstance(adversary, Symmetric):
+        return _even_blocks(adversary, channel.sizes)
+    if channel.shape[0] > LARGEST_INPUTS:
+        inputs, outputs = channel.shape
+        raise TooLargeError(
+            f"a program on {inputs} secrets known by its block sizes answers for the uniform prior and for "
+            f"guesses that treat all secrets alike; this question needs its {inputs} × {outputs} matrix; use "
+            "Channel.from_function on fewer secrets",
+            size=inputs * outputs,
+        )
+    return column_values(channel.explicit(), adversary, prior)
+
+
+def _even_blocks(
+    adversary: Symmetric, sizes: Mapping[int, int], lengths: NDArray[np.intp] | None = None
+) -> ColumnValues:
+    """Uniform prior on a deterministic program: blocks of one size are alike (spec 3.6).
+
+    `lengths` are the sizes of all blocks in their order; by default they rise.
+    """
+    total = sum(size * count for size, count in sizes.items())
+    counts = tuple(sizes.values())
+    values, weights = np.empty((2, len(sizes)), dtype=object)
+    values[:] = [_block_value(adversary, size, total) for size in sizes]
+    weights[:] = [Fraction(size, total) for size in sizes]
+    if lengths is None:
+        first = np.array([0, *accumulate(counts)][:-1], dtype=np.intp)
+    else:
+        first = np.array([np.argmax(lengths == size) for size in sizes], dtype=np.intp)
+    return ColumnValues(values, weights, counts, first)
+
+
+def _block_value(adversary: Symmetric, size: int, total: int) -> Any:
+    """Value of a block of equally likely secrets."""
+    if isinstance(adversary, Identity):
+        return Fraction(1, total)
+    if isinstance(adversary, Tries):
+        return Fraction(min(adversary.tries, size), total)
+    if isinstance(adversary, Guessing):
+        return Fraction(size * (size + 1), 2 * total)
+    return size / total * math.log2(size)
+
+
+@column_values.register
+def _(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if not isinstance(adversary, Symmetric | MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    belief = None if prior is None else as_prior(prior, channel)
+    values: list[Any] = []
+    weights: list[Any] = []
+    counts: list[int] = []
+    outputs: list[int] = []
+    for block, rows, columns in channel.slices():
+        # Values are homogeneous, so a block is judged under its own conditional prior and scaled.
+        share = Fraction(block.shape[0], channel.shape[0]) if belief is None else belief[rows].sum()
+        if share == 0:
+            continue
+        inside = None if belief is None else belief[rows] / share
+        found = column_values(block, adversary.on_entries(rows), inside)
+        known = range(len(found.values)) if found.outputs is None else found.outputs.tolist()
+        outputs += [columns.start + y for y in known]
+        counts += [1] * len(found.values) if found.counts is None else list(found.counts)
+        values += [share * value for value in found.values]
+        weights += [share * weight for weight in found.weights]
+    return ColumnValues(
+        np.array(values, dtype=object),
+        np.array(weights, dtype=object),
+        tuple(counts),
+        np.array(outputs, dtype=np.intp),
+    )
+
+
+@column_values.register
+def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if _is_small(channel) or not isinstance(adversary, Symmetric | MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    belief = float_prior(prior, channel)
+    if isinstance(adversary, MatrixAdversary):
+        return _by_actions(channel, adversary, belief)
+    length = len(channel.kernel)
+    padded = np.concatenate([np.zeros(length - 1), belief, np.zeros(length - 1)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, length)
+    step = max(1, BLOCK_ENTRIES // length)
+    reverse = channel.kernel[::-1]
+    own = adversary.on_entries(slice(0, length))
+    values = [own.values((windows[at : at + step] * reverse).T) for at in range(0, channel.shape[1], step)]
+    return ColumnValues(np.concatenate(values), _probabilities(channel, belief))
+
+
+@column_values.register
+def _(channel: CyclicChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and isinstance(adversary, Symmetric):
+        # All columns are rotations of the reversed kernel.
+        size = channel.shape[0]
+        column = channel.noise.exact_or_rounded()[0][:, None] / size
+        return ColumnValues(adversary.values(column), column.sum(axis=0), (size,), np.zeros(1, dtype=np.intp))
+    if _is_small(channel) or not isinstance(adversary, MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    return _by_actions(channel, adversary, float_prior(prior, channel))
+
+
+@column_values.register
+def _(channel: SparseChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if not isinstance(adversary, Symmetric | MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    belief = float_prior(prior, channel)
+    if isinstance(adversary, MatrixAdversary):
+        return _by_actions(channel, adversary, belief)
+    entries = channel.table.data * np.repeat(belief, np.diff(channel.table.indptr))
+    return _grouped(adversary, entries, channel.table.indices, channel.shape[1])
+
+
+@column_values.register
+def _(channel: TruncatedGeometricChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if _is_small(channel) or not isinstance(adversary, Identity | MatrixAdversary):
+        return _by_matrix(channel, adversary, prior)
+    belief = float_prior(prior, channel)
+    if isinstance(adversary, MatrixAdversary):
+        return _by_actions(channel, adversary, belief)
+    # max_x π_x·alpha^|x-y| is one running maximum from the left and one from the right.
+    alpha = math.exp(-channel.level.eps)
+    left = _decaying_maximum(belief, alpha)
+    right = _decaying_maximum(belief[::-1], alpha)[::-1]
+    return ColumnValues(channel.weight_vector() * np.maximum(left, right), channel.rmatvec(belief))
+
+
+def _decaying_maximum(values: FloatArray, decay: float) -> FloatArray:
+    found = accumulate(values.tolist(), lambda before, value: max(value, decay * before))
+    return np.fromiter(found, np.float64, len(values))
+
+
+def _by_actions(channel: Channel, adversary: MatrixAdversary, belief: FloatArray) -> ColumnValues:
+    """One product with the channel for each action."""
+    rows = (channel.rmatvec(np.asarray(row, dtype=np.float64) * belief) for row in adversary.table)
+    return ColumnValues(_running(rows, adversary), _probabilities(channel, belief))
+
+
+def _probabilities(channel: Channel, belief: FloatArray) -> FloatArray:
+    """Probability of each output; 0, not rounding noise of a Fourier transform, where it cannot occur."""
+    weights = np.maximum(channel.rmatvec(belief), 0.0)
+    if isinstance(channel, ConvolutionChannel):
+        ways = convolve((belief > 0).astype(np.float64), (channel.kernel > 0).astype(np.float64), "full")
+        weights[ways < 0.5] = 0.0
+    return weights
+
+
+def _running(rows: Iterator[FloatArray], adversary: MatrixAdversary) -> FloatArray:
+    """Best action on each output, one action at a time."""
+    best = next(rows)
+    for row in rows:
+        best = np.minimum(best, row) if adversary.is_loss else np.maximum(best, row)
+    return best
+
+
+def _grouped(adversary: Symmetric, entries: FloatArray, owners: NDArray[Any], outputs: int) -> ColumnValues:
+    """Columns listed by their non-zero entries: entry e belongs to output owners[e]. One sort."""
+    order = np.lexsort((-entries, owners))
+    ranked, owner = entries[order], owners[order]
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    present = owner[starts]
+    totals = np.add.reduceat(ranked, starts)
+    place = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(owner)))
+    rank = np.arange(len(owner)) - starts[place]
+    if isinstance(adversary, Tries | Identity):
+        tries = adversary.tries if isinstance(adversary, Tries) else 1
+        terms = np.where(rank < tries, ranked, 0.0)
+    elif isinstance(adversary, Guessing):
+        terms = (rank + 1) * ranked
+    else:
+        share = ranked / np.where(totals > 0, totals, 1.0)[place]
+        rest = np.add.reduceat(np.where(rank > 0, ranked, 0.0), starts)[place]
+        first = np.log1p(rest / np.where(ranked > 0, ranked, 1.0)) / math.log(2)
+        terms = ranked * np.where(rank == 0, first, -np.log2(np.where(share > 0, share, 1.0)))
+    values, weights = np.zeros((2, outputs))
+    values[present], weights[present] = np.add.reduceat(terms, starts), totals
+    return ColumnValues(values, weights)
+
+
+# ── An adversary's value on every output of a randomised response, in O(n) memory ───────────────────────────
+# Column y of the joint distribution is lie·π with entry y replaced by truth·π_y: one entry of the sorted
+# prior moves up, and everything else stays.
+CHUNK = 100_000
+# Up to this many values the matrix is as quick, and exact for exact priors.
+SMALL_RESPONSE = 1000
+
+
+@column_values.register
+def _(channel: ResponseChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and isinstance(adversary, Symmetric):
+        return _even(channel, adversary)
+    if channel.shape[0] <= SMALL_RESPONSE or not isinstance(adversary, Symmetric | MatrixAdversary):
+        return column_values.dispatch(Channel)(channel, adversary, prior)
+    belief = float_prior(prior, channel)
+    truth, lie = float(channel.truth), float(channel.lie)
+    if isinstance(adversary, Guessing):
+        return _guesses(belief, truth, lie)
+    if isinstance(adversary, MatrixAdversary):
+        values = _actions(adversary, belief, truth, lie)
+    elif isinstance(adversary, Shannon):
+        values = _entropies(belief, truth, lie)
+    else:
+        values = _tries(belief, adversary.tries if isinstance(adversary, Tries) else 1, truth, lie)
+    return ColumnValues(values, _weights(belief, truth, lie))
+
+
+def _even(channel: ResponseChannel, adversary: Symmetric) -> ColumnValues:
+    """Uniform prior: all outputs are alike; one column has one truth and n-1 lies."""
+    size, truth, lie = channel.shape[0], channel.truth, channel.lie
+    if isinstance(adversary, Identity):
+        value: Any = truth
+    elif isinstance(adversary, Tries):
+        value = truth + (min(adversary.tries, size) - 1) * lie
+    elif isinstance(adversary, Guessing):
+        value = truth + lie * (size * (size + 1) // 2 - 1)
+    else:
+        value = -(float(truth) * channel.log_truth) / math.log(2) + (size - 1) * _plog(float(lie))
+    dtype = object if isinstance(value, Fraction) else np.float64
+    values, weights = np.empty(1, dtype), np.empty(1, dtype)
+    values[0], weights[0] = value / size, (Fraction(1, size) if dtype is object else 1 / size)
+    return ColumnValues(values, weights, (size,), np.zeros(1, dtype=np.intp))
+
+
+def _weights(belief: FloatArray, truth: float, lie: float) -> FloatArray:
+    """Probability of each output."""
+    weights = (truth - lie) * belief
+    weights += lie
+    return weights
+
+
+def _plog(p: float) -> float:
+    return -p * math.log2(p) if p > 0 else 0.0
+
+
+def _chunks(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
+
+
+def _actions(adversary: MatrixAdversary, belief: FloatArray, truth: float, lie: float) -> FloatArray:
+    """Every action's expected gain is lie times that under the prior, plus what the truth at y adds."""
+    table = adversary.table
+    parts = list(_chunks(len(belief)))
+    base = np.zeros(len(table))
+    for part in parts:
+        base += lie * (table[:, part].astype(np.float64) @ belief[part])
+    values = np.empty(len(belief))
+    for part in parts:
+        scores = base[:, None] + (truth - lie) * (table[:, part].astype(np.float64) * belief[part])
+        values[part] = scores.min(axis=0) if adversary.is_loss else scores.max(axis=0)
+    return values
+
+
+def _tries(belief: FloatArray, tries: int, truth: float, lie: float) -> FloatArray:
+    k = min(tries, len(belief))
+    largest = np.partition(belief, len(belief) - k)[len(belief) - k :].copy()
+    least, total = float(largest[0]), float(largest.sum())
+    # With y among the k largest its own entry only grows; otherwise it may replace the least of them.
+    values = np.where(belief >= least, total - belief, total - least)
+    values *= lie
+    values += truth * belief
+    return np.maximum(values, lie * total, out=values)
+
+
+def _entropies(belief: FloatArray, truth: float, lie: float) -> FloatArray:
+    """Σ_x J log2(w/J) of each column, from the prior's own Σ π log2 π."""
+
+    def logs(part: slice) -> FloatArray:
+        return np.asarray(belief[part] * np.log2(np.where(belief[part] > 0, belief[part], 1.0)))
+
+    total = math.fsum(float(logs(part).sum()) for part in _chunks(len(belief)))
+    values = np.empty(len(belief))
+    for part in _chunks(len(belief)):
+        own, entry = logs(part), belief[part]
+        weight = lie + (truth - lie) * entry
+        inner = lie * (total - own) + truth * own - _plog(lie) * (1 - entry) - _plog(truth) * entry
+        values[part] = weight * np.log2(np.where(weight > 0, weight, 1.0)) - inner
+    return values
+
+
+def _guesses(belief: FloatArray, truth: float, lie: float) -> ColumnValues:
+    """y rises to the first place where its entry is no smaller; those it passes move down by one.
+
+    Outputs stand in the order of the sorted prior.
+    """
+    size = len(belief)
+    order = np.argsort(belief)
+    rising = belief[order]
+    below = np.cumsum(rising)
+    places = (
+        float(np.arange(size - part.start, size - part.stop, -1) @ rising[part]) for part in _chunks(size)
+    )
+    base = lie * math.fsum(places)
+    values = np.empty(size)
+    for part in _chunks(size):
+        entry, position = rising[part], np.arange(part.start, part.stop)
+        bound = entry * (truth / lie) if lie > 0 else np.where(entry > 0, np.inf, 0.0)
+        # Places count from the top: `passed` entries stand between the old place and the new one.
+        highest = np.maximum(np.searchsorted(rising, bound, side="right") - 1, position)
+        passed = below[highest] - below[position]
+        old, new = size - position, size - highest
+        values[part] = base + lie * (passed - old * entry) + new * truth * entry
+    del below
+    return ColumnValues(values, _weights(rising, truth, lie), outputs=order)

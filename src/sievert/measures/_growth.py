@@ -1,0 +1,167 @@
+"""How much better an adversary does after a release than before, with all its digits where little leaks.
+
+Output y moves the belief π by π_x·D[x,y], where 1 + D[x,y] = C[x,y]/P(y). The value after it less the value
+before is found from these small numbers, not from two values that nearly agree. Under the action that is
+best before the release the movements cancel on average (Σ_y P(y)·D[x,y] = 0), so the average is a sum of
+what the best action at each output gains over that one: no term is negative.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.arrays import FloatArray
+from sievert.channels import Channel, ResponseChannel
+from sievert.channels.priors import as_prior
+from sievert.measures._adversary import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries
+from sievert.measures._columns import float_prior
+from sievert.numerics import entropy_excess, log_means, log_of
+
+__all__ = ["improvement", "movements"]
+# Entries of a channel, and of actions on outputs, that are looked at.
+LARGEST_ENTRIES = 2_000_000
+# Products of fractions that tell actions apart which are equally good before the release up to rounding.
+LARGEST_EXACT = 50_000
+TIED = 1e-12
+# Beliefs about many values are summed up a slice at a time.
+SLICE = 100_000
+
+
+def improvement(channel: Channel, adversary: Adversary, prior: object, case: str) -> float | None:
+    """How much more an adversary gains (or less it loses) on average over the outputs, or at the best one.
+
+    None where only the two values are known: other adversaries, and channels too large to look at.
+    """
+    size, outputs = channel.shape
+    if size * outputs > LARGEST_ENTRIES:
+        return _of_response(channel, adversary, prior) if case == "average" else None
+    actions = len(adversary.table) if isinstance(adversary, MatrixAdversary) else size
+    if actions * outputs > LARGEST_ENTRIES or not isinstance(
+        adversary, Identity | Tries | Guessing | Shannon | MatrixAdversary
+    ):
+        return None
+    belief = as_prior(prior, channel)
+    weights, moved = movements(channel, belief.astype(np.float64))
+    above, blind = gains_of(adversary, belief, moved)
+    if case == "max":
+        return max(0.0, float((above + blind).max()))
+    return float(weights @ np.maximum(above, 0.0))
+
+
+def movements(channel: Channel, belief: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P(y) of the outputs that can occur, and ln C[x,y]/P(y) for every secret (-inf where C is 0)."""
+    possible = belief > 0
+    occurs = channel.support[possible].any(axis=0)
+    relative = channel.relative_logs[:, occurs]
+    shift = log_means(relative[possible], belief[possible])
+    return (belief @ channel.rounded())[occurs], relative - shift
+
+
+@singledispatch
+def gains_of(adversary: Adversary, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What the best action at each output gains over the one that was best before, and that one over its
+    value before. `moved` holds ln C[x,y]/P(y).
+    """
+    raise NotImplementedError(adversary.name)
+
+
+@gains_of.register
+def _(adversary: Identity, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+    shares = belief.astype(np.float64)
+    change = _changes(shares, moved)
+    top = int(shares.argmax())
+    return ((shares - shares[top])[:, None] + (change - change[top])).max(axis=0), change[top]
+
+
+@gains_of.register(Tries | Guessing)
+def _(adversary: Tries | Guessing, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A guess's worth depends on its place alone: 1 for each of k tries, or one less for each place."""
+    shares = belief.astype(np.float64)
+    change = _changes(shares, moved)
+    places = np.arange(len(shares))
+    worth = (places < adversary.tries).astype(np.int64) if isinstance(adversary, Tries) else -places
+    first = np.argsort(-shares, kind="stable")
+    # Secrets that are equally likely before are ordered by how their beliefs moved.
+    order = np.lexsort((-change, -(shares[:, None] + change)), axis=0)
+    before, after = np.empty(len(shares), np.int64), np.empty(change.shape, np.int64)
+    before[first] = worth
+    np.put_along_axis(after, order, np.broadcast_to(worth[:, None], change.shape), axis=0)
+    exchanged = (after - before[:, None])[first]
+    # Σ exchanged·π by parts: equal beliefs have no gap, so exchanging them costs exactly 0.
+    gaps = -np.diff(shares[first])
+    cost = gaps @ np.cumsum(exchanged, axis=0)[:-1]
+    return cost + (exchanged * change[first]).sum(axis=0), before @ change
+
+
+@gains_of.register
+def _(adversary: MatrixAdversary, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+    table = np.asarray(adversary.table, dtype=np.float64) * (-1.0 if adversary.is_loss else 1.0)
+    first, behind = _ranked(adversary, table, belief)
+    change = _changes(belief.astype(np.float64), moved)
+    blind = table[first] @ change
+    return (behind[:, None] + (table - table[first]) @ change).max(axis=0), blind
+
+
+def _ranked(adversary: MatrixAdversary, table: FloatArray, belief: NDArray[Any]) -> tuple[int, FloatArray]:
+    """The best action before, and how much better than it each action is (never positive)."""
+    shares = belief.astype(np.float64)
+    scores = table @ shares
+    first = int(scores.argmax())
+    behind = (table - table[first]) @ shares
+    scale = float((np.abs(table) @ shares).max())
+    close = np.flatnonzero(behind >= -TIED * scale)
+    if len(close) > 1 and len(close) * len(shares) <= LARGEST_EXACT:
+        exact = [Fraction(item) for item in belief.tolist()]
+        sign = -1 if adversary.is_loss else 1
+        totals = [
+            sign * sum((Fraction(g) * p for g, p in zip(row, exact, strict=True) if g), Fraction(0))
+            for row in adversary.table[close].tolist()
+        ]
+        best = max(totals)
+        first = int(close[totals.index(best)])
+        behind = (table - table[first]) @ shares
+        behind[close] = [float(total - best) for total in totals]
+    return first, np.minimum(behind, 0.0)
+
+
+@gains_of.register
+def _(adversary: Shannon, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Σ π(1+D)·ln((1+D)π) - Σ π ln π in bits; the best code before is the one for π."""
+    shares = belief.astype(np.float64)
+    possible = shares > 0
+    shares, moved = shares[possible], moved[possible]
+    blind = log_of(shares / shares.max()) @ _changes(shares, moved)
+    # (1+D)·ln(1+D) - D, from which Σ π·D = 0 was taken.
+    return shares @ entropy_excess(moved) / math.log(2), blind / math.log(2)
+
+
+def _changes(shares: FloatArray, moved: FloatArray) -> FloatArray:
+    """π_x·D[x,y]; 0 for a secret that cannot be."""
+    possible = shares > 0
+    with np.errstate(over="ignore"):
+        return shares[:, None] * np.expm1(np.where(possible[:, None], moved, 0.0))
+
+
+def _of_response(channel: Channel, adversary: Adversary, prior: object) -> float | None:
+    """The guess through a randomised response: output y moves the guess to y where truth·π_y > lie·max π."""
+    if not (isinstance(channel, ResponseChannel) and isinstance(adversary, Identity)):
+        return None
+    belief, truth, lie = float_prior(prior, channel), float(channel.truth), float(channel.lie)
+    top = int(belief.argmax())
+    grown, kept = (lie * math.expm1(channel.eps), lie) if channel.eps < 1 else (truth, 0.0)
+    total = 0.0
+    for start in range(0, len(belief), SLICE):
+        part = belief[start : start + SLICE]
+        more = (part - belief[top]) * kept + part * grown
+        if not kept:
+            more -= lie * belief[top]
+        if start <= top < start + SLICE:
+            more[top - start] = 0.0
+        total += float(np.maximum(more, 0.0).sum())
+    return total

@@ -1,0 +1,323 @@
+"""The standard gain functions (Fernandes, Sec 2.2). Each is an array [action, secret]."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product as cartesian
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import Channel, finite_channel
+from sievert.errors import GainError, TooLargeError
+from sievert.measures._adversary import (
+    Adversary,
+    Belief,
+    Identity,
+    MatrixAdversary,
+    Tries,
+    labels_of_secrets,
+    matrix_adversary,
+    require_table,
+    secret_labels,
+    table_adversary,
+)
+from sievert.numerics import brief, instance, taken
+from sievert.numerics import function as callable_of
+from sievert.numerics import non_negative as at_least_zero
+from sievert.spaces import Labels, Metric, floats, iterable, label, metric_of, table_of
+
+__all__ = [
+    "added",
+    "as_gain",
+    "closeness",
+    "from_loss",
+    "identity",
+    "matrix",
+    "non_negative",
+    "of_belief",
+    "partition",
+    "property",
+    "secret_labels",
+    "through",
+    "tries",
+    "trivial",
+    "within",
+]
+
+
+LARGEST_PLANS = 200_000
+
+
+def identity(n: int | Iterable[object]) -> Identity:
+    """Guess the secret in one try; n secrets, or their labels.
+
+    >>> identity(2).matrix
+    array([[1, 0],
+           [0, 1]])
+    """
+    return Identity(secret_labels(n))
+
+
+def tries(n: int | Iterable[object], k: int) -> Tries:
+    """Guess the secret in k tries. Evaluated as the sum of the k largest beliefs.
+
+    >>> tries(3, 2).matrix
+    array([[1, 1, 0],
+           [1, 0, 1],
+           [0, 1, 1]])
+    """
+    return Tries(secret_labels(n), k)
+
+
+def partition(
+    blocks: Mapping[Any, Iterable[object]] | Iterable[Iterable[object]],
+    secrets: Iterable[object] | None = None,
+) -> MatrixAdversary:
+    """Guess which block of a partition the secret is in: gain 1 if it is in the guessed block.
+
+    Blocks hold labels of the secrets; their order is that of `secrets`, or that of the blocks, and is
+    matched by label to a channel's inputs.
+
+    >>> partition({"low": [0, 1], "high": [2, 3]}).matrix
+    array([[1, 1, 0, 0],
+           [0, 0, 1, 1]])
+    """
+    if isinstance(blocks, str) or not iterable(blocks):
+        raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
+    listed = blocks if isinstance(blocks, Mapping) else taken("blocks", blocks, GainError, "blocks")
+    named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(listed))
+    members = {name: _block(block) for name, block in named.items()}
+    require_table(len(members), sum(map(len, members.values())))
+    everything = [item for block in members.values() for item in block]
+    twice = [item for item, times in Counter(everything).items() if times > 1]
+    if twice:
+        raise GainError(
+            f"blocks: {brief(twice[0])} is there twice; every secret must be in exactly one block"
+        )
+    order = secret_labels(_natural(everything) if secrets is None else secrets)
+    require_table(len(members), len(order))
+    known, placed = set(order), set(everything)
+    missing = [item for item in order if item not in placed]
+    unknown = [item for item in everything if item not in known]
+    if missing or unknown:
+        what = f"the secret {missing[0]!r} is in none" if missing else f"{unknown[0]!r} is not a secret"
+        raise GainError(f"blocks: {what}; every secret must be in exactly one block")
+    position = {item: i for i, item in enumerate(order)}
+    table = np.zeros((len(members), len(order)), dtype=np.int64)
+    for row, block in enumerate(members.values()):
+        table[row, [position[item] for item in block]] = 1
+    return matrix_adversary(table, list(members), "partition", secrets=order)
+
+
+def property(
+    secrets: int | Iterable[object], holds: Callable[[Any], object] | Iterable[object]
+) -> MatrixAdversary:
+    """Guess whether the secret has a property: a function of the secret, or the secrets that have it.
+
+    The actions are True and False.
+
+    >>> property([10, 20, 60, 100], [60, 100]).matrix
+    array([[0, 0, 1, 1],
+           [1, 1, 0, 0]])
+    >>> property([10, 20, 60, 100], lambda age: age >= 60).matrix[0].tolist()
+    [0, 0, 1, 1]
+    """
+    labels = secret_labels(secrets)
+    require_table(2, len(labels))
+    if callable(holds):
+        row = np.array([bool(holds(item)) for item in labels], dtype=np.int64)
+    else:
+        if isinstance(holds, str) or not iterable(holds):
+            raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
+        inside = {label(item) for item in taken("holds", holds, GainError, "secrets")}
+        unknown = inside - set(labels)
+        if unknown:
+            raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
+        row = np.array([item in inside for item in labels], dtype=np.int64)
+    return matrix_adversary(np.stack([row, 1 - row]), [True, False], "property", secrets=labels)
+
+
+def within(metric: Metric, radius: float) -> MatrixAdversary:
+    """Guess a point within a radius of the secret: gain 1 if d(guess, secret) ≤ radius.
+
+    >>> from sievert.spaces import metrics
+    >>> within(metrics.line(3), 1).matrix
+    array([[1, 1, 0],
+           [1, 1, 1],
+           [0, 1, 1]])
+    """
+    metric = metric_of(metric)
+    radius = at_least_zero("radius", radius, GainError, infinite=True)
+    table = (metric.matrix <= radius).astype(np.int64)
+    return matrix_adversary(table, metric.points, f"within {radius:g}", secrets=metric.points)
+
+
+def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary:
+    """Guess a point near the secret: gain 1 - d(guess, secret)/diameter (Fernandes, Ex 2.3).
+
+    `guesses` is an optional array [guess, secret] of distances for guesses that are not secrets themselves.
+
+    >>> from sievert.spaces import metrics
+    >>> closeness(metrics.line(3)).matrix[0].tolist()
+    [1.0, 0.5, 0.0]
+    """
+    metric = metric_of(metric)
+    diameter = metric.diameter
+    if not np.isfinite(diameter):
+        raise GainError("metric has points at infinite distance, so closeness is undefined; use within")
+    distances = metric.matrix if guesses is None else _distances(guesses, metric)
+    actions = metric.points if guesses is None else None
+    return matrix_adversary(1.0 - distances / (diameter or 1.0), actions, "closeness", secrets=metric.points)
+
+
+def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
+    named = table_of(guesses, "guesses", GainError)
+    entries, _, _ = named.ordered(None, metric.points, ("guesses", "secrets"), GainError)
+    array = floats(entries, "guesses", GainError, "it needs one row of distances for each guess")
+    if array.ndim != 2 or array.shape[1] != metric.size:
+        raise GainError(
+            f"guesses has shape {array.shape}; it needs one row of distances for each guess, with one "
+            f"column for each of {metric.size} secrets"
+        )
+    return array
+
+
+def trivial(n: int | Iterable[object]) -> MatrixAdversary:
+    """One action that always gains 1: an adversary who does not care."""
+    labels = secret_labels(n)
+    require_table(1, len(labels))
+    return matrix_adversary(np.ones((1, len(labels)), dtype=np.int64), name="trivial", secrets=labels)
+
+
+def matrix(
+    table: Any,
+    actions: Iterable[object] | None = None,
+    name: str = "matrix",
+    secrets: Iterable[object] | None = None,
+) -> MatrixAdversary:
+    """A gain function of your own: rows are actions, columns secrets; negative gains are allowed."""
+    return matrix_adversary(table, actions, name, secrets=secrets)
+
+
+def of_belief(
+    function: Callable[[NDArray[np.float64]], float], n: int | Iterable[object], name: str = "belief"
+) -> Belief:
+    """A vulnerability given directly as a function of the belief, an array of n probabilities.
+
+    Posterior values are at least prior ones in the average case for convex functions, and in the max
+    case for quasi-convex ones (Fernandes, Def 4.3.1).
+
+    >>> of_belief(lambda belief: 1 - belief.min() ** 2, 3)
+    gain 'belief' on 3 secrets
+    """
+    callable_of("function", function, "an array of probabilities", GainError)
+    instance("name", name, str, "what the gain is called, a text", GainError)
+    return Belief(secret_labels(n), function, name)
+
+
+def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
+    """The gain `bound` - loss of an adversary who minimises a bounded loss.
+
+    V_g = bound - U_l before and after any release; the bound is the largest loss by default. Losses
+    without a bound, such as the Shannon loss, have no such gain.
+
+    >>> from sievert.measures import losses
+    >>> from_loss(losses.absolute(3)).matrix[0].tolist()
+    [2, 1, 0]
+    """
+    source = table_adversary(loss, "loss", is_loss=True)
+    largest = source.table.max()
+    if (iterable(bound) and not isinstance(bound, str)) or isinstance(bound, Adversary):
+        raise GainError(f"bound is {brief(bound)}; give one number")
+    top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
+    if top < largest:
+        raise GainError(
+            f"bound is {brief(bound)} but the largest loss is {largest}; it must be at least that"
+        )
+    return matrix_adversary(
+        top - source.table, source.actions, f"{top} - {source.name}", secrets=source.secrets
+    )
+
+
+def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
+    """A gain without negative entries that compares all channels alike (Fernandes, Thm 4.12).
+
+    The least gain of each secret is subtracted from all gains of that secret; every prior and posterior
+    value moves by the same amount.
+
+    >>> non_negative(matrix([[-1, 2], [0, 1]])).matrix.astype(int)
+    array([[0, 1],
+           [1, 0]])
+    """
+    gain = table_adversary(gain)
+    table = gain.table - gain.table.min(axis=0)
+    return matrix_adversary(table, gain.actions, gain.name, gain.is_loss, gain.secrets)
+
+
+def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
+    """Two games at once: an action is one of each, and gains add, so every value is the sum of the two.
+
+    >>> added(matrix([[1, 0]]), matrix([[0, 2], [3, 0]])).matrix.astype(int)
+    array([[1, 2],
+           [4, 0]])
+    """
+    first, second = table_adversary(first, "first"), table_adversary(second, "second")
+    if first.is_loss != second.is_loss:
+        raise GainError(f"{brief(first)} and {brief(second)} cannot be added; take two gains or two losses")
+    other = second.for_secrets(first.secrets)
+    table = (first.table[:, None, :] + other.table[None, :, :]).reshape(-1, first.size)
+    actions = list(cartesian(first.actions, other.actions))
+    name = f"{first.name} + {second.name}"
+    return matrix_adversary(table, actions, name, first.is_loss, first.secrets)
+
+
+def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
+    """The adversary who first sees a channel's output: an action is a plan, one action for each output.
+
+    Its prior value is the posterior value of `gain` through the channel, for every prior; there are
+    (actions)^(outputs) plans.
+
+    >>> through(Channel([["3/4", "1/4"], [0, 1]]), matrix([[1, 0], [0, 1]])).matrix.tolist()[1]
+    [Fraction(3, 4), Fraction(1, 1)]
+    """
+    finite = finite_channel(channel)
+    gain = table_adversary(gain)
+    own = gain.for_secrets(finite.inputs)
+    plans = len(own.table) ** finite.shape[1]
+    if plans > LARGEST_PLANS:
+        raise TooLargeError(
+            f"{len(own.table)} actions for each of {finite.shape[1]} outputs are {plans} plans; at most "
+            f"{LARGEST_PLANS} are listed; sv.posterior_vulnerability needs no list",
+            size=plans,
+        )
+    entries = finite.exact_or_rounded()
+    table = np.zeros((1, own.size), dtype=entries.dtype)
+    names: list[tuple[Any, ...]] = [()]
+    for column in entries.T:
+        step = own.table * column
+        table = (table[:, None, :] + step[None, :, :]).reshape(-1, own.size)
+        names = [(*plan, action) for plan in names for action in own.actions]
+    return matrix_adversary(table, names, f"{gain.name} after a release", gain.is_loss, finite.inputs)
+
+
+def as_gain(gain: object, secrets: Labels) -> Adversary:
+    """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
+    secrets = labels_of_secrets(secrets)
+    if gain is None:
+        return Identity(secrets)
+    adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
+    return adversary.for_secrets(secrets)
+
+
+def _block(block: Iterable[object]) -> list[Any]:
+    """The secrets of a block, which may have none."""
+    given = block if isinstance(block, str) or not iterable(block) else list(block)
+    return list(secret_labels(given, "blocks")) if not isinstance(given, list) or given else []
+
+
+def _natural(items: list[Any]) -> list[Any]:
+    """Whole numbers from 0 on in their order, so that they match unlabelled channels; others as given."""
+    return sorted(items) if set(items) == set(range(len(items))) else items

@@ -1,0 +1,14 @@
+from ._exponential import exponential as exponential
+from ._exponential import nominal_epsilon as nominal_epsilon
+from ._exponential import true_epsilon as true_epsilon
+from ._family import Privacy as Privacy
+from ._family import inputs_of as inputs_of
+from ._family import privacy as privacy
+from ._from_metric import metric_channel as metric_channel
+from ._from_metric import tight_constraints as tight_constraints
+from ._geometric import GeometricChannel as GeometricChannel
+from ._geometric import geometric as geometric
+from ._geometric import truncated_geometric as truncated_geometric
+from ._response import randomised_response as randomised_response
+from ._response import warner as warner
+from ._truncated import TruncatedGeometricChannel as TruncatedGeometricChannel

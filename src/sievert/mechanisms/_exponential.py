@@ -1,0 +1,212 @@
+"""The exponential mechanism on a metric, by its nominal parameter or by its true ε.
+
+C[x, y] is proportional to exp(-(eps/2)·d(x, y)). The nominal eps is what the standard analysis promises;
+the normalisation makes the true one smaller, between eps/2 and eps (Fernandes, Sec 4.7.1; footnote 11 is
+an erratum: the mechanism over-reports).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from sievert.arrays import FloatArray
+from sievert.channels import RELATIVE, Channel, epsilon
+from sievert.errors import MechanismError
+from sievert.mechanisms._family import privacy
+from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
+from sievert.sampling import SAMPLER, BitSource, ExponentialRows, Timing, exponential_rows
+from sievert.spaces import Metric, metric_of
+
+__all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
+
+# A longer line has the same closed forms, in floats.
+LONGEST_LINE = 10**300
+# A larger ε times a distance leaves the floats.
+LARGEST_TRUE = 1e100
+
+
+def exponential(
+    metric: Metric,
+    eps: float | None = None,
+    level: Literal["nominal", "true"] = "nominal",
+    *,
+    alpha: object = None,
+    inputs: Iterable[object] | None = None,
+    outputs: Iterable[object] | None = None,
+) -> Channel:
+    """Output y with probability proportional to exp(-(nominal/2)·d(x, y)).
+
+    Parameters
+    ----------
+    metric : Metric
+        Distances between inputs and outputs (all its points by default).
+    eps : float
+        The parameter in nats: nominal, or with ``level="true"`` the smallest ε the channel really has.
+    level : "nominal" or "true"
+        What `eps` means.
+    alpha : exact number, optional
+        e^-eps, instead of eps; the channel is exact when alpha is the square of a rational and the
+        distances are integers.
+    inputs, outputs : sequence, optional
+        Points of the metric that can be put in and reported; all of them by default.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> exponential(metrics.line(3), alpha="1/4").exact[0].tolist()
+    [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
+    """
+    choice("level", level, ("nominal", "true"), MechanismError)
+    metric = metric_of(metric)
+    given = privacy(eps, alpha)
+    rows = _positions(metric, inputs, "inputs")
+    columns = _positions(metric, outputs, "outputs")
+    if not rows or not columns:
+        raise MechanismError("inputs or outputs is empty; the mechanism needs at least one of each")
+    distances = metric.matrix[np.ix_(rows, columns)]
+    names = ([metric.points[i] for i in rows], [metric.points[j] for j in columns])
+    _refuse_unreachable(distances, names[0])
+    if math.isinf(given.eps):
+        return _nearest(distances, *names)
+    if level == "true" and given.eps > 0:
+        return _log_channel(
+            distances, _solve_nominal(distances, metric.restricted(names[0]), given.eps), *names
+        )
+    root = _rational_root(given.alpha)
+    finite = distances[np.isfinite(distances)]
+    if root is not None and np.array_equal(finite, np.rint(finite)):
+        return _exact_channel(distances, root, *names)
+    return _log_channel(distances, given.eps, *names)
+
+
+def _positions(metric: Metric, labels: Iterable[object] | None, argument: str) -> list[int]:
+    if labels is None:
+        return list(range(metric.size))
+    return [metric.index(point) for point in taken(argument, labels, MechanismError, "points of the metric")]
+
+
+def true_epsilon(n: int, nominal: float) -> float:
+    """Smallest ε for |x - x'| of the exponential mechanism on 0…n-1, in closed form.
+
+    ln((1 + a - a² - a^(n-1)) / (a·(1 - a^n))) with a = e^(-nominal/2); attained by the two end points.
+
+    >>> round(true_epsilon(3, math.log(4)), 6)   # ln(16/7)
+    0.826679
+    """
+    n = min(whole("n", n, MechanismError), LONGEST_LINE)
+    nominal = non_negative("nominal", nominal, MechanismError, infinite=True)
+    h = nominal / 2
+    if n < 2 or h == 0:
+        return 0.0
+    if math.isinf(nominal):
+        return math.inf
+    # S_0 = Σ a^k over the end row and S_1 over the next; ε = ln(S_1/(a·S_0)) = h + ln(S_1/S_0) with
+    # S_1 - S_0 = a - a^(n-1), written with expm1 so that tiny parameters lose nothing.
+    end = math.expm1(-h * n) / math.expm1(-h)
+    difference = -math.exp(-h) * math.expm1(-h * (n - 2))
+    return h + math.log1p(difference / end)
+
+
+def nominal_epsilon(n: int, true: float) -> float:
+    """The nominal parameter whose true ε on 0…n-1 is given (inverse of `true_epsilon`).
+
+    >>> round(nominal_epsilon(5, 1.0), 7)
+    1.5873664
+    """
+    n = min(whole("n", n, MechanismError), LONGEST_LINE)
+    true = non_negative("true", true, MechanismError, infinite=True)
+    if true == 0 or math.isinf(true):
+        return true
+    if n < 2:
+        raise MechanismError("n is 1: with one input every parameter has true ε 0")
+    if true < 1e-280 or true > sys.float_info.max / 2:
+        # The limits of small and of large parameters; a search would run out of digits or of range.
+        return true * n / (n - 1) if true < 1 else 2 * true
+    root = brentq(lambda nominal: true_epsilon(n, nominal) - true, true, 2 * true, xtol=1e-300, rtol=1e-15)
+    return float(root)
+
+
+def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
+    """The nominal parameter with a given true ε, which is at most the nominal one for any metric."""
+    if metric.size == 1:
+        return true
+    if true > LARGEST_TRUE:
+        raise MechanismError(
+            f"eps is {brief(true)}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
+        )
+
+    def excess(nominal: float) -> float:
+        return epsilon(_log_channel(distances, nominal, metric.points, None), metric).nats - true
+
+    # Where every input is also an output the true ε is at least half the nominal one.
+    high = 2 * true
+    while excess(high) < 0:
+        high *= 2
+        if high > 1e6 * true:
+            raise MechanismError(
+                f"eps is {brief(true)}; no nominal parameter up to {high:g} has that true ε here"
+            )
+    return float(brentq(excess, true * (1 - 1e-12), high, xtol=1e-300, rtol=1e-14))
+
+
+def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None:
+    lost = np.isinf(distances).all(axis=1)
+    if lost.any():
+        name = inputs[int(np.argmax(lost))]
+        raise MechanismError(
+            f"metric: input {brief(name)} is at infinite distance from every output; add it to outputs"
+        )
+
+
+def _log_channel(
+    distances: FloatArray, nominal: float, inputs: Iterable[object], outputs: Iterable[object] | None
+) -> Channel:
+    unreachable = np.isinf(distances)
+    scores = np.where(unreachable, -np.inf, -(nominal / 2) * np.where(unreachable, 0.0, distances))
+    totals = log_sum(scores, axis=1)
+    channel = Channel._trusted(scores - totals[:, None], "log", inputs, outputs)
+    # ln of the mean weight, with its digits where all weights are close to 1.
+    short = np.expm1(scores).mean(axis=1)
+    means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), totals - math.log(distances.shape[1]))
+    channel._cache[RELATIVE] = scores - means[:, None]
+    channel._cache[SAMPLER] = partial(_sampler, distances, nominal)
+    return channel
+
+
+def _sampler(distances: FloatArray, nominal: float, timing: Timing, source: BitSource) -> ExponentialRows:
+    """The exact sampler of positions for the parameter as it is written; see `sampling.for_channel`."""
+    return exponential_rows(distances, read_eps(nominal) / 2, timing=timing, insecure_rng=source)
+
+
+def _nearest(distances: FloatArray, inputs: Iterable[object], outputs: Iterable[object]) -> Channel:
+    """The limit of large eps: one of the nearest outputs, each as likely."""
+    nearest = distances == distances.min(axis=1, keepdims=True)
+    return Channel(nearest.astype(np.int64), inputs, outputs, normalise=True)
+
+
+def _exact_channel(
+    distances: FloatArray, root: Fraction, inputs: Iterable[object], outputs: Iterable[object]
+) -> Channel:
+    distinct, inverse = np.unique(distances, return_inverse=True)
+    powers = np.empty(len(distinct), dtype=object)
+    powers[:] = [Fraction(0) if math.isinf(d) else root ** int(d) for d in distinct]
+    scores = powers[inverse.reshape(distances.shape)]
+    return Channel._trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
+
+
+def _rational_root(alpha: Fraction | None) -> Fraction | None:
+    """√alpha when it is rational (and positive)."""
+    if alpha is None or alpha == 0:
+        return None
+    top, bottom = math.isqrt(alpha.numerator), math.isqrt(alpha.denominator)
+    if top * top != alpha.numerator or bottom * bottom != alpha.denominator:
+        return None
+    return Fraction(top, bottom)

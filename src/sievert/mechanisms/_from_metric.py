@@ -1,0 +1,120 @@
+"""Mechanisms made from a metric alone: tight constraints, and the channel that realises any metric."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from sievert.arrays import FloatArray
+from sievert.channels import ROW_SUM_TOLERANCE, Channel, require_dense
+from sievert.errors import MechanismError
+from sievert.mechanisms._family import privacy
+from sievert.numerics import brief, exact_solve, fractions_of, log_of, log_sum
+from sievert.spaces import Metric, metric_of
+
+__all__ = ["BOTTOM", "metric_channel", "tight_constraints"]
+
+BOTTOM = "⊥"
+
+
+def metric_channel(metric: Metric) -> Channel:
+    """A channel whose distinguishability is exactly the given metric (Fernandes, Lem 4.14).
+
+    C[x, y] = exp(-d(x, y) - 1)/n, and an extra output ⊥ takes the rest. Works for every extended
+    pseudo-metric; entries are kept as logarithms.
+
+    >>> from sievert.channels._privacy import distinguishability
+    >>> distinguishability(metric_channel(Metric([[0, 2], [2, 0]]))).distance(0, 1)
+    2.0
+    """
+    metric = metric_of(metric)
+    require_dense(metric.size, metric.size + 1, "the metric channel")
+    logs = -metric.matrix - 1.0 - math.log(metric.size)
+    rest = np.log1p(-np.exp(log_sum(logs, axis=1)))
+    return Channel._trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
+
+
+def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object = None) -> Channel:
+    """C[x, z] = e^(-eps·d(x, z))·w_z with row sums 1: every privacy constraint is tight.
+
+    The weights solve Φw = 1, Φ = [e^(-eps·d)]. Where some weight is negative the mechanism does not
+    exist and is refused. Equal to the truncated geometric on a line and to randomised response on a
+    discrete metric. At eps = 0 the weights are not determined, and the uniform ones are taken.
+
+    >>> from sievert.spaces import metrics
+    >>> tight_constraints(metrics.line(3), alpha="1/2").exact[1].tolist()
+    [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
+    """
+    metric = metric_of(metric)
+    level = privacy(eps, alpha)
+    distances = metric.matrix
+    require_dense(metric.size, metric.size, "the tight-constraints mechanism")
+    if level.eps == 0:
+        return Channel(np.isfinite(distances).astype(np.int64), metric.points, metric.points, normalise=True)
+    _refuse_coinciding(metric)
+    finite = distances[np.isfinite(distances)]
+    if level.alpha is not None and (level.alpha == 0 or np.array_equal(finite, np.rint(finite))):
+        return _exact_tight(metric, level.alpha)
+    with np.errstate(invalid="ignore"):
+        logs = np.where(distances == 0, 0.0, -level.eps * distances)
+    try:
+        weights: FloatArray = np.linalg.solve(np.exp(logs), np.ones(metric.size)).astype(np.float64)
+    except np.linalg.LinAlgError:
+        raise _ill_conditioned(f"eps = {level.eps:g}") from None
+    # Rounding of the solution, relative to its size, is about the machine precision times the condition
+    # of Φ; a weight is called negative only beyond that, and rows that then miss 1 are refused.
+    slack = 1e-14 * float(np.linalg.cond(np.exp(logs), 1)) * float(np.abs(weights).max())
+    _refuse_negative(weights, metric, -slack)
+    kept = logs + log_of(np.maximum(weights, 0.0))
+    if not np.allclose(np.exp(log_sum(kept, axis=1)), 1.0, rtol=0.0, atol=ROW_SUM_TOLERANCE):
+        raise _ill_conditioned(f"eps = {level.eps:g}")
+    return Channel._trusted(kept, "log", metric.points, metric.points)
+
+
+def _ill_conditioned(where: str) -> MechanismError:
+    return MechanismError(
+        f"tight constraints: Φ is singular up to rounding at {where}, so the weights cannot be computed; "
+        "give a rational alpha and integer distances, or use the exponential mechanism"
+    )
+
+
+def _refuse_coinciding(metric: Metric) -> None:
+    same = np.argwhere(np.triu(metric.matrix == 0, 1))
+    if len(same):
+        a, b = (metric.points[int(i)] for i in same[0])
+        raise MechanismError(
+            f"metric: {brief(a)} and {brief(b)} are at distance 0, so Φ is singular; merge them first"
+        )
+
+
+def _refuse_negative(weights: FloatArray, metric: Metric, least: float) -> None:
+    worst = int(np.argmin(weights))
+    if weights[worst] < least:
+        raise MechanismError(
+            f"tight constraints: the weight of {metric.points[worst]!r} is {float(weights[worst]):.6g}, "
+            "negative, so the mechanism does not exist for this metric and eps; use the exponential mechanism"
+        )
+
+
+def _exact_tight(metric: Metric, alpha: Fraction) -> Channel:
+    distinct, inverse = np.unique(metric.matrix, return_inverse=True)
+    table = np.empty(len(distinct), dtype=object)
+    table[:] = [_power(alpha, float(distance)) for distance in distinct]
+    powers = table[inverse.reshape(metric.matrix.shape)]
+    ones = fractions_of([[1]] * metric.size)
+    try:
+        weights = exact_solve(powers, ones)[:, 0]
+    except ZeroDivisionError:
+        raise MechanismError(
+            f"tight constraints: Φ is singular at alpha = {alpha}; change alpha slightly"
+        ) from None
+    _refuse_negative(weights.astype(np.float64), metric, 0.0)
+    return Channel._trusted(powers * weights[None, :], "exact", metric.points, metric.points)
+
+
+def _power(alpha: Fraction, distance: float) -> Fraction:
+    if distance == 0:
+        return Fraction(1)
+    return Fraction(0) if alpha == 0 or math.isinf(distance) else alpha ** int(distance)

@@ -1,0 +1,133 @@
+"""Numbers of proofs in words a reader can take in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+
+from sievert.results import in_bits, upwards
+
+__all__ = [
+    "at_most",
+    "belief_growth",
+    "bits",
+    "claim_in_words",
+    "eps_in_words",
+    "guess_words",
+    "in_percent",
+    "number",
+    "times",
+]
+
+LONGEST = 24
+
+
+def eps_in_words(eps: Fraction) -> str:
+    """ε exactly where that is short, else as a rounded decimal that says so.
+
+    >>> eps_in_words(Fraction(1, 2)), eps_in_words(Fraction(1, 3)), eps_in_words(Fraction(2**60 + 1, 2**61))
+    ('0.5', '1/3', '0.5 (rounded)')
+    """
+    rounded = f"{float(eps):.12g}"
+    if Fraction(rounded) == eps:
+        return rounded
+    exact = str(eps)
+    return exact if len(exact) <= LONGEST else f"{rounded} (rounded)"
+
+
+def at_most(value: Fraction, digits: int = 3) -> str:
+    """A number ≥ 0 with few digits, rounded up: what is said to be a bound is one.
+
+    >>> at_most(Fraction(1, 3)), at_most(Fraction(2, 3) / 10**9), at_most(Fraction(0))
+    ('0.334', '6.67e-10', '0')
+    """
+    shown = f"{float(value):.{digits}g}"
+    if Fraction(shown) >= value:
+        return shown
+    unit = Fraction(f"1e{f'{float(value):.{digits - 1}e}'.partition('e')[2]}") / 10 ** (digits - 1)
+    return f"{float(Fraction(shown) + unit):.{digits}g}"
+
+
+def claim_in_words(eps: Fraction, delta: Fraction) -> str:
+    """Both parameters of approximate differential privacy.
+
+    >>> claim_in_words(Fraction(3), Fraction(1, 10**6))
+    'ε = 3, δ = 1e-06'
+    """
+    return f"ε = {eps_in_words(eps)}, δ = {eps_in_words(delta)}"
+
+
+# ── Numbers as people read them ─────────────────────────────────────────────────────────────────────────────
+
+
+def bits(value: float) -> str:
+    """A number of bits.
+
+    >>> bits(1.0), bits(0.3157)
+    ('1 bit', '0.316 bits')
+    """
+    return in_bits(value, 3)
+
+
+def in_percent(value: float) -> str:
+    """A probability as people read it.
+
+    >>> probability(0.25), probability(0.9999999), probability(1e-9)
+    ('25.0%', 'almost 100%', '1.00e-07%')
+    """
+    if 0.9995 < value < 1:
+        return "almost 100%"
+    percent = 100 * value
+    if percent == 0 or percent >= 100:
+        return f"{percent:.3g}%"
+    return f"{percent:.1f}%" if percent >= 0.1 else f"{percent:.2e}%"
+
+
+def times(factor: float) -> str:
+    """A factor with its word, never "1 times": near 1 as many digits as it takes.
+
+    >>> times(2.5), times(1.0), times(1.0000123), times(math.inf)
+    ('2.5 times', 'once', '1.00001 times', 'more than 1e308 times')
+    """
+    if math.isinf(factor):
+        return "more than 1e308 times"
+    texts = (f"{factor:.{digits}g}" for digits in range(4, 18))
+    text = next((text for text in texts if text != "1"), "1")
+    return "once" if text == "1" else f"{text} times"
+
+
+def belief_growth(what: str, factors: Sequence[tuple[float, float]], unit: str = "") -> str:
+    """How much belief grows when only values up to a distance apart are possible; bounds, rounded up.
+
+    >>> print(belief_growth("places", [(50, 2.3511), (100, 5.5)], " m"))
+    Belief in the truth grows at most 2.352 times for someone to whom only places up to 50 m apart are ...
+    """
+    (nearest, least), *others = factors
+    more = "".join(f", {times(float(upwards(factor)))} for {apart:.4g}{unit}" for apart, factor in others)
+    return (
+        f"Belief in the truth grows at most {times(float(upwards(least)))} for someone to whom only {what} "
+        f"up to {nearest:.4g}{unit} apart are possible{more}."
+    )
+
+
+def guess_words(action: Hashable) -> str:
+    """An adversary's action: the guess itself, or the answer to a question.
+
+    >>> guess_words(True), guess_words("north"), guess_words(("a", "b"))
+    ('yes', 'north', 'a, b')
+    """
+    if isinstance(action, bool):
+        return "yes" if action else "no"
+    if isinstance(action, tuple):
+        return ", ".join(map(str, action))
+    return str(action)
+
+
+def number(value: Fraction) -> str:
+    """An amount as people read it: the shortest decimal, or twelve digits of it.
+
+    >>> number(Fraction(1, 2)), number(Fraction(1, 3)), number(Fraction(3))
+    ('0.5', '0.333333333333', '3')
+    """
+    return f"{float(value):.12g}"

@@ -1,0 +1,5 @@
+"""What many releases give away: success curves, rates, breaches, budgets of queries."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

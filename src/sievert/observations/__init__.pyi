@@ -1,0 +1,17 @@
+from ._breach_levels import predicate_breach as predicate_breach
+from ._breach_times import BreachCurve as BreachCurve
+from ._breach_times import BreachUntil as BreachUntil
+from ._breach_times import observations_until_breach as observations_until_breach
+from ._breach_times import predicate_members as predicate_members
+from ._breaches import Breaches as Breaches
+from ._breaches import breaches as breaches
+from ._repeats import ReleasesWithin as ReleasesWithin
+from ._repeats import RepeatedGuess as RepeatedGuess
+from ._repeats import guess_limit as guess_limit
+from ._repeats import releases_within as releases_within
+from ._repeats import repeated_guess as repeated_guess
+from ._success import EXACT as EXACT
+from ._success import SuccessCurve as SuccessCurve
+from ._success import SuccessProbability as SuccessProbability
+from ._until import ObservationsUntil as ObservationsUntil
+from ._until import observations_until_each as observations_until_each

@@ -1,0 +1,222 @@
+"""What an attacker, or a user of the data, expects to lose after several observations.
+
+U_n is the least expected loss after n observations (Boreale and Paolini, Def 10). It falls to U_R, the loss
+of someone who knows the row, at the utility rate: U_n = U_R + 2^(-n·ρ) up to the exponent (Thm 9), whatever
+the prior and the loss, as long as different rows have different best guesses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sievert.channels import Channel, finite_channel
+from sievert.errors import TooLargeError
+from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries
+from sievert.measures.gains import as_gain
+from sievert.numerics import generator_of, log_sum
+from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
+from sievert.observations._observation_counts import observation_counts
+from sievert.observations._success import (
+    BOUNDS,
+    EXACT,
+    LARGEST_TABLE,
+    LARGEST_WORK,
+    SIMULATION,
+    Attack,
+    Random,
+)
+from sievert.observations._types import (
+    RowClasses,
+    TypeTable,
+    class_regrets,
+    curve_work,
+    row_classes,
+    values_by_types,
+)
+from sievert.results import Result
+
+__all__ = ["ExpectedLoss", "expected_loss", "loss_curve"]
+
+# Bounds further apart than this share of all there is to gain call for a simulation.
+WIDE = 0.02
+
+
+@dataclass(frozen=True)
+class ExpectedLoss(Result):
+    """Least expected loss (or largest expected gain) after some observations.
+
+    Attributes
+    ----------
+    lower, upper : bounds; equal when exact
+    gap : distance from the limit, to full precision where the loss is a matrix; at most, unless exact
+    before, limit : without any observation, and after infinitely many
+    method : how it was found
+    """
+
+    observations: int
+    lower: float
+    upper: float
+    gap: float
+    before: float
+    limit: float
+    name: str
+    is_loss: bool
+    method: str
+
+    @property
+    def value(self) -> float:
+        """The expected loss, or the middle of its bounds."""
+        return (self.lower + self.upper) / 2
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        word = "loss" if self.is_loss else "gain"
+        times = "1 observation" if self.observations == 1 else f"{self.observations} observations"
+        known = (
+            f"{self.value:.6g}" if self.method == EXACT else f"between {self.lower:.4g} and {self.upper:.4g}"
+        )
+        return (
+            f"after {times} the expected {word} ({self.name}) is {known} ({self.method}); it was "
+            f"{self.before:.4g} and tends to {self.limit:.4g}"
+        )
+
+
+def expected_loss(
+    channel: Channel, loss: object, prior: object = None, observations: int = 1, rng: Random = None
+) -> ExpectedLoss:
+    """U_n: the expected loss (or gain) of the best action after n independent observations.
+
+    Parameters
+    ----------
+    loss : a loss or gain function, such as `sv.losses.absolute(5)`
+    prior : probabilities of the secrets (uniform by default)
+    observations : n
+
+    Examples
+    --------
+    >>> from sievert.measures import losses
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> round(expected_loss(coin, losses.bayes_risk(2), observations=25).value, 6)
+    0.153768
+    """
+    return loss_curve(channel, loss, prior, [observations], rng)[0]
+
+
+def loss_curve(
+    channel: Channel,
+    loss: object,
+    prior: object = None,
+    observations: Iterable[int] = range(1, 101),
+    rng: Random = None,
+) -> tuple[ExpectedLoss, ...]:
+    """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation."""
+    finite = finite_channel(channel)
+    adversary = as_gain(loss, finite.inputs)
+    classes = row_classes(finite, prior)
+    counts = observation_counts(observations)
+    before = float(adversary.values(classes.belief[:, None])[0])
+    logs = classes.parts[0]
+    exact = [n for n in counts if _is_affordable(classes, adversary, n, len(counts))]
+    found: list[ExpectedLoss] = []
+    if exact:
+        table = TypeTable(logs, exact[-1])
+        values, gaps, limit = values_by_types(table, classes, adversary, exact)
+        found = [
+            ExpectedLoss(
+                n, float(u), float(u), float(gap), before, limit, adversary.name, adversary.is_loss, EXACT
+            )
+            for n, u, gap in zip(exact, values, gaps, strict=True)
+        ]
+    generator = generator_of(rng)
+    found += [_estimated(classes, adversary, n, before, generator) for n in counts if n not in set(exact)]
+    return tuple(found)
+
+
+def _is_affordable(classes: RowClasses, adversary: Adversary, n: int, points: int) -> bool:
+    outputs = classes.parts[0].shape[1]
+    actions = len(adversary.table) if isinstance(adversary, MatrixAdversary) else len(classes.belief)
+    one = curve_work(len(classes) + actions, outputs, [n])
+    return one <= LARGEST_TABLE and one * points <= LARGEST_WORK
+
+
+def _estimated(
+    classes: RowClasses, adversary: Adversary, n: int, before: float, generator: np.random.Generator
+) -> ExpectedLoss:
+    """Certain bounds from how often classes are confused; simulation where they are far apart."""
+    limit = _limit(classes, adversary)
+    lower, upper = min(before, limit), max(before, limit)
+    gap = abs(before - limit)
+    if isinstance(adversary, MatrixAdversary) and len(classes) > 1:
+        least, most = _regret_bounds(classes, adversary, n)
+        gap = min(gap, most)
+        ends = (
+            sorted([limit + least, limit + gap])
+            if adversary.is_loss
+            else sorted([limit - gap, limit - least])
+        )
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+    method = BOUNDS
+    if upper - lower > WIDE * abs(before - limit):
+        low, high = _simulated(classes, adversary, n, generator)
+        if max(lower, low) <= min(upper, high):
+            lower, upper, method = max(lower, low), min(upper, high), SIMULATION
+    return ExpectedLoss(n, lower, upper, gap, before, limit, adversary.name, adversary.is_loss, method)
+
+
+def _limit(classes: RowClasses, adversary: Adversary) -> float:
+    """The value for someone who knows the class."""
+    known = np.zeros((len(classes.belief), len(classes)))
+    for column, group in enumerate(classes.members):
+        known[list(group), column] = classes.belief[list(group)]
+    return float(adversary.values(known).sum())
+
+
+def _regret_bounds(classes: RowClasses, adversary: MatrixAdversary, n: int) -> tuple[float, float]:
+    """Whoever acts for a wrong class regrets between the least and the largest regret.
+
+    Where an action is best for two classes they need not be told apart, and the least regret is 0.
+    """
+    regrets, _ = class_regrets(classes, adversary)
+    low, high = Attack(classes, (0,), classes.total).missed_bounds(n)
+    best_actions = regrets.argmin(axis=0)
+    largest = float(regrets[best_actions].max())
+    shared = bool(((regrets <= 1e-15 * max(1.0, regrets.max())).sum(axis=1) > 1).any())
+    least = 0.0 if shared else float(regrets[regrets > 0].min(initial=math.inf))
+    return least * math.exp(low), largest * math.exp(min(high, 0.0))
+
+
+def _simulated(
+    classes: RowClasses, adversary: Adversary, n: int, generator: np.random.Generator
+) -> tuple[float, float]:
+    least, most = _range(adversary)
+    drawn = generator.choice(len(classes), size=SAMPLES, p=classes.total / classes.total.sum())
+    logs = simulated_likelihoods(classes, [n], drawn, generator)
+    place = np.zeros(len(classes.belief), dtype=np.intp)
+    for position, group in enumerate(classes.members):
+        place[list(group)] = position
+    logs -= log_sum(logs + np.log(classes.total), axis=1)[:, None]
+    return mean_interval(adversary.values(classes.belief[:, None] * np.exp(logs).T[place]), least, most)
+
+
+def _range(adversary: Adversary) -> tuple[float, float]:
+    """Between which numbers the value of every belief lies."""
+    if isinstance(adversary, MatrixAdversary):
+        table = np.asarray(adversary.table, dtype=np.float64)
+        return float(table.min()), float(table.max())
+    if isinstance(adversary, Identity | Tries):
+        return 0.0, 1.0
+    if isinstance(adversary, Shannon):
+        return 0.0, math.log2(adversary.size)
+    if isinstance(adversary, Guessing):
+        return 1.0, float(adversary.size)
+    raise TooLargeError(
+        f"{adversary.name!r} after so many observations has too many types, and its range is not known; "
+        "observe fewer times",
+        size=LARGEST_TABLE,
+    )

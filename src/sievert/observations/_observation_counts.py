@@ -1,0 +1,40 @@
+"""How often something is observed: one number, or the numbers at which a curve is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+
+from sievert.errors import ChannelError, SievertError
+from sievert.numerics import brief, require_size, whole
+from sievert.spaces import iterable
+
+__all__ = ["LONGEST_CURVE", "observation_counts", "upto"]
+
+# A curve has a point for each number of observations.
+LONGEST_CURVE = 1_000_000
+
+
+def observation_counts(observations: object) -> list[int]:
+    """Numbers of observations in increasing order; a single N stands for 1…N."""
+    if not iterable(observations):
+        return list(range(1, upto(observations, ChannelError) + 1))
+    if isinstance(observations, str | bytes):
+        raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")
+    if isinstance(observations, Sized):
+        _require_short(len(observations))
+    counts = sorted({whole("observations", n, ChannelError) for n in observations})
+    if not counts:
+        raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
+    return counts
+
+
+def upto(observations: object, error: type[SievertError]) -> int:
+    """The length N of a curve over n = 1…N."""
+    count = whole("observations", observations, error)
+    _require_short(count)
+    return count
+
+
+def _require_short(points: int) -> None:
+    way = "ask at fewer numbers, such as observations=[1, 10, 100, 10**9]"
+    require_size(points, LONGEST_CURVE, "the points of the curve", way)

@@ -1,0 +1,248 @@
+"""One record after several independent releases from the same data.
+
+Given all other records, only the rows that the record's values lead to matter, and of the values that
+share a row only the likeliest is ever guessed. On these few rows most columns are proportional, so that
+the reduced channel is small and its repetition is listed exactly by types (`Channel.repeated`). Where
+it is not small, a bound is given and called one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.arrays import FloatArray
+from sievert.channels import Channel
+from sievert.channels.priors import as_prior
+from sievert.errors import GainError, PriorError
+from sievert.measures import context_rows
+from sievert.numerics import log_of, whole
+from sievert.policies import Answers
+from sievert.results import Result
+
+__all__ = [
+    "ReleasesWithin",
+    "RepeatedGuess",
+    "guess_limit",
+    "releases_within",
+    "repeated_guess",
+    "repeated_guess_bound",
+]
+
+# Types of one situation that are listed, and entries of all situations that are looked at: some seconds.
+LARGEST_TYPES = 50_000
+LARGEST_WORK = 5_000_000
+# More observations than this are as good as any: their number is also a float.
+MANY = 10**300
+# Nobody budgets for more releases of the same data.
+MOST_RELEASES = 1000
+
+
+@dataclass(frozen=True)
+class RepeatedGuess(Result):
+    """Best guess about one record after several releases, for someone who knows all the others.
+
+    `guess` is the exact probability when `exact`, else an upper bound on it; `before` is the best guess
+    without any release in the same situation of the others (under public knowledge they differ).
+    """
+
+    before: float
+    guess: float
+    exact: bool
+    observations: int
+
+    @property
+    def bits(self) -> float:
+        """log2 of the growth of the guess."""
+        return math.log2(self.guess / self.before)
+
+    def __float__(self) -> float:
+        return self.guess
+
+    def __str__(self) -> str:
+        return (
+            f"after {self.observations} releases the record is guessed with probability "
+            f"{'exactly' if self.exact else 'at most'} {self.guess:.4g}"
+        )
+
+
+@dataclass(frozen=True)
+class ReleasesWithin(Result):
+    """How many releases keep the best guess about one record within a limit.
+
+    `releases` certainly do (None: any number); where `exact`, one more does not.
+    """
+
+    limit: float
+    releases: int | None
+    exact: bool
+
+    def __str__(self) -> str:
+        kept = f"keep the best guess about one record at or below {self.limit:g}"
+        if self.releases is None:
+            return f"any number of releases {kept}"
+        return f"{'up to' if self.exact else 'at least'} {self.releases} releases {kept}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Situation:
+    """The distinct rows one record can lead to; for each, the likeliest value's belief and all belief."""
+
+    logs: FloatArray
+    likeliest: FloatArray
+    total: FloatArray
+
+    @property
+    def before(self) -> float:
+        """The best guess without a release."""
+        return float(self.likeliest.max())
+
+
+def repeated_guess(
+    channel: Channel, answers: Answers, observations: int, prior: object = None
+) -> RepeatedGuess:
+    """Best guess about one record after independent releases, in the situation of the others where it
+    grows most.
+
+    Situations are taken from the largest bound down, each one exactly, until no bound is left above what
+    was found; where one is too large to list, its bound is the answer.
+
+    >>> from sievert.mechanisms._response import randomised_response
+    >>> from sievert.policies._policy import Policy
+    >>> from sievert.policies._query import Query
+    >>> answers = Query.record().answers(Policy.local(["yes", "no"]))
+    >>> print(repeated_guess(randomised_response(["yes", "no"], alpha="1/3"), answers, 3))
+    after 3 releases the record is guessed with probability exactly 0.8438
+    """
+    count = whole("observations", observations, GainError)
+    situations = _situations(channel, answers, prior)
+    found = [(_bound(situation, count), situation) for situation in situations]
+    found.sort(key=lambda pair: (-pair[0] / pair[1].before, -pair[0]))
+    best = RepeatedGuess(1.0, 0.0, True, count)
+    known: dict[bytes, float] = {}
+    work = 0
+    for bound, situation in found:
+        if bound * best.before <= best.guess * situation.before:
+            break
+        work += situation.logs.size
+        guess = _exactly(situation, count, known) if work <= LARGEST_WORK else None
+        if guess is None:
+            return RepeatedGuess(situation.before, bound, False, count)
+        if guess * best.before > best.guess * situation.before:
+            best = RepeatedGuess(situation.before, min(1.0, guess), True, count)
+    return best
+
+
+def repeated_guess_bound(
+    channel: Channel, answers: Answers, observations: int, prior: object = None
+) -> float:
+    """Upper bound on the best guess about one record after independent releases from the same data."""
+    count = whole("observations", observations, GainError)
+    return max(_bound(situation, count) for situation in _situations(channel, answers, prior))
+
+
+def guess_limit(channel: Channel, answers: Answers, prior: object = None) -> float:
+    """Best guess about one record after infinitely many releases: values that share a row stay together."""
+    return min(1.0, max(float(item.likeliest.sum()) for item in _situations(channel, answers, prior)))
+
+
+def releases_within(
+    channel: Channel, answers: Answers, guess: float, prior: object = None, most: int = MOST_RELEASES
+) -> ReleasesWithin:
+    """How many releases certainly keep the best guess about one record within a limit, up to `most`.
+
+    >>> from sievert.mechanisms._response import randomised_response
+    >>> from sievert.policies._policy import Policy
+    >>> from sievert.policies._query import Query
+    >>> answers = Query.record().answers(Policy.local(["yes", "no"]))
+    >>> print(releases_within(randomised_response(["yes", "no"], alpha="1/3"), answers, 0.9))
+    up to 6 releases keep the best guess about one record at or below 0.9
+    """
+    # A limit is not exceeded by the last few digits.
+    limit = guess * (1 + 1e-9)
+    if guess_limit(channel, answers, prior) <= limit:
+        return ReleasesWithin(guess, None, True)
+    if max(item.before for item in _situations(channel, answers, prior)) > limit:
+        return ReleasesWithin(guess, 0, True)
+    low, high = 0, 1
+    while (found := repeated_guess(channel, answers, high, prior)).guess <= limit:
+        if high >= most:
+            return ReleasesWithin(guess, most, False)
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = repeated_guess(channel, answers, middle, prior)
+        if tried.guess <= limit:
+            low = middle
+        else:
+            high, found = middle, tried
+    return ReleasesWithin(guess, low, found.exact)
+
+
+def _situations(channel: Channel, answers: Answers, prior: object) -> list[_Situation]:
+    finite = channel.finite()
+    belief = as_prior(prior, answers.policy.values).astype(np.float64)
+    logs, rows = finite.log_matrix, context_rows(finite, answers)
+    contexts = np.unique(np.where(rows >= 0, _equal_rows(logs)[rows], -1), axis=0)
+    found = [_situation(logs, row[row >= 0], belief[row >= 0]) for row in contexts if belief[row >= 0].any()]
+    if not found:
+        raise PriorError("prior: no database is possible under it; give weight to a permitted value")
+    return found
+
+
+def _equal_rows(logs: FloatArray) -> NDArray[np.intp]:
+    """For each row the first one that is equal to it."""
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(logs)], dtype=np.intp)
+
+
+def _situation(logs: FloatArray, row_of_value: NDArray[np.intp], weights: FloatArray) -> _Situation:
+    belief = weights / weights.sum()
+    rows, place = np.unique(row_of_value, return_inverse=True)
+    likeliest, total = np.zeros(len(rows)), np.zeros(len(rows))
+    np.maximum.at(likeliest, place, belief)
+    np.add.at(total, place, belief)
+    possible = likeliest > 0
+    return _Situation(logs[rows[possible]], likeliest[possible], total[possible])
+
+
+def _bound(situation: _Situation, observations: int) -> float:
+    """The least of three bounds on the best guess.
+
+    No output raises the belief in v above π_v / Σ_u π_u e^(-k·d(v, u)); each release multiplies the best
+    guess by at most the capacity of the rows; and even the true answer only tells which row it is.
+    """
+    logs, likeliest = situation.logs, situation.likeliest
+    spread = np.exp(-float(min(observations, MANY)) * _row_distances(logs)) @ situation.total
+    reach = float((likeliest / spread).max())
+    growth = observations * math.log(np.exp(logs.max(axis=0)).sum()) + math.log(likeliest.max())
+    return min(1.0, reach, math.exp(min(growth, 0.0)), float(likeliest.sum()))
+
+
+def _row_distances(logs: FloatArray) -> NDArray[Any]:
+    size = len(logs)
+    result = np.zeros((size, size))
+    for i in range(size):
+        with np.errstate(invalid="ignore"):
+            gap = np.abs(logs - logs[i])
+        result[i] = np.where(np.isnan(gap), 0.0, gap).max(axis=1)
+    return result
+
+
+def _exactly(situation: _Situation, observations: int, known: dict[bytes, float]) -> float | None:
+    """Σ over types of max over rows of belief times probability; None where there are too many types."""
+    if len(situation.logs) == 1:
+        return float(situation.likeliest[0])
+    reduced = Channel._trusted(situation.logs, "log").reduced()
+    if math.comb(reduced.shape[1] + observations - 1, observations) > LARGEST_TYPES:
+        return None
+    # Situations that differ in rounding only (the middle of a truncated mechanism) are computed once.
+    key = np.round(np.column_stack([reduced.log_matrix, situation.likeliest]), 12).tobytes()
+    if key not in known:
+        columns = reduced.repeated(observations).log_matrix + log_of(situation.likeliest)[:, None]
+        known[key] = float(np.exp(columns.max(axis=0)).sum())
+    return known[key]

@@ -1,0 +1,10 @@
+from . import adversaries as adversaries
+from . import lattice as lattice
+from ._decisions import aligned as aligned
+from ._refinement import compare as compare
+from ._refinement import refines as refines
+from ._thresholds import threshold as threshold
+from ._verdicts import Comparison as Comparison
+from ._verdicts import Objection as Objection
+from ._verdicts import Verdict as Verdict
+from ._verdicts import bet_in_words as bet_in_words

@@ -1,0 +1,123 @@
+"""How far B is from being a post-processing of A: zero iff refined, and what the best adversary wins.
+
+Le Cam's deficiency is the least, over channels R, of the largest row distance TV(B_x, (AR)_x). By duality it
+is the most that any prior and any gain in [0, 1] expect more from B than from A; with the prior held uniform
+the sum of the row distances takes the place of the largest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sievert.arrays import AnyArray
+from sievert.channels import Channel
+from sievert.errors import ChannelError
+from sievert.numerics import choice
+from sievert.orders._average import measure_deficiency
+from sievert.orders._decisions import aligned, best_prior
+from sievert.orders._exact import distance_vertex
+from sievert.results import Result
+
+__all__ = ["Deficiency", "deficiency"]
+Priors = Literal["worst", "uniform"]
+
+
+@dataclass(frozen=True)
+class Deficiency(Result):
+    """A bracket on the deficiency, with the adversary behind the lower end and R behind the upper.
+
+    Attributes
+    ----------
+    lower, upper : proved in floats by the adversary and by R
+    exact : the value itself where both channels are exact and small, else None
+    prior : the adversary's prior
+    gain : their gain in [0, 1], as an array [action, secret]
+    post : the channel R nearest to doing the job
+    """
+
+    lower: float
+    upper: float
+    exact: Fraction | None
+    prior: AnyArray = field(repr=False)
+    gain: AnyArray = field(repr=False)
+    post: Channel = field(repr=False)
+
+    def __float__(self) -> float:
+        return self.upper
+
+    def __str__(self) -> str:
+        value = (
+            f"{self.exact}" if self.exact is not None else f"between {self.lower:.6g} and {self.upper:.6g}"
+        )
+        return f"the best adversary with gains in [0, 1] expects {value} more from the second channel"
+
+
+def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> Deficiency:
+    """The most that an adversary with gains in [0, 1] expects more from `safer`; 0 iff it is refined.
+
+    Parameters
+    ----------
+    prior : "worst" for Le Cam's deficiency, "uniform" for the adversary who holds all secrets equally likely
+
+    Notes
+    -----
+    A linear program with n·k + m rows. Exact and small channels give the exact value.
+
+    Examples
+    --------
+    >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
+    >>> b = Channel([["2/5", "3/5"], ["4/5", "1/5"]])
+    >>> deficiency(a, b).exact, deficiency(a, b, "uniform").exact
+    (Fraction(1, 15), Fraction(1, 20))
+    """
+    choice("prior", prior, ("worst", "uniform"), ChannelError)
+    first, second = aligned(less_safe, safer)
+    if first.form == "exact" and second.form == "exact":
+        exact = _exactly(first, second, prior)
+        if exact is not None:
+            return exact
+    a, b = first.rounded(), second.rounded()
+    found = measure_deficiency(a, b, le_cam=prior == "worst")
+    assert found.post is not None
+    assert found.witness is not None
+    size = len(a)
+    if prior == "worst":
+        belief, upper = best_prior(found.witness), found.upper
+    else:
+        belief = np.full(size, 1 / size)
+        upper = float(np.abs(b - a @ found.post).sum() / (2 * size))
+    post = Channel._trusted(found.post, "float", first.outputs, second.outputs)
+    return Deficiency(found.lower, upper, None, belief, _scaled(found.witness, belief), post)
+
+
+def _exactly(first: Channel, second: Channel, prior: Priors) -> Deficiency | None:
+    n, m = first.shape
+    k = second.shape[1]
+    vertex = distance_vertex(first._data, second._data, "worst" if prior == "worst" else "sum")
+    if vertex is None:
+        return None
+    table = vertex.primal[: m * k].reshape(m, k)
+    witness = vertex.dual[: n * k].reshape(n, k)
+    if prior == "worst":
+        value = vertex.value
+        belief = vertex.dual[n * k + m :]
+        total = sum(belief.tolist())
+        belief = belief / total if total else np.full(n, Fraction(1, n), dtype=object)
+    else:
+        value = vertex.value / n
+        belief = np.full(n, Fraction(1, n), dtype=object)
+    post = Channel._trusted(table, "exact", first.outputs, second.outputs)
+    return Deficiency(float(value), float(value), value, belief, _scaled(witness, belief), post)
+
+
+def _scaled(witness: AnyArray, belief: AnyArray) -> AnyArray:
+    """G[x,w] = π_x·g[w,x] back to g, each secret's least gain at 0."""
+    shifted = witness - witness.min(axis=1)[:, None]
+    safe = np.where(belief == 0, 1, belief)
+    gain = np.where((belief == 0)[:, None], 0 * shifted, shifted / safe[:, None]).T
+    largest = gain.max()
+    return np.asarray(gain / largest if largest > 0 else gain)

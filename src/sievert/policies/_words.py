@@ -1,0 +1,75 @@
+"""A policy in plain words: who has which values, what may not be told, what everybody knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sievert.errors import TooLargeError
+from sievert.spaces import DatabaseGraph, shown
+from sievert.spaces.secrets import SecretGraph
+
+if TYPE_CHECKING:
+    from sievert.policies._policy import Policy
+
+__all__ = ["promise_of", "short_list"]
+
+LONGEST_SHOWN = 20
+
+
+def promise_of(policy: Policy) -> str:
+    """What the policy promises."""
+    people = "One record with" if policy.records == 1 else f"{policy.records} records, each with"
+    listed = ", ".join(map(str, policy.values[:5])) + (", …" if len(policy.values) > 5 else "")
+    promise = (
+        policy.secrets.describe()
+        if isinstance(policy.secrets, SecretGraph)
+        else "values are protected in proportion to their distance (far apart may be told apart)"
+    )
+    sentences = [f"{people} one of {len(policy.values)} values ({listed}): {promise}."]
+    components = int(policy.secrets.component_of.max()) + 1
+    if components > 1:
+        sentences.append(
+            f"The values fall into {components} groups; which group a value is in is not protected."
+        )
+    if policy.constrained:
+        sentences += _public_knowledge(policy)
+    elif policy.records > 1:
+        sentences.append(
+            "Whoever knows all the other records must not learn the remaining one beyond the promise."
+        )
+    if policy.person_records > 1:
+        sentences.append(f"Up to {policy.person_records} records may belong to one person.")
+    return " ".join(sentences)
+
+
+def _public_knowledge(policy: Policy) -> list[str]:
+    """What is known, what that leaves, and whether adjacency is mutual where that has been found out."""
+    known = policy._known
+    sentences = [f"Everybody knows that {known.describe()}."]
+    try:
+        sentences.append(
+            f"That leaves {known.count} possible {'database' if known.count == 1 else 'databases'}."
+        )
+    except TooLargeError:
+        sentences.append("That leaves more possible databases than can be counted.")
+    sentences.append("Possible databases with a smallest secret difference must not be told apart.")
+    graph: DatabaseGraph | None = policy.__dict__.get("database_graph")
+    if graph is None:
+        return sentences
+    ways = len(graph.one_way)
+    if ways:
+        sentences.append(
+            f"{ways} of these pairs {'is' if ways == 1 else 'are'} one-way (the first differs minimally "
+            "from the second, not the second from the first); they count in both directions, unless "
+            "the directed adjacency is asked for."
+        )
+    else:
+        sentences.append("Every such pair holds in both directions.")
+    return sentences
+
+
+def short_list(values: object) -> str:
+    """A database in a message; of a long one only the beginning."""
+    if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
+        return f"({shown(values)}) of {len(values)} values"
+    return repr(values)

@@ -1,0 +1,12 @@
+from ._exact import ExactProgram as ExactProgram
+from ._exact import ExactVertex as ExactVertex
+from ._exact import exact_optimum as exact_optimum
+from ._exact import exact_vertex as exact_vertex
+from ._linear import GrowingProgram as GrowingProgram
+from ._linear import LinearProgram as LinearProgram
+from ._linear import RowProgram as RowProgram
+from ._linear import Solution as Solution
+from ._linear import Unsolved as Unsolved
+from ._linear import cost_scale as cost_scale
+from ._linear import solve as solve
+from ._linear import solved as solved

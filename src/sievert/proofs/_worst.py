@@ -1,0 +1,313 @@
+"""Proof of the worst leakage of a space: an upper bound for every private channel, and a channel below it.
+
+The quantity is the largest value of Σ A[x,w]·K[x,w] over ε-private channels K (rows are distributions);
+with A the identity it is the capacity Σ_j max_i K[i,j] of the space. `sievert.proofs._bounds`, `.lowers` and
+`.blocks` hold the certificates; *parts* joins one for each class of isomorphic components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sievert.arrays import FloatArray
+from sievert.numerics import decimal, eps_in_words, exp_above, exp_below, log2_bounds
+from sievert.proofs._base import Proof
+from sievert.proofs._bounds import (
+    block_spaces,
+    blocks_lower,
+    blocks_upper,
+    channel_diagonal,
+    channel_value,
+    cover_bound,
+    dual_bound,
+    kernel_value,
+    levels_value,
+    packing_bound,
+    tree_lower,
+    tree_upper,
+)
+from sievert.proofs._reading import floats, fraction, indices, whole
+from sievert.proofs._space import LARGEST_TABLE, ProofSpace
+
+__all__ = ["WorstLeakageProof", "lower_value", "transitive_value", "upper_value"]
+Certificate = dict[str, Any]
+# Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
+PACKINGS = ("packing", "cover", "points", "transitive")
+ONLY_CAPACITY = (
+    "parts",
+    "cover",
+    "points",
+    "tree",
+    "blocks",
+    "block bounds",
+    "transitive",
+    "kernel",
+    "levels",
+)
+LARGEST_PRINTED = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class WorstLeakageProof(Proof):
+    """Certified bounds on the most that any ε-private channel on a space can leak.
+
+    Attributes
+    ----------
+    space, eps : what the channels must respect
+    weights : objective weights of the points (all 1: capacity; a prior: vulnerability); or a matrix `gain`
+    upper, lower : certificates as plain dictionaries
+    copies : the databases are this many independent records, each a point of the space
+    """
+
+    kind: ClassVar[str] = "worst leakage"
+    space: ProofSpace
+    eps: Fraction
+    upper: Certificate
+    lower: Certificate | None
+    weights: FloatArray | None = None
+    gain: FloatArray | None = None
+    copies: int = 1
+    labels: tuple[Any, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.eps < 0 or self.copies < 1:
+            raise ValueError("eps must be ≥ 0 and copies ≥ 1")
+        for name, table, dimensions in (("weights", self.weights, 1), ("gain", self.gain, 2)):
+            if table is None:
+                continue
+            if table.ndim != dimensions or len(table) != self.space.size or not np.isfinite(table).all():
+                raise ValueError(f"{name} must have one finite entry (or row) for each point")
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "space": self.space.to_data(),
+            "eps": str(self.eps),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "gain": None if self.gain is None else self.gain.tolist(),
+            "copies": self.copies,
+            "upper": self.upper,
+            "lower": self.lower,
+            "labels": [str(label) for label in self.labels],
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> WorstLeakageProof:
+        return cls(
+            ProofSpace.from_data(data["space"]),
+            fraction(data["eps"]),
+            data["upper"],
+            data["lower"],
+            None if data.get("weights") is None else floats(data["weights"]),
+            None if data.get("gain") is None else floats(data["gain"]),
+            whole(data.get("copies", 1), 1),
+            tuple(data.get("labels", ())),
+        )
+
+    @property
+    def is_capacity(self) -> bool:
+        """Whether the quantity is the capacity (no weights, no gain)."""
+        return self.gain is None and self.weights is None
+
+    def objective(self) -> FloatArray:
+        """A[x, w]: what a unit of probability for output w at input x is worth."""
+        if self.gain is not None:
+            return self.gain
+        if self.space.size > LARGEST_TABLE:
+            raise ValueError(f"{self.space.size} points are too many for a table of gains")
+        return np.diag(np.ones(self.space.size) if self.weights is None else self.weights)
+
+    def bounds(self) -> tuple[Fraction | None, Fraction]:
+        """Proved lower and upper bound for one record; ValueError when a certificate does not hold."""
+        if self.copies > 1 and not (self.is_capacity and _is_packing(self.upper)):
+            # Edwards et al., Thm 1 with 1.5 of our notes: P multiplies; a smaller capacity need not.
+            raise ValueError("over several records only a packing certificate bounds the capacity")
+        upper = upper_value(self)
+        lower = None if self.lower is None else lower_value(self, self.lower)
+        if lower is not None and lower > upper:
+            raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
+        return lower, upper
+
+    def proved(self) -> str:
+        lower, upper = self.bounds()
+        each = "" if self.copies == 1 else f" to the power of {self.copies} (records)"
+        what = "the sum of column maxima" if self.is_capacity else "the expected gain"
+        where = "a metric known to a relative 2^-48 on " if self.space.metric else "on "
+        reached = ""
+        if lower is not None:
+            reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
+        setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
+        most = f"{_shown(upper, down=False)}{each}"
+        return f"{setting}, {what} of every private channel is at most {most}{reached}"
+
+
+def _shown(value: Fraction, down: bool) -> str:
+    """Twelve decimals rounded in the safe direction, or a power of two where those would fill a screen."""
+    if value < LARGEST_PRINTED:
+        return decimal(value, 12, down)
+    low, high = log2_bounds(value, value)
+    return f"2^{low if down else high!r}"
+
+
+def _is_packing(certificate: Certificate) -> bool:
+    if certificate["type"] == "parts":
+        return all(_is_packing(part) for part in certificate["parts"])
+    return certificate["type"] in PACKINGS
+
+
+def upper_value(proof: WorstLeakageProof) -> Fraction:
+    """The upper bound that the certificate proves."""
+    certificate, space, eps = proof.upper, proof.space, proof.eps
+    kind = certificate["type"]
+    _require_capacity(proof, kind)
+    if kind == "parts":
+        return sum((count * upper_value(part) for count, part in _parts(proof, certificate)), Fraction(0))
+    if kind == "packing":
+        if proof.gain is not None:
+            raise ValueError("a packing certificate bounds weights of points, not a general gain")
+        weights = np.ones(space.size) if proof.weights is None else proof.weights
+        return packing_bound(space, eps, weights, floats(certificate["y"]))
+    if kind == "cover":
+        return cover_bound(space, eps, certificate["centres"], float(certificate["radius"]))
+    if kind == "points":
+        return Fraction(space.size)
+    if kind == "dual":
+        return dual_bound(space, eps, proof.objective(), certificate)
+    if kind == "tree":
+        return tree_upper(space, eps, certificate)
+    if kind == "blocks":
+        return blocks_upper(space, eps, certificate)
+    if kind == "transitive":
+        return transitive_value(space, eps, certificate, down=False)
+    if kind == "block bounds":
+        # With no multipliers at the cut vertices, capacity ≤ n + Σ_B (Cap(B) - |B|).
+        bounds = (
+            upper_value(WorstLeakageProof(part, eps, block["upper"], None)) - part.size
+            for block, _, part in block_spaces(space, certificate["blocks"])
+        )
+        return sum(bounds, Fraction(space.size))
+    raise ValueError(f"unknown upper certificate {kind!r}")
+
+
+def lower_value(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    """The value that the private channel of a lower certificate really has."""
+    space, eps = proof.space, proof.eps
+    kind = certificate["type"]
+    _require_capacity(proof, kind)
+    if kind == "parts":
+        parts = zip(_parts(proof, certificate), certificate["parts"], strict=True)
+        return sum((count * lower_value(one, part) for (count, one), part in parts), Fraction(0))
+    if kind == "channel":
+        objective = None if proof.is_capacity else proof.objective()
+        return channel_value(space, eps, objective, certificate)
+    if kind == "kernel":
+        return kernel_value(space, eps, certificate)
+    if kind == "levels":
+        return levels_value(space, eps, certificate["source"])
+    if kind == "tree":
+        return tree_lower(space, eps, certificate)
+    if kind == "blocks":
+        return blocks_lower(space, eps, certificate, channel_diagonal)
+    if kind == "transitive":
+        return transitive_value(space, eps, certificate, down=True)
+    raise ValueError(f"unknown lower certificate {kind!r}")
+
+
+def _require_capacity(proof: WorstLeakageProof, kind: str) -> None:
+    if kind in ONLY_CAPACITY and not proof.is_capacity:
+        raise ValueError(f"a {kind} certificate bounds the capacity only")
+
+
+def _parts(proof: WorstLeakageProof, certificate: Certificate) -> Iterator[tuple[int, WorstLeakageProof]]:
+    """How many components are alike, and the proof for one of them; capacities of components add up.
+
+    `points` lists the points of a part, or a row for each of several parts that are the same when points
+    in the same place are matched.
+    """
+    space = proof.space
+    tables = [np.atleast_2d(indices(part["points"])) for part in certificate["parts"]]
+    owner, row, place = (np.full(space.size, -1, dtype=np.intp) for _ in range(3))
+    for k, table in enumerate(tables):
+        if table.ndim != 2 or not table.size or table.max() >= space.size:
+            raise ValueError("a part names a point that does not exist")
+        owner[table] = k
+        row[table] = np.arange(len(table))[:, None]
+        place[table] = np.arange(table.shape[1])
+    if (owner == -1).any() or sum(table.size for table in tables) != space.size:
+        raise ValueError("the parts do not contain every point exactly once")
+    first, second = space.pairs.T
+    if (owner[first] != owner[second]).any() or (row[first] != row[second]).any():
+        raise ValueError("an edge joins two parts")
+    order = np.argsort(owner[first], kind="stable")
+    starts = np.searchsorted(owner[first][order], np.arange(len(tables) + 1))
+    for k, (table, part) in enumerate(zip(tables, certificate["parts"], strict=True)):
+        edges = order[starts[k] : starts[k + 1]]
+        _require_alike(len(table), row[first[edges]], place[space.pairs[edges]], space.lengths[edges])
+        one = edges[row[first[edges]] == 0]
+        yield len(table), WorstLeakageProof(space.part(table[0], one), proof.eps, part, part)
+
+
+def _require_alike(count: int, row: NDArray[np.intp], ends: NDArray[np.intp], lengths: FloatArray) -> None:
+    """Every row of a part must have the same edges with the same lengths."""
+    if count == 1:
+        return
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    order = np.lexsort((lengths, high, low, row))
+    if len(order) % count or (row[order] != np.repeat(np.arange(count), len(order) // count)).any():
+        raise ValueError("parts that should be alike have different edges")
+    for column in (low, high, lengths):
+        table = column[order].reshape(count, -1)
+        if (table != table[0]).any():
+            raise ValueError("parts that should be alike have different edges")
+
+
+# ── The capacity of a vertex-transitive graph, both ends from one search (Alvim et al., Thm 12) ─────────────
+# Symmetries that move a point to every other give each row of Φ = e^(-εd) the same sum S. Then Φ/S is a
+# private channel that leaks n/S, and the packing vector 1/S proves that none leaks more.
+
+
+def transitive_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any], down: bool) -> Fraction:
+    """n/Σ_d n_d·e^(-εd), rounded down or up, after checking that the symmetries reach every point."""
+    if space.metric or not space.whole:
+        raise ValueError("a transitive certificate needs a graph with whole lengths")
+    images = [indices(image) for image in certificate["symmetries"]]
+    for image in images:
+        _require_symmetry(space, image)
+    start = np.tile(np.arange(space.size), len(images))
+    stop = np.concatenate([*images, np.empty(0, dtype=np.intp)])
+    joined = coo_array((np.ones(len(start)), (start, stop)), shape=(space.size, space.size))
+    if connected_components(joined, directed=False)[0] > 1:
+        raise ValueError("the symmetries do not move one point to every other")
+    away = space.distances_from(np.array([0]))
+    if not np.isfinite(away).all():
+        raise ValueError("a transitive certificate needs a connected graph")
+    distances, counts = np.unique(away, return_counts=True)
+    enclose = exp_above if down else exp_below
+    total = sum(
+        (
+            count * enclose(-eps * Fraction(d))
+            for d, count in zip(distances.tolist(), counts.tolist(), strict=True)
+        ),
+        Fraction(0),
+    )
+    return space.size / total
+
+
+def _require_symmetry(space: ProofSpace, image: NDArray[np.intp]) -> None:
+    """A permutation of the points that maps every edge to one of the same length."""
+    if image.shape != (space.size,) or not np.array_equal(np.sort(image), np.arange(space.size)):
+        raise ValueError("a symmetry must be a permutation of the points")
+    tables = []
+    for pairs in (space.pairs, image[space.pairs]):
+        code = pairs.min(axis=1) * space.size + pairs.max(axis=1)
+        order = np.lexsort((space.lengths, code))
+        tables.append((code[order], space.lengths[order]))
+    if any((a != b).any() for a, b in zip(*tables, strict=True)):
+        raise ValueError("a symmetry does not map edges to edges of the same length")

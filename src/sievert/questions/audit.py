@@ -1,0 +1,357 @@
+"""The audit: does the mechanism keep the policy's promise, and what does it give away?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import Channel, Epsilon, epsilon
+from sievert.errors import TooLargeError
+from sievert.files import Scenario, load_scenario
+from sievert.limits import WorstLeakage, worst_leakage
+from sievert.measures import (
+    Adversary,
+    Capacity,
+    Guessing,
+    Identity,
+    MatrixAdversary,
+    RecordLeakage,
+    Shannon,
+    Tries,
+    capacity,
+    leakage,
+    posterior_vulnerability,
+    record_leakage,
+)
+from sievert.numerics import in_percent
+from sievert.observations import ReleasesWithin, guess_limit, releases_within
+from sievert.policies import Policy
+from sievert.questions._accept import (
+    Check,
+    Promise,
+    checks,
+    has_noise_in_cells,
+    is_exact,
+    kept_promise,
+    least_record,
+    repeated_record,
+)
+from sievert.results import Result, in_bits
+from sievert.spaces import Metric
+
+__all__ = [
+    "Audit",
+    "Check",
+    "Finding",
+    "Unit",
+    "audit",
+    "bits_at",
+    "checks",
+    "findings",
+    "has_noise_in_cells",
+]
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """Everything an audit found.
+
+    Attributes
+    ----------
+    epsilon : smallest ε for which the mechanism keeps the policy, with its witness
+    claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
+    promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
+    satisfied : whether ε is finite and the claim is kept
+    leakages : for each gain of the file, about the mechanism's input
+    record : one record when all others are known
+    database : the whole database, whatever the prior
+    radii : for metric policies, distances and how much the odds between two values so far apart change; on a
+        map (`on_map`) metres on the ground between two places, wherever in their cells they lie
+    observations : how many releases of the same data
+    repeated_eps : total ε of them all for one person, who may own several records
+    repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
+    worst : what any mechanism with this ε could leak about the database (None: ε is infinite)
+    checks : the limits of [accept]
+    guess_limit : best guess about one record after infinitely many releases (None: not known)
+    releases_within : how many releases keep the guess limit of [accept] (None: no such limit, or not known)
+    """
+
+    title: str
+    policy: str
+    query: str
+    mechanism: str
+    epsilon: Epsilon
+    claimed_eps: float | None
+    promise: Promise | None
+    satisfied: bool
+    leakages: tuple[Finding, ...]
+    record: RecordLeakage
+    database: Capacity
+    database_bits: float
+    records: int
+    radii: tuple[tuple[float, float], ...]
+    person_records: int
+    observations: int
+    repeated_eps: float
+    repeated_guess: float
+    repeated_exact: bool
+    worst: WorstLeakage | None
+    checks: tuple[Check, ...]
+    guess_limit: float | None = None
+    releases_within: ReleasesWithin | None = None
+    on_map: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether the claim and every limit hold."""
+        return self.satisfied and all(check.passed for check in self.checks)
+
+    @property
+    def record_is_bound(self) -> bool:
+        """Whether the guess about one record is only an upper bound."""
+        return not is_exact(self.record)
+
+    def __str__(self) -> str:
+        found = self.epsilon.nats
+        if math.isinf(found):
+            return "The mechanism keeps no promise: no ε is large enough."
+        if self.promise is not None and not self.promise.kept:
+            return (
+                f"The mechanism does not keep its promise: it claims {self.promise.claim} but only satisfies "
+                f"{self.promise.satisfied}."
+            )
+        promise = "keeps its promise" if self.promise is not None else f"satisfies ε = {found:.6g}"
+        failed = [check for check in self.checks if not check.passed]
+        if failed:
+            return f"The mechanism {promise} but is not acceptable: {failed[0]}."
+        accepted = " and is within every limit of the file" if self.checks else ""
+        subject = "the value" if self.records == 1 else "one record"
+        return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
+
+    def _guesses(self) -> str:
+        most = "at most " if self.record_is_bound else ""
+        before, after = in_percent(self.record.before), f"{most}{in_percent(self.record.after)}"
+        if self.observations == 1:
+            return f"{before} before and {after} after"
+        repeated = f"{'' if self.repeated_exact else 'at most '}{in_percent(self.repeated_guess)}"
+        return f"{before} before, {after} after one release and {repeated} after {self.observations}"
+
+
+def audit(scenario: Scenario | str | Path) -> Audit:
+    """Audit the mechanism of a file against its policy, adversaries and limits.
+
+    Parameters
+    ----------
+    scenario : what `sievert.load` read from a file, or the file's path
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load_scenario(scenario)
+    if has_noise_in_cells(scenario):
+        raise TooLargeError(
+            f"{scenario.source}: a histogram with noise in every cell has too many outputs to list; `sievert "
+            "audit FILE` and sievert.questions.noise.noise_audit answer from its sensitivity",
+            size=math.inf,
+        )
+    policy = scenario.policy
+    channel, answers = scenario.channel, scenario.answers
+    found = epsilon(channel, answers)
+    promise = kept_promise(scenario, found.nats)
+    record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
+    repeated = repeated_record(scenario, record, found.nats)
+    total = found.nats * scenario.observations * policy.person_records
+    return Audit(
+        title=scenario.title,
+        policy=policy.describe(),
+        query=scenario.query.words,
+        mechanism=describe_mechanism(scenario),
+        epsilon=found,
+        claimed_eps=scenario.claimed_eps,
+        promise=promise,
+        satisfied=math.isfinite(found.nats) and (promise is None or promise.kept),
+        leakages=findings(scenario),
+        record=record,
+        database=capacity(channel),
+        database_bits=_database_bits(policy),
+        records=policy.records,
+        radii=_radii(scenario, found),
+        person_records=policy.person_records,
+        observations=scenario.observations,
+        repeated_eps=total,
+        repeated_guess=repeated.guess,
+        repeated_exact=repeated.exact,
+        worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
+        checks=checks(scenario, record, repeated, total),
+        on_map=scenario.region is not None,
+        **_budget(scenario),
+    )
+
+
+def _database_bits(policy: Policy) -> float:
+    """log2 of the number of possible databases."""
+    if policy.constrained:
+        return math.log2(policy.size)
+    return policy.records * math.log2(len(policy.values))
+
+
+def _budget(scenario: Scenario) -> dict[str, Any]:
+    """What any number of releases tells about one record, and how many keep the file's limit."""
+    accepted = None if scenario.accept is None else scenario.accept.guess
+    question = scenario.channel, scenario.answers
+    try:
+        limit = guess_limit(*question, scenario.record_prior)
+        kept = None
+        if accepted is not None:
+            kept = releases_within(*question, accepted, scenario.record_prior)
+    except TooLargeError:
+        return {}
+    return {"guess_limit": limit, "releases_within": kept}
+
+
+def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
+    """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
+    if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
+        return ()
+    matrix = scenario.policy.secrets.matrix
+    positive = matrix[(matrix > 0) & (matrix < math.inf)]
+    if not positive.size:
+        return ()
+    radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
+    region = scenario.region
+    if region is None:
+        return tuple((radius, found.odds(radius)) for radius in radii)
+    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+
+
+def describe_mechanism(scenario: Scenario) -> str:
+    """The mechanism in words."""
+    model = scenario.document.mechanism
+    assert model is not None
+    if model.matrix is not None:
+        return f"the matrix in {model.matrix}"
+    parameter = f"eps = {model.eps:g}" if model.eps is not None else f"alpha = {model.alpha}"
+    if model.kind == "metric-channel":
+        return "the channel whose distinguishability is the policy's distance"
+    assert model.kind is not None
+    level = ""
+    if model.kind == "exponential":
+        level = " (the nominal parameter, not ε)" if model.level == "nominal" else " (true ε)"
+    return f"{model.kind.replace('-', ' ')}, {parameter}{level}"
+
+
+# ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
+
+Unit = Literal["probability", "closeness", "gain", "risk", "loss", "guesses", "bits"]
+
+# Two actions this close (relative) are equally good: rounding alone could tell them apart.
+TIE_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Finding(Result):
+    """What the release changes for one adversary.
+
+    Attributes
+    ----------
+    name : what the file calls the adversary
+    unit : what `before` and `after` are; "probability" where all gains are between 0 and 1, "bits" for
+        Shannon uncertainty
+    before, after : expected gain (or loss) without and with the release
+    factor : after/before for gains, before/after for losses; None for gains whose prior value is not positive
+    difference : improvement of the adversary in the unit
+    bits : log2 of the factor for gains, bits of uncertainty taken away for Shannon; None for other losses
+    blind_guess : the best action before the release; None where several are equally good
+    """
+
+    name: str
+    unit: Unit
+    before: Any
+    after: Any
+    factor: Any
+    difference: Any
+    bits: float | None
+    blind_guess: Hashable
+
+    def __str__(self) -> str:
+        growth = "" if self.bits is None else f" ({in_bits(self.bits)})"
+        return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
+
+
+def findings(scenario: Scenario) -> tuple[Finding, ...]:
+    """One finding for each gain of the file."""
+    channel = scenario.channel
+    # Fractions beside rounded entries gain nothing and cost much.
+    belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
+    models = scenario.document.adversary.gains
+    return tuple(
+        _finding(channel, belief, gain, is_closeness=model == "closeness")
+        for model, gain in zip(models, scenario.gains, strict=True)
+    )
+
+
+def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, *, is_closeness: bool) -> Finding:
+    found = leakage(channel, belief, gain, kind="additive")
+    unit: Unit = "closeness" if is_closeness else _unit(gain)
+    factor = None if math.isnan(float(found.factor)) else found.factor
+    return Finding(
+        gain.name,
+        unit,
+        found.prior,
+        found.posterior,
+        factor,
+        found.difference,
+        _bits(gain, float(found.prior), float(found.posterior)),
+        _blind_guess(gain, belief.astype(np.float64)),
+    )
+
+
+def _unit(gain: Adversary) -> Unit:
+    if isinstance(gain, Shannon):
+        return "bits"
+    if isinstance(gain, Guessing):
+        return "guesses"
+    shares = not isinstance(gain, MatrixAdversary) or bool(((gain.table >= 0) & (gain.table <= 1)).all())
+    if gain.is_loss:
+        return "risk" if shares else "loss"
+    return "probability" if shares else "gain"
+
+
+def _bits(gain: Adversary, before: float, after: float) -> float | None:
+    """Leakage in bits where it has a meaning: growth of a gain, or uncertainty taken away."""
+    if isinstance(gain, Shannon):
+        return max(0.0, before - after)
+    if gain.is_loss or before <= 0:
+        return None
+    return max(0.0, math.log2(after / before))
+
+
+def _blind_guess(gain: Adversary, belief: NDArray[np.float64]) -> Hashable:
+    """The one best action before the release; None where there are ties or actions have no name."""
+    if isinstance(gain, Tries):
+        order = np.argsort(-belief, kind="stable")
+        chosen = min(gain.tries, len(belief))
+        if chosen == len(belief) or belief[order[chosen]] >= belief[order[chosen - 1]] * (1 - TIE_TOLERANCE):
+            return None
+        return tuple(gain.secrets[int(i)] for i in order[:chosen])
+    if isinstance(gain, Identity):
+        scores, actions = belief, gain.secrets
+    elif isinstance(gain, MatrixAdversary):
+        scores, actions = gain.table.astype(np.float64) @ belief, gain.actions
+    else:
+        return None
+    scores = -scores if gain.is_loss else scores
+    best = scores.max()
+    winners = np.flatnonzero(scores >= best - TIE_TOLERANCE * abs(best))
+    return actions[int(winners[0])] if len(winners) == 1 else None
+
+
+def bits_at(channel: Channel, belief: NDArray[np.float64], gain: Adversary, before: float) -> float | None:
+    """Bits that another channel on the same inputs leaks, the prior value being known."""
+    if _bits(gain, before, before) is None:
+        return None
+    return _bits(gain, before, float(posterior_vulnerability(channel, belief, gain)))

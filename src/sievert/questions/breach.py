@@ -1,0 +1,202 @@
+"""Breaches of a file's mechanism in words: one observation, many, and how many it takes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sievert.errors import FileError
+from sievert.files import Scenario
+from sievert.numerics import brief, did_you_mean, in_percent, require_size
+from sievert.observations import (
+    EXACT,
+    Breaches,
+    BreachUntil,
+    ObservationsUntil,
+    SuccessProbability,
+    breaches,
+    observations_until_breach,
+    observations_until_each,
+    predicate_breach,
+    predicate_members,
+)
+from sievert.questions.audit import describe_mechanism
+from sievert.results import Result
+from sievert.spaces import KnownLabels, Metric
+
+__all__ = ["BreachReport", "breach_of", "listed", "read_range"]
+
+TARGETS = (0.5, 0.9, 0.99)
+# Rows of the table: all of a few numbers, else 1, 2, 5, 10, …
+STEPS = (1, 2, 5)
+MOST_ROWS = 12
+# Numbers of observations of a long range for which success is computed.
+MOST_POINTS = 200
+# A breach is followed from one observation to the next.
+MOST_OBSERVATIONS = 100_000
+LONGEST_NUMBER = 30
+SEED = 0
+BAR = 20
+
+
+@dataclass(frozen=True)
+class BreachReport(Result):
+    """What a file's mechanism gives away over many observations.
+
+    Attributes
+    ----------
+    found : levels, rates and curves
+    until : observations until a guess is right with probability 50 %, 90 % and 99 %
+    half : observations by which a breach is likelier than not (None: it cannot happen)
+    """
+
+    title: str
+    policy: str
+    query: str
+    mechanism: str
+    records: int
+    is_metric: bool
+    found: Breaches
+    until: tuple[ObservationsUntil, ...]
+    half: BreachUntil | None
+
+    @property
+    def secret(self) -> str:
+        """What is guessed, in words."""
+        return "the value" if self.records == 1 else "the true answer"
+
+    def __str__(self) -> str:
+        first, last = self.found.success[0], self.found.success[-1]
+        start = in_percent(first.before)
+        if last.observations == 1:
+            return (
+                f"One observation: {self.secret} is guessed with probability {start} before and "
+                f"{_chance(last)} after."
+            )
+        return (
+            f"{last.observations} observations: {self.secret} is guessed with probability {start} before, "
+            f"{_chance(first)} after {_observations(first.observations)} and {_chance(last)} after "
+            f"{last.observations}."
+        )
+
+
+def read_range(text: str) -> list[int]:
+    """The numbers of "1..1000", "10" (that is 1..10) or "1,10,100".
+
+    >>> read_range("3..5"), read_range("2"), read_range("1,10")
+    ([3, 4, 5], [1, 2], [1, 10])
+    """
+    written = re.fullmatch(r"\s*(?:(\d+)\s*\.\.)?\s*(\d+)\s*|\s*(\d+(?:\s*,\s*\d+)+)\s*", text, re.ASCII)
+    numbers = [] if written is None else _numbers(*written.groups())
+    if not numbers or numbers[0] < 1 or numbers[-1] < numbers[0]:
+        raise FileError(
+            f"--observations is {brief(text)}; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on"
+        )
+    _require_few(numbers[-1], "--observations")
+    return numbers if written is None or written[3] else list(range(numbers[0], numbers[-1] + 1))
+
+
+def _numbers(first: str | None, last: str | None, several: str | None) -> list[int]:
+    """First and last of a range, or the numbers of a list in order; longer ones than any limit are cut."""
+    if several is not None:
+        return sorted({int(part.strip()[:LONGEST_NUMBER]) for part in several.split(",")})
+    assert last is not None
+    return [int((first or "1")[:LONGEST_NUMBER]), int(last[:LONGEST_NUMBER])]
+
+
+def _require_few(last: int, what: str) -> None:
+    require_size(
+        last,
+        MOST_OBSERVATIONS,
+        f"{what}: following the observations one after the other",
+        "so ask for fewer; how many it takes until a guess is right is answered in any case",
+    )
+
+
+def breach_of(
+    scenario: Scenario,
+    observations: Sequence[int] | None = None,
+    about: Sequence[str] = (),
+    level: float | None = None,
+) -> BreachReport:
+    """Levels, rates and curves of the file's mechanism about its input.
+
+    Without a level, a breach is belief in the predicate that has come more than half of the way to certainty.
+    """
+    channel, prior = scenario.channel.finite(), scenario.prior
+    if not observations:
+        _require_few(scenario.observations, f"{scenario.source}, adversary.observations")
+    counts = list(observations) if observations else list(range(1, max(10, scenario.observations) + 1))
+    predicate = _about(channel.inputs, about)
+    members = None if predicate is None else predicate_members(channel, predicate)
+    first = predicate_breach(channel, prior, members)
+    size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
+    named = list(first.predicate)
+    found = breaches(channel, prior, named, size, _thinned(counts), scenario.answers, rng=SEED)
+    assert found.breach is not None
+    half = None
+    if found.breach.reachable:
+        # Without a rate it may never become likely, so it is not looked for as far.
+        most = 1 << 12 if found.breach.rate_bits > 0 else max(256, counts[-1])
+        half = observations_until_breach(channel, 0.5, size, named, prior, most=most, rng=SEED)
+    targets = [target for target in TARGETS if found.success[-1].before < target]
+    return BreachReport(
+        scenario.title,
+        scenario.policy.describe(),
+        scenario.query.words,
+        describe_mechanism(scenario),
+        scenario.policy.records,
+        isinstance(scenario.policy.secrets, Metric),
+        found,
+        observations_until_each(channel, targets, prior, SEED),
+        half,
+    )
+
+
+def _thinned(counts: list[int]) -> list[int]:
+    """At most some numbers of a long range, denser at first, with those that the table shows."""
+    if len(counts) <= MOST_POINTS or counts != list(range(counts[0], counts[-1] + 1)):
+        return counts
+    places = np.geomspace(1, len(counts), MOST_POINTS).round().astype(int) - 1
+    return sorted({counts[i] for i in places} | (_round_numbers() & set(counts)))
+
+
+def _round_numbers() -> set[int]:
+    return {a * 10**k for a in STEPS for k in range(8)}
+
+
+def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] | None:
+    """The inputs that the command line names by their texts."""
+    if not texts:
+        return None
+    known = KnownLabels(tuple(inputs))
+    named = []
+    for text in texts:
+        item = known.find(text)
+        if item is None:
+            hint = did_you_mean(text, inputs)
+            raise FileError(f"--about is {brief(text)}, which is no input; inputs are {listed(inputs)}{hint}")
+        named.append(item)
+    return named
+
+
+def _chance(point: SuccessProbability) -> str:
+    if point.value == 1 and point.missing_bits < math.inf:
+        return "almost 100%"
+    if point.method == EXACT or in_percent(point.lower) == in_percent(point.upper):
+        return in_percent(point.value)
+    return f"{in_percent(point.lower)} to {in_percent(point.upper)}"
+
+
+def _observations(count: int) -> str:
+    return "1 observation" if count == 1 else f"{count} observations"
+
+
+def listed(items: Sequence[Hashable], most: int = 8) -> str:
+    """Names, the first few of many."""
+    named = ", ".join(map(repr, items[:most]))
+    return f"{named} and {len(items) - most} more" if len(items) > most else named

@@ -1,0 +1,274 @@
+"""A claim of privacy in sentences: what it lets anybody do to one person, and whether that is accepted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sievert.channels import epsilon
+from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
+from sievert.errors import FileError, TooLargeError
+from sievert.files import AcceptModel, ClaimModel, Scenario
+from sievert.limits import MEETS, Explanation, Unknown, WeakestClaim, explain_claim, weakest_claim
+from sievert.limits.promises import ApproximateClaim, Claim, claim_of
+from sievert.numerics import in_percent
+from sievert.observations import repeated_guess
+from sievert.questions._accept import (
+    CLAIM_TOLERANCE,
+    Check,
+    Promise,
+    has_noise_in_cells,
+    kept_promise,
+    record_belief,
+)
+from sievert.results import Result
+from sievert.spaces import Metric
+
+__all__ = [
+    "OTHER_NUMBERS",
+    "ClaimReport",
+    "MechanismCurve",
+    "explain_file",
+    "report_of",
+    "stated_claim",
+    "weakest_for_file",
+    "weakest_report",
+]
+
+FALSE_ALARMS = (0.01, 0.05, 0.1)
+# δ at which a mechanism's own curve is read off.
+READ_DELTAS = (1e-3, 1e-6)
+LARGEST_CURVE = 20_000_000
+OTHER_NUMBERS = "The best guess at other strengths of the promise"
+
+
+@dataclass(frozen=True)
+class MechanismCurve(Result):
+    """The file's own mechanism between neighbouring inputs, exactly.
+
+    `eps` is its smallest pure ε, `eps_at` the smallest ε at some δ, `distinguishing` the total variation at
+    worst, `kullback` the largest Kullback-Leibler divergence in nats.
+    """
+
+    eps: float
+    eps_at: tuple[tuple[float, float], ...]
+    distinguishing: float
+    kullback: float
+
+
+@dataclass(frozen=True)
+class ClaimReport(Result):
+    """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
+
+    `answer` is the sentence to begin with where the question was not what the claim means, `promise` the
+    file's claim held against its own mechanism.
+    """
+
+    title: str
+    explanation: Explanation
+    checks: tuple[Check, ...] = ()
+    mechanism: MechanismCurve | None = None
+    answer: str | None = None
+    promise: Promise | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the file's mechanism keeps the claim, and every limit holds."""
+        return self.kept and all(check.passed for check in self.checks)
+
+    @property
+    def kept(self) -> bool:
+        """Whether no mechanism of the file is known to break the claim."""
+        return self.promise is None or self.promise.kept
+
+    def __str__(self) -> str:
+        if self.promise is not None and not self.promise.kept:
+            return (
+                f"The mechanism of this file does not keep the promise: it claims {self.promise.claim} but "
+                f"only satisfies {self.promise.satisfied}. What follows is about the claim alone."
+            )
+        failed = [check for check in self.checks if not check.passed]
+        if failed:
+            return f"Not acceptable: {failed[0]}."
+        if self.answer is not None:
+            return f"{self.answer} {headline(self.explanation)}"
+        accepted = " This is within every limit of the file." if self.checks else ""
+        return headline(self.explanation) + accepted
+
+
+def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
+    """An explanation of a bare claim."""
+    title = f"What does “{explanation.claim}” mean?"
+    return ClaimReport(title, explanation, _checks(explanation, accept, None))
+
+
+def explain_file(
+    scenario: Scenario,
+    releases: int | None = None,
+    within: float | None = None,
+    centre: object = None,
+    **options: Any,
+) -> ClaimReport:
+    """Explain the claim of a file for its own policy, held against its [accept].
+
+    The claim is what the options say, else [claim], else the ε of [mechanism]; releases default to the
+    adversary's observations.
+    """
+    count = scenario.observations if releases is None else releases
+    claim = _claim(scenario, count, options)
+    policy = scenario.policy
+    explanation = explain_claim(
+        claim, prior=record_belief(scenario), policy=policy, within=within, centre=_value(scenario, centre)
+    )
+    curve = _mechanism_curve(scenario)
+    explanation = _with_own_guess(scenario, explanation, claim, curve)
+    checks = _checks(explanation, scenario.accept, claim, policy.person_records)
+    promise = None if curve is None or _states_claim(options) else kept_promise(scenario, curve.eps)
+    return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
+
+
+def _with_own_guess(
+    scenario: Scenario, found: Explanation, claim: Claim, curve: MechanismCurve | None
+) -> Explanation:
+    """The file's own mechanism, where it keeps the claim, is one that reaches what it lets anybody guess."""
+    if found.exact or curve is None or not isinstance(claim, ApproximateClaim):
+        return found
+    if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
+        return found
+    try:
+        own = repeated_guess(scenario.channel, scenario.answers, found.releases, scenario.record_prior)
+    except TooLargeError:
+        return found
+    if not own.exact or not math.isclose(own.before, found.before, rel_tol=1e-9):
+        return found
+    reached = min(found.after, max(found.reached, own.guess))
+    return replace(found, reached=reached, exact=found.after - reached <= MEETS)
+
+
+def weakest_for_file(
+    scenario: Scenario, guess: float, solve: Unknown, releases: int | None = None, **options: Any
+) -> WeakestClaim:
+    """The weakest claim that keeps a guess within a limit, for the policy and prior of a file.
+
+    Releases default to the adversary's observations. Where a number of releases or a δ is looked for and the
+    options state no claim, it is the file's.
+    """
+    count = scenario.observations if releases is None else releases
+    if solve == "releases":
+        count = 1 if releases is None else releases
+    given = dict(options)
+    if solve in ("releases", "delta") and not _states_claim(options):
+        given = {**stated_claim(scenario), **options}
+        if solve == "delta":
+            given.pop("delta", None)
+    prior = record_belief(scenario)
+    return weakest_claim(guess, solve, **given, prior=prior, releases=count, policy=scenario.policy)
+
+
+def _value(scenario: Scenario, centre: object) -> object:
+    """A centre given as text on the command line is the value that reads so."""
+    if not isinstance(centre, str):
+        return centre
+    return next((value for value in scenario.policy.values if str(value) == centre), centre)
+
+
+def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
+    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
+    return claim_of(**given, releases=releases)
+
+
+def _states_claim(options: dict[str, Any]) -> bool:
+    return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
+
+
+def stated_claim(scenario: Scenario) -> dict[str, Any]:
+    """The claim that a file states or whose mechanism makes it, as arguments."""
+    stated: ClaimModel | None = scenario.document.claim
+    if stated is not None:
+        return stated.model_dump(exclude_none=True)
+    if scenario.document.mechanism is None:
+        raise FileError(
+            f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
+            "with eps, or pass --eps"
+        )
+    level = scenario.claimed_eps
+    if level is None:
+        level = epsilon(scenario.channel, scenario.answers).nats
+    return {"eps": level}
+
+
+def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
+    """The mechanism's own curve, where there is one small enough to look at every pair of neighbours."""
+    if scenario.document.mechanism is None or isinstance(scenario.policy.secrets, Metric):
+        return None
+    if has_noise_in_cells(scenario):
+        return None
+    try:
+        answers = scenario.answers
+        # Every answer has a neighbour: what is too large already for one each is not listed.
+        if len(answers.labels) ** 2 > LARGEST_CURVE:
+            return None
+        channel = scenario.channel.finite()
+        if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE:
+            return None
+        return MechanismCurve(
+            epsilon(channel, answers).nats,
+            tuple((delta, smallest_epsilon(channel, answers, delta)) for delta in READ_DELTAS),
+            float(delta_curve(channel, answers, [0.0]).delta[0]),
+            float(renyi_curve(channel, answers, [1.0]).nats[0]),
+        )
+    except TooLargeError:
+        return None
+
+
+def _checks(
+    found: Explanation, accept: AcceptModel | None, claim: Claim | None, people: int = 1
+) -> tuple[Check, ...]:
+    """Limits on what any mechanism with the claim allows; a value that is only a bound may fail a limit that
+    holds, and says so."""
+    if accept is None:
+        return ()
+    after = "after the release" if found.releases == 1 else f"after {found.releases} releases"
+    limits = (
+        ("best guess about one person", accept.guess, found.after),
+        ("bits about one person", accept.bits, found.bits),
+        ("advantage about one person", accept.advantage, found.advantage),
+        ("growth of the odds about one person", accept.odds, found.odds),
+    )
+    checks = [
+        Check(f"{name} {after}", limit, value, value <= limit * (1 + CLAIM_TOLERANCE), found.exact)
+        for name, limit, value in limits
+        if limit is not None
+    ]
+    if accept.eps is not None and claim is not None:
+        at = "" if accept.delta is None else f" at δ = {accept.delta:g}"
+        total = claim.of_group(people).epsilon(accept.delta or 0.0)
+        whose = "" if people == 1 else f" for a person with {people} records"
+        passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
+        checks.append(
+            Check(f"total ε{whose}{at} {after}", accept.eps, total, passed, claim.tight and people == 1)
+        )
+    return tuple(checks)
+
+
+def headline(found: Explanation) -> str:
+    """The answer in one sentence."""
+    if found.before >= 1:
+        return "Nothing can be learned: the person's value is certain already."
+    after = "the release" if found.releases == 1 else f"{found.releases} releases"
+    most = "" if found.exact else "at most "
+    return (
+        f"Someone who knows everything else guesses {found.guessed} with probability "
+        f"{in_percent(found.before)} before and {most}{in_percent(found.after)} after {after}."
+    )
+
+
+def weakest_report(found: WeakestClaim) -> ClaimReport:
+    """What the weakest acceptable claim means."""
+    assert found.explanation is not None
+    title = f"What keeps a guess at {found.guess:g} or below?"
+    text = str(found)
+    # A symbol keeps its case: Σ is not σ.
+    opening = text[0].upper() if text[0].isascii() else text[0]
+    return ClaimReport(title, found.explanation, answer=f"{opening}{text[1:]}.")

@@ -1,0 +1,118 @@
+"""The audit of a table with noise in every cell: where answers are too many to list, ε needs no list.
+
+ε comes from the sensitivity, with a certificate that is verified here; the guess about one record is exact
+where a closed form is known, and otherwise bounded by ε alone (Alvim et al., Prop 21).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sievert.errors import FileError
+from sievert.files import Scenario
+from sievert.measures import BOUND, RecordLeakage
+from sievert.numerics import in_percent
+from sievert.observations import RepeatedGuess
+from sievert.proofs import verify
+from sievert.questions._accept import Check, Promise, checks, least_record, least_repeated, promise_of_noise
+from sievert.release import CLOSED_FORM, guesses, make_plan, noise_proof, policy_words, promise, query_words
+from sievert.results import Result
+
+__all__ = ["NoiseAudit", "noise_audit"]
+
+
+@dataclass(frozen=True)
+class NoiseAudit(Result):
+    """What is known about a histogram with noise in every cell.
+
+    Attributes
+    ----------
+    eps : what it promises for one record, and satisfies
+    steps : how far one record moves the table (Manhattan distance, for one unit of the policy's distance)
+    proved : whether the certificate of the noise was verified (None: one record moves nothing)
+    record : one record when all others are known
+    repeated_eps : total ε of all observations for one person
+    repeated : best guess about one record after all observations
+    checks : the limits of [accept]
+    claim : what [claim] says, and whether ε implies it (None: no such table)
+    """
+
+    title: str
+    policy: str
+    query: str
+    mechanism: str
+    promise: str
+    eps: Fraction
+    steps: Fraction
+    proved: bool | None
+    record: RecordLeakage
+    observations: int
+    repeated_eps: float
+    repeated: RepeatedGuess
+    checks: tuple[Check, ...]
+    claim: Promise | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the promise and every limit hold."""
+        kept = self.claim is None or self.claim.kept
+        return self.proved is not False and kept and all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        if self.proved is False:
+            return "The mechanism does not keep its promise: the noise is not enough for one record."
+        if self.claim is not None and not self.claim.kept:
+            return (
+                f"The mechanism is not shown to keep its promise: it claims {self.claim.claim} and satisfies "
+                f"{self.claim.satisfied}."
+            )
+        most = "" if self.record.method == CLOSED_FORM else "at most "
+        before, after = in_percent(self.record.before), in_percent(self.record.after)
+        found = (
+            "The mechanism keeps its promise: one record is guessed with probability "
+            f"{before} before and {most}{after} after"
+        )
+        failed = sum(not check.passed for check in self.checks)
+        if failed:
+            limits = "one limit is" if failed == 1 else f"{failed} limits are"
+            return f"{found}; but {limits} not shown to hold."
+        return f"{found}."
+
+
+def noise_audit(scenario: Scenario) -> NoiseAudit:
+    """Audit a histogram with geometric noise in every cell, without listing its answers."""
+    if not scenario.columns:
+        raise FileError(
+            f"{scenario.source}, query: a histogram with geometric noise is audited by its columns; name "
+            'them under [data]: input = "data.csv" and column = "answer" (the data is not read)'
+        )
+    plan = make_plan(scenario)
+    before, after, is_bound = guesses(plan)
+    assert before is not None and after is not None and plan.sensitivity is not None
+    method = BOUND if is_bound else CLOSED_FORM
+    count, nats = scenario.observations, float(plan.unit_eps)
+    found = RecordLeakage(before, after, math.log2(after / before), (), method)
+    record = least_record(scenario, found, nats)
+    repeated = RepeatedGuess(before, record.after, not is_bound, count)
+    if count > 1:
+        repeated = least_repeated(scenario, None, record, nats, count)
+    certificate = noise_proof(plan)
+    total = nats * count * scenario.policy.person_records
+    return NoiseAudit(
+        scenario.title,
+        policy_words(plan),
+        query_words(plan),
+        plan.mechanism.describe(),
+        promise(plan),
+        plan.unit_eps,
+        plan.sensitivity.steps,
+        None if certificate is None else bool(verify(certificate)),
+        record,
+        count,
+        total,
+        repeated,
+        checks(scenario, record, repeated, total),
+        promise_of_noise(scenario, nats),
+    )

@@ -1,0 +1,224 @@
+"""One table over all rows: computed exactly, then released with noise.
+
+The table is computed before anything is charged, so that a row that does not fit costs nothing; noise is
+drawn only after the reservation is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.arrays import IntArray
+from sievert.errors import DataError
+from sievert.release._clamping import note
+from sievert.release._domain import DROPPED
+from sievert.release._errors import AddedNoise, Randomiser
+from sievert.release._fingerprints import Fingerprints
+from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
+from sievert.sampling import Sampler
+from sievert.tables import Batch, Rows
+
+__all__ = ["NoisyTable", "PersonRows", "computed", "noisy_table", "true_answer"]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """A released table: names of its columns, and the columns."""
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[Any, ...], ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a row."""
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*self.columns, strict=True)]
+
+
+def computed(
+    plan: Plan, rows: Rows, progress: Progress | None = None, seen: Fingerprints | None = None
+) -> IntArray:
+    """The exact table, in steps. Private: it must not leave the process. `seen` keeps what was read."""
+    table, domain, policy = plan.table, plan.domain(), plan.scenario.policy
+    assert table is not None
+    totals, read = table.totals(), 0
+    records: list[int] = []  # every record, where public knowledge has to be compared with the data
+    people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
+    # The policy's values begin with the absent one, where there is one.
+    shift = int(policy.absent is not None)
+    for batch in rows.batches([*plan.columns, *people.columns]):
+        codes = _located(domain.codes, batch, rows)
+        table.add(totals, codes[codes != DROPPED] + shift)
+        if policy.constrained:
+            records.extend((codes + shift).tolist())
+        people.add(batch)
+        if seen is not None:
+            seen.add(batch)
+        read += batch.size
+        if progress is not None:
+            progress(read)
+    people.check()
+    if policy.absent is None and read != policy.records:
+        raise DataError(
+            f"{rows.name}: has {read} rows but the policy protects {policy.records} records; set records "
+            'to the public number of rows, or use adjacency = "add-remove" where their number is private'
+        )
+    if read > policy.records:
+        raise DataError(
+            f"{rows.name}: has {read} rows but the policy allows at most {policy.records} records; raise "
+            "records to a public upper limit"
+        )
+    if policy.constrained and not policy._known.permits(records):
+        raise DataError(
+            f"{rows.name}: is not one of the databases that the policy permits; the promise is only for "
+            "those: correct permitted, or the data"
+        )
+    return totals
+
+
+def _located(read: Callable[[Any], Any], batch: Any, rows: Rows) -> Any:
+    try:
+        return read(batch)
+    except DataError as problem:
+        raise DataError(f"{rows.name}: {problem}") from None
+
+
+def true_answer(plan: Plan, totals: IntArray) -> int:
+    """The position of the exact table among the channel's inputs."""
+    assert plan.table is not None and isinstance(plan.mechanism, Randomiser)
+    steps = totals.tolist()
+    answer: Hashable = tuple(steps) if len(steps) > 1 else _plain(plan.table.step * steps[0])
+    if answer not in plan.mechanism.position:
+        raise DataError(
+            "the data is not one of the databases that the policy permits; correct permitted, or the data"
+        )
+    return plan.mechanism.position[answer]
+
+
+def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
+    """Draw the noise and lay out the table: value, interval and what the noise is in every row."""
+    table, mechanism = plan.table, plan.mechanism
+    assert table is not None
+    errors = mechanism.errors(plan.rules.confidence)
+    if isinstance(mechanism, AddedNoise):
+        drawn = sampler.draw(totals)
+        values: list[Any] = [table.step * int(steps) for steps in drawn]
+    else:
+        assert isinstance(mechanism, Randomiser)
+        position = int(sampler.draw([true_answer(plan, totals)])[0])
+        found: Any = mechanism.outputs[position]
+        several = len(table.cells) > 1
+        numeric = several or isinstance(found, int | float)
+        listed = list(found) if several else [found]
+        values = [Fraction(str(value)) for value in listed] if numeric else listed
+    # The truth lies in its public range, whether or not the noisy value does.
+    limits = table.range(plan.scenario.policy, plan.domain().drops)
+    clamped = mechanism.limits if isinstance(mechanism, AddedNoise) else None
+    lows, highs = _intervals(values, errors.radius, limits, table.step, clamped)
+    by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
+    names = [*(table.names or ["what"]), "value", "low", "high", "noise_sd"]
+    sd = None if errors.sd is None else float(f"{errors.sd:.6g}")
+    columns = [*by, [_plain(v) for v in values], lows, highs, [sd] * len(values)]
+    if isinstance(mechanism, AddedNoise):
+        parameter, level = mechanism.parameter
+        names.append(parameter)
+        columns.append([level] * len(values))
+    if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
+        names.append("adjusted")
+        columns.append(adjusted([int(value) for value in values], plan.scenario.policy.records))
+    if note(plan):
+        names.append("note")
+        columns.append([note(plan)] * len(values))
+    if plan.seeded:
+        names.append(NOT_PRIVATE)
+        columns.append([SEEDED] * len(values))
+    return NoisyTable(tuple(names), tuple(tuple(column) for column in columns))
+
+
+def _intervals(
+    values: list[Any],
+    radius: Fraction | None,
+    limits: tuple[int, int],
+    step: Fraction,
+    clamped: tuple[int, int] | None = None,
+) -> tuple[list[Any], list[Any]]:
+    if radius is None or not all(isinstance(value, Fraction) for value in values):
+        return [None] * len(values), [None] * len(values)
+    lows, highs = [value - radius for value in values], [value + radius for value in values]
+    least, greatest = limits[0] * step, limits[1] * step
+    if clamped is not None:
+        # A number that was cut off to fit says only that the noisy one lay at its limit or beyond.
+        lows = [least if v <= clamped[0] * step else low for v, low in zip(values, lows, strict=True)]
+        highs = [greatest if v >= clamped[1] * step else high for v, high in zip(values, highs, strict=True)]
+    lows = [min(max(low, least), greatest) for low in lows]
+    highs = [max(min(high, greatest), least) for high in highs]
+    return [_plain(low) for low in lows], [_plain(high) for high in highs]
+
+
+def adjusted(values: list[int], total: int) -> list[int]:
+    """The nearest table of whole numbers ≥ 0 with a known total; post-processing, so it costs nothing.
+
+    Least squares on the simplex (subtract a constant, cut at 0), then the largest remainders are rounded up.
+
+    >>> adjusted([52, -3, 40, 14], 100)
+    [50, 0, 38, 12]
+    """
+    ordered = sorted(values, reverse=True)
+    shift, running = Fraction(0), 0
+    for count, value in enumerate(ordered, start=1):
+        running += value
+        candidate = Fraction(running - total, count)
+        if value - candidate > 0:
+            shift = candidate
+    real = [max(Fraction(0), value - shift) for value in values]
+    whole = [int(value) for value in real]
+    missing = total - sum(whole)
+    for place in sorted(range(len(real)), key=lambda i: whole[i] - real[i])[:missing]:
+        whole[place] += 1
+    return whole
+
+
+def _plain(value: Any) -> Any:
+    """A number as it is written: an integer where it is one, else a decimal."""
+    if not isinstance(value, Fraction):
+        return value
+    return int(value) if value.denominator == 1 else float(value)
+
+
+# ── How many rows each person has, where a column says whose row it is ──────────────────────────────────────
+# A promise for one person's rows holds only if nobody has more of them than was promised. Counting keeps
+# eight bytes a row: a keyed hash of the person, not the name.
+
+
+class PersonRows:
+    """Counts the rows of each person; without a column there is nothing to count."""
+
+    def __init__(self, column: str | None, most: int, key: str) -> None:
+        self.columns = [] if column is None else [column]
+        self.most, self.key = most, key
+        self._hashes: list[NDArray[np.int64]] = []
+
+    def add(self, batch: Batch) -> None:
+        """Count a batch."""
+        for name in self.columns:
+            cells = map(str, batch.columns[name])
+            # Python hashes texts with a secret key of the process; two people collide with chance 2^-64.
+            self._hashes.append(np.fromiter(map(hash, cells), np.int64, batch.size))
+
+    def check(self) -> None:
+        """Refuse data in which somebody has too many rows."""
+        if not self._hashes:
+            return
+        _, counts = np.unique(np.concatenate(self._hashes), return_counts=True)
+        if counts.max() > self.most:
+            raise DataError(
+                f"the column {self.columns[0]!r} has a person with {int(counts.max())} rows, but the promise "
+                f"is for at most {self.most}; nothing was released. Raise {self.key} (each row costs its "
+                "share of the budget), or leave rows out beforehand"
+            )

@@ -1,0 +1,264 @@
+"""From cells of a table to values of the policy: the domain is declared, never found in the data.
+
+Every cell is one of the policy's values, or does not fit in one of four ways, each with a treatment that
+the file declares: missing, unknown (not a value, or no number where numbers are declared), out of range,
+or off the grid (between two values). The default is to refuse the whole run.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import DataError, FileError
+from sievert.files import ReleaseModel, UseValue
+from sievert.numerics import as_fraction, brief
+from sievert.spaces import KnownLabels, as_float, label, shown
+from sievert.tables import Batch
+
+__all__ = ["DROPPED", "Domain", "is_missing"]
+
+DROPPED = -1
+# Distinct cells that are remembered; more are forgotten and looked up again.
+LARGEST_CACHE = 200_000
+
+Codes = NDArray[np.int64]
+
+
+class _Refused(Exception):
+    """A cell that the file says must not be there."""
+
+
+class Domain:
+    """The declared values of a record, and what to do with cells that are none of them.
+
+    >>> from sievert.tables._batches import Batch
+    >>> ages = Domain(["age"], range(0, 5), ReleaseModel(out_of_range="clamp", missing="drop"))
+    >>> ages.codes(Batch(1, {"age": ["3", "17", "", "0.0"]}, 4)).tolist()
+    [3, 4, -1, 0]
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        values: Sequence[Hashable],
+        rules: ReleaseModel,
+        missing_values: Sequence[str] = (),
+    ) -> None:
+        self.columns = list(columns)
+        self.rules = rules
+        self.missing_texts = frozenset(text.strip() for text in missing_values)
+        self._index = _positions(values)
+        parts: list[Sequence[Hashable]] = [values]
+        if len(columns) > 1:
+            for value in values:
+                if not isinstance(value, tuple) or len(value) != len(columns):
+                    raise FileError(
+                        f"data.column names {len(columns)} columns but the policy has the value {value!r}; "
+                        "its values must be lists with an entry for each column "
+                        "(values = { product = [[…], […]] })"
+                    )
+            parts = [list(column) for column in zip(*values, strict=True)]
+        self._attributes = [
+            _Attribute(name, _distinct(part), _part(rules, i, columns), self.missing_texts)
+            for i, (name, part) in enumerate(zip(columns, parts, strict=True))
+        ]
+        self._cache: dict[Any, int] = {}
+
+    @property
+    def drops(self) -> bool:
+        """Whether some rows may be left out."""
+        rules = self.rules
+        return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+
+    def codes(self, batch: Batch) -> Codes:
+        """Index of each row's value, or DROPPED."""
+        cells: Sequence[Any] = batch.columns[self.columns[0]]
+        if len(self.columns) > 1:
+            cells = list(zip(*(batch.columns[name] for name in self.columns), strict=True))
+        try:
+            return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
+        except (KeyError, TypeError):
+            pass  # some cells are new
+        if len(self._cache) > LARGEST_CACHE:
+            self._cache.clear()
+        # NaN differs from itself; every one of them is missing.
+        cells = [None if cell != cell else cell for cell in cells]
+        for cell in set(cells) - self._cache.keys():
+            try:
+                self._cache[cell] = self._code(cell)
+            except _Refused as problem:
+                row = batch.first + cells.index(cell)
+                raise DataError(f"row {row} {problem}") from None
+        return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
+
+    def _code(self, cell: Any) -> int:
+        if len(self.columns) == 1:
+            value = self._attributes[0].value(cell)
+            return DROPPED if value is None else self._index(value[0])
+        found = [attribute.value(part) for attribute, part in zip(self._attributes, cell, strict=True)]
+        if None in found:
+            return DROPPED
+        together = tuple(value[0] for value in found if value is not None)
+        try:
+            return self._index(together)
+        except KeyError:
+            treatment = self.rules.unknown
+            if treatment == "drop":
+                return DROPPED
+            raise _Refused(
+                f"has {brief(together)} in the columns {', '.join(self.columns)}, which is not one of the "
+                "policy's combinations; declare it, or say unknown in [release]"
+            ) from None
+
+
+def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
+    """Where a value stands; KeyError where it is none of them."""
+    if isinstance(values, range):
+        return values.index  # type: ignore[return-value]
+    return {value: i for i, value in enumerate(values)}.__getitem__
+
+
+def _distinct(values: Sequence[Hashable]) -> Sequence[Hashable]:
+    return values if isinstance(values, range) else list(dict.fromkeys(values))
+
+
+class _RangeNumbers(Sequence[tuple[Fraction, Hashable]]):
+    """The values of a range with their exact numbers, each made when it is asked for."""
+
+    def __init__(self, values: range) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return Fraction(self._values[place]), self._values[place]
+
+
+def _numbers(values: Sequence[Any]) -> Sequence[tuple[Fraction, Hashable]] | None:
+    """The values in increasing order with their exact numbers; None where one is no number."""
+    if isinstance(values, range):
+        return _RangeNumbers(values)
+    if not all(isinstance(v, int | float | Fraction) and not isinstance(v, bool) for v in values):
+        return None
+    return sorted((as_fraction(str(v)), v) for v in values)
+
+
+class _Attribute:
+    """The declared values of one column."""
+
+    def __init__(
+        self, name: str, values: Sequence[Hashable], rules: ReleaseModel, missing_texts: frozenset[str]
+    ) -> None:
+        self.name = name
+        self.values = values
+        self.rules = rules
+        self.missing_texts = missing_texts
+        self._known = KnownLabels(values)
+        self._numbers = _numbers(values)
+        self._substitutes = {
+            what: self._substitute(what, treatment)
+            for what, treatment in (("missing", rules.missing), ("unknown", rules.unknown))
+            if isinstance(treatment, UseValue)
+        }
+
+    def _substitute(self, what: str, treatment: UseValue) -> tuple[Hashable]:
+        found = self._known.find(label(treatment.use))
+        if found is None:
+            raise FileError(
+                f"release.{what}: use = {treatment.use!r} is not one of the values {shown(self.values)} of "
+                f"the column {self.name}"
+            )
+        return (found,)
+
+    def value(self, cell: Any) -> tuple[Hashable] | None:
+        """The value a cell stands for, in a tuple; None when its row is dropped."""
+        if is_missing(cell, self.missing_texts):
+            return self._treated("missing", self.rules.missing, cell)
+        found = self._known.find(cell)
+        if found is not None:
+            return (found,)
+        if self._numbers is None:
+            return self._treated("unknown", self.rules.unknown, cell)
+        if math.isnan(as_float(cell) or 0.0):  # the text NaN, where numbers are declared
+            return self._treated("missing", self.rules.missing, cell)
+        number = _number(cell)
+        if number is None:
+            return self._treated("unknown", self.rules.unknown, cell)
+        return self._nearest(number, cell)
+
+    def _nearest(self, number: Fraction, cell: Any) -> tuple[Hashable] | None:
+        assert self._numbers is not None
+        (low, first), (high, last) = self._numbers[0], self._numbers[-1]
+        if not low <= number <= high:
+            if self.rules.out_of_range == "clamp":
+                return (first if number < low else last,)
+            return self._treated("out_of_range", self.rules.out_of_range, cell, f"{first!r} to {last!r}")
+        if self.rules.off_grid == "nearest":
+            place = bisect_left(self._numbers, (number,))
+            below, above = self._numbers[place - 1], self._numbers[place]
+            return ((below if number - below[0] <= above[0] - number else above)[1],)
+        return self._treated("off_grid", self.rules.off_grid, cell)
+
+    def _treated(self, what: str, treatment: object, cell: Any, span: str = "") -> tuple[Hashable] | None:
+        if treatment == "drop":
+            return None
+        if what in self._substitutes:
+            return self._substitutes[what]
+        problem = {
+            "missing": "has no value",
+            "unknown": f"has {brief(cell)}, which is not one of {shown(self.values)},",
+            "out_of_range": f"has {brief(cell)}, which is not from {span},",
+            "off_grid": f"has {brief(cell)}, which lies between two values,",
+        }[what]
+        other = {"missing": '"drop"', "unknown": '"drop"', "out_of_range": '"clamp"', "off_grid": '"nearest"'}
+        raise _Refused(
+            f"{problem} in the column {self.name!r}; nothing was released. Correct it, or declare under "
+            f"[release] {what} = {other[what]}"
+        )
+
+
+def is_missing(cell: Any, texts: frozenset[str] = frozenset()) -> bool:
+    """Whether a cell is empty: nothing, blank, not a number, or one of the declared texts."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return True
+    return isinstance(cell, str) and (not cell.strip() or cell.strip() in texts)
+
+
+def _part(rules: ReleaseModel, place: int, columns: Sequence[str]) -> ReleaseModel:
+    """The rules of one column: where there are several, a substitute is a list with an entry for each."""
+    changed = {}
+    for what in ("missing", "unknown"):
+        treatment = getattr(rules, what)
+        if isinstance(treatment, UseValue) and len(columns) > 1:
+            if not isinstance(treatment.use, list) or len(treatment.use) != len(columns):
+                raise FileError(
+                    f"release.{what}: use = {treatment.use!r} must be a list with a value for each of the "
+                    f"columns {', '.join(columns)}"
+                )
+            changed[what] = UseValue(use=treatment.use[place])
+    return rules.model_copy(update=changed)
+
+
+def _number(cell: Any) -> Fraction | None:
+    """The exact value of a number or of a decimal text; None for anything else."""
+    if isinstance(cell, bool):
+        return None
+    text = str(cell).strip()
+    number = as_float(text)
+    if number is None or math.isnan(number):
+        return None
+    # Numbers that no float can hold are far out of any range, or next to nothing.
+    if not 1e-300 < abs(number) < 1e300:
+        return Fraction(0) if abs(number) < 1 else Fraction(-(10**300) if number < 0 else 10**300)
+    try:
+        return as_fraction(text)
+    except ValueError:
+        return None  # digits without end are no measurement

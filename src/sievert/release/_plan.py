@@ -1,0 +1,278 @@
+"""What a release will do, decided before any data is read and before anything is spent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from sievert.errors import DataError, FileError, QueryError, SievertError, TooLargeError
+from sievert.files import DataModel, ReleaseModel, Scenario, contents, refuse_private
+from sievert.ledger import UNIT, Budget
+from sievert.numerics import brief, file_path
+from sievert.release._domain import Domain
+from sievert.release._errors import AddedNoise, Randomiser, added_noise, randomiser
+from sievert.release._places import PlaceNoise, Places, place_noise
+from sievert.release._statistics import Sensitivity, Statistic, record_statistic, statistic
+from sievert.tables import require_writable
+
+__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
+
+# The column, and what it says, that marks every row of a table whose noise came from a seed.
+NOT_PRIVATE = "not_private"
+SEEDED = "drawn from a test seed"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release, ready to run.
+
+    Attributes
+    ----------
+    central : whether one table is computed over all rows; otherwise each row is perturbed by itself
+    eps : what the release costs each person, nats per unit of the policy's distance
+    unit_eps : what it costs for one record
+    """
+
+    scenario: Scenario
+    rules: ReleaseModel
+    central: bool
+    mechanism: AddedNoise | Randomiser | PlaceNoise
+    unit_eps: Fraction
+    table: Statistic | None = None
+    sensitivity: Sensitivity | None = None
+    output_name: str | None = field(default=None)
+
+    @property
+    def data(self) -> DataModel:
+        """The table [data]."""
+        found = self.scenario.document.data
+        assert found is not None
+        return found
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the file is a test, with noise from a seed; none of it enters a private release."""
+        return self.rules.test_seed is not None
+
+    @property
+    def owned(self) -> int:
+        """How many rows one person may have."""
+        if self.rules.stable:
+            return 1
+        return self.scenario.policy.person_records if self.central else self.data.rows_per_person
+
+    @property
+    def eps(self) -> Fraction:
+        """What the release costs each person."""
+        return self.unit_eps * self.owned
+
+    @property
+    def unit(self) -> str:
+        """What ε is counted for: neighbours, a metre on a map, or a unit of the policy's distance."""
+        if isinstance(self.mechanism, PlaceNoise):
+            return "metre"
+        return "unit of distance" if self.scenario.policy.preset == "metric" else UNIT
+
+    @property
+    def columns(self) -> list[str]:
+        """The private columns that are read."""
+        return self.scenario.columns
+
+    def domain(self) -> Domain:
+        """The declared values and the treatment of cells that do not fit."""
+        policy = self.scenario.policy
+        if isinstance(self.mechanism, Randomiser) and not self.central:
+            values: Sequence[Hashable] = self.mechanism.inputs
+        else:
+            values = policy.values[1:] if policy.absent is not None else policy.values
+        return Domain(self.columns, values, self.rules, self.data.missing_values)
+
+    @property
+    def output(self) -> Path:
+        """Where the released table goes."""
+        return _output(self.scenario, self.rules, self.output_name)
+
+    @property
+    def sidecar(self) -> Path:
+        """Where what was done is written."""
+        return self.output.with_name(self.output.name + ".json")
+
+    @cached_property
+    def budget_file(self) -> Path:
+        """The file that says how much may be spent."""
+        if self.rules.ledger is None:
+            raise FileError(
+                f"{self.scenario.source}: key release.ledger is missing; name a budget file, for example "
+                'ledger = "budget.toml" with the line person = 3.0 in it: the most ε one person may lose'
+            )
+        path = self.scenario.folder / self.rules.ledger
+        if path.suffix != ".toml":
+            raise FileError(
+                f"{self.scenario.source}: key release.ledger names {path.name}; a budget is a .toml file"
+            )
+        if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
+            raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
+        return path
+
+    @property
+    def ledger_folder(self) -> Path:
+        """The folder that keeps what was spent, beside the budget file."""
+        return self.budget_file.with_suffix(".ledger")
+
+    def budget(self) -> Budget:
+        """The budget file, read."""
+        return Budget.read(self.budget_file)
+
+    def ledger_key(self) -> bytes | None:
+        """The secret that binds the ledger's records, if there is one."""
+        if self.rules.ledger_key is None:
+            return None
+        path = self.scenario.folder / self.rules.ledger_key
+        try:
+            key = path.read_bytes().strip()
+        except OSError as problem:
+            raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
+        if len(key) < 16:
+            raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
+        return key
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the file and of what it reads, to find an interrupted run of the same release."""
+        scenario = self.scenario
+        return _hash(scenario.to_toml(), *contents(scenario.document, scenario.folder))
+
+    @cached_property
+    def stable_mark(self) -> str | None:
+        """What makes a remembered place the same: policy, mechanism, remap, whose row and which bits."""
+        if not self.rules.stable:
+            return None
+        document = self.scenario.document
+        parts = [
+            document.policy.model_dump_json(),
+            document.mechanism.model_dump_json() if document.mechanism else "",
+        ]
+        parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
+        parts += ["seeded"] if self.seeded else []
+        parts += contents([document.policy, document.mechanism], self.scenario.folder)
+        return _hash(*parts)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _output(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Path:
+    if name:
+        return Path(name)
+    return scenario.folder / (rules.output or f"{Path(scenario.source).stem}-released.csv")
+
+
+def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
+    """Check everything that can be checked without the data."""
+    document, source = scenario.document, scenario.source
+    if document.data is None:
+        raise FileError(f"{source}: table [data] is missing; say where the records are")
+    if not scenario.columns:
+        raise FileError(f"{source}: key data.column is missing; name the column that is released")
+    if document.mechanism is None:
+        raise FileError(f"{source}: table [mechanism] is missing")
+    refuse_private(document, scenario.folder, source)
+    rules = document.release or ReleaseModel()
+    name = None if output is None else str(file_path("output", output, DataError))
+    if rules.test_seed is not None and NOT_PRIVATE in (*rules.keep, *scenario.columns):
+        raise FileError(f"{source}: the column {NOT_PRIVATE} marks a test; give yours another name")
+    try:
+        _check_columns(scenario, rules)
+        require_writable(_output(scenario, rules, name))
+        return _drawable(_plan(scenario, rules, name))
+    except TooLargeError:
+        raise
+    except FileError as problem:
+        text = str(problem)
+        raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
+    except SievertError as problem:
+        raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    if scenario.region is not None:
+        noise = place_noise(scenario, rules)
+        return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
+    if scenario.document.query.kind == "record":
+        return _local(scenario, rules, name)
+    return _central(scenario, rules, name)
+
+
+def _check_columns(scenario: Scenario, rules: ReleaseModel) -> None:
+    """Each column has one part: its values are released, it says whose row it is, or it is public."""
+    data, columns = scenario.document.data, scenario.columns
+    assert data is not None
+    for key, names in (("data.column", columns), ("release.keep", rules.keep)):
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise FileError(f"{key}: {brief(twice[0])} is there twice; name each column once")
+    if data.person in columns:
+        raise FileError(
+            f"data.person: {brief(data.person)} is also data.column; the column that says whose row it is "
+            "must not be released"
+        )
+    for name in rules.keep:
+        if name in columns:
+            raise FileError(f"release.keep: {brief(name)} is private; only public columns can be kept")
+
+
+def _drawable(plan: Plan) -> Plan:
+    """Make the sampler, the remap and the domain now: what cannot be drawn or read must not be charged."""
+    if isinstance(plan.mechanism, PlaceNoise):
+        _ = plan.mechanism.remapped
+        Places(plan.columns, plan.mechanism.region, plan.rules)
+    else:
+        plan.domain()
+    plan.mechanism.sampler(plan.rules.timing)
+    return plan
+
+
+def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    if rules.remap is not None or rules.stable:
+        raise FileError("release: remap and stable go with places on a map (policy.secrets with a region)")
+    if scenario.policy.absent is not None:
+        raise FileError(
+            'policy.adjacency: a release row by row shows how many rows there are; "add-remove" goes with a '
+            "table over all rows"
+        )
+    table = record_statistic(scenario)
+    sensitivity = None if table is None else table.sensitivity(scenario.policy)
+    mechanism = randomiser(scenario, table, Fraction(0) if sensitivity is None else sensitivity.steps)
+    return Plan(scenario, rules, False, mechanism, mechanism.eps, table, sensitivity, name)
+
+
+def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    policy = scenario.policy
+    if rules.remap is not None or rules.stable or rules.keep:
+        raise FileError("release: remap, stable and keep go with a release row by row")
+    table = statistic(scenario)
+    drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+    complete = getattr(policy.secrets, "kind", None) == "complete" and not policy.constrained
+    if drops and policy.absent is None and not complete:
+        raise QueryError(
+            "dropping rows changes the table, but secrets does not say how far a dropped row is from the "
+            'others; use { use = … } with one of the values, adjacency = "add-remove", or secrets = '
+            '"complete" without permitted'
+        )
+    sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
+    added = added_noise(scenario, table, sensitivity.steps, absence=drops)
+    if added is not None:
+        return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
+    if drops:
+        raise FileError("release: rows can be dropped only with geometric noise on the answer")
+    if len(table.cells) > 1 and scenario.document.query.by is not None:
+        raise FileError(
+            'mechanism: a histogram by columns is released with kind = "geometric" or "truncated-geometric"'
+        )
+    mechanism = randomiser(scenario, table, sensitivity.steps)
+    return Plan(scenario, rules, True, mechanism, mechanism.eps, table, sensitivity, name)

@@ -1,0 +1,212 @@
+"""What a release would do, before it costs anything: its error, what it gives away, what the ledger says."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import DataError, LedgerError
+from sievert.files import Scenario, load_scenario
+from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
+from sievert.numerics import exp_or_infinity, flag, number
+from sievert.questions import Check
+from sievert.release._acceptance import acceptance, broken_claim
+from sievert.release._clamping import clamping
+from sievert.release._errors import AddedNoise
+from sievert.release._guessing import guesses
+from sievert.release._local import check_places
+from sievert.release._places import PlaceNoise
+from sievert.release._plan import Plan, make_plan
+from sievert.release._relations import charge, relation_of
+from sievert.release._sidecar import policy_words, promise, query_words
+from sievert.results import Result
+
+__all__ = ["Preview", "preview"]
+
+
+@dataclass(frozen=True)
+class Preview(Result):
+    """What a release would do. Nothing in it comes from the data.
+
+    Attributes
+    ----------
+    central : whether one table is released, or rows one by one
+    unit : what ε is counted for
+    eps : what the release would cost each person
+    noise_sd, expected_error : standard deviation, and mean distance from the truth, of each number (None
+        where the outputs are not numbers)
+    radius : each number is within this distance of the truth with probability `confidence`
+    kept : smallest probability that a released value is the true one (None where that says little)
+    guess_before, guess_after : best guess about one record for someone who knows all the others (None: no
+        single number; `factors` then says how the odds change)
+    factors : for places, metres on the ground and the most that the odds between two places so far apart
+        change, wherever in their cells they lie
+    guess_is_bound : whether the guess afterwards is an upper bound
+    remaining, remaining_after : each person's budget now and after the release; None without a ledger
+    refusal : why the ledger would refuse the release, or None
+    warnings : what the reader should know besides
+    accept : the limits of the file's [accept]; one that does not hold is a refusal unless the release is
+        asked for despite it
+    scarcest_column : the column whose own limit leaves least, if one leaves less than the person's budget
+    about : for which pairs of states of a person's records the ledger adds up; None without a ledger
+    """
+
+    title: str
+    central: bool
+    unit: str
+    policy: str
+    released: str
+    mechanism: str
+    promise: str
+    eps: Fraction
+    noise_sd: float | None
+    expected_error: float | None
+    radius: Fraction | None
+    confidence: float
+    kept: float | None
+    guess_before: float | None
+    guess_after: float | None
+    guess_is_bound: bool
+    factors: tuple[tuple[float, float], ...]
+    remaining: Fraction | None
+    remaining_after: Fraction | None
+    refusal: str | None
+    warnings: tuple[str, ...]
+    scarcest_column: str | None = None
+    about: str | None = None
+    accept: tuple[Check, ...] = ()
+
+    @property
+    def possible(self) -> bool:
+        """Whether the ledger and the file's [accept] would allow it."""
+        return self.refusal is None
+
+    def __str__(self) -> str:
+        if self.refusal is not None:
+            return f"The release would be refused: {self.refusal}."
+        per = "" if self.unit == UNIT else f" for each {self.unit}"
+        return f"The release would cost each person ε = {number(self.eps)}{per}. Nothing was read or spent."
+
+
+def preview(
+    scenario: Scenario | str | Path, *, output: str | Path | None = None, despite_accept: bool = False
+) -> Preview:
+    """What releasing a file would do, without reading the data or spending anything.
+
+    `despite_accept` asks for a release that breaks the file's [claim] or exceeds its [accept].
+    """
+    despite_accept = flag("despite_accept", despite_accept, DataError)
+    described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+    plan = make_plan(described, output)
+    rules = plan.rules
+    errors = plan.mechanism.errors(rules.confidence)
+    before, after, bound = guesses(plan)
+    eps, remaining, column, refusal, about = _ledger(plan)
+    accept = acceptance(plan)
+    failed = [check for check in accept if not check.passed]
+    if failed and not despite_accept:
+        refusal = f"the file does not accept it: {failed[0]}"
+    broken = broken_claim(plan)
+    if broken is not None and not despite_accept:
+        refusal = broken
+    return Preview(
+        described.title,
+        plan.central,
+        plan.unit,
+        policy_words(plan),
+        query_words(plan),
+        plan.mechanism.describe(),
+        promise(plan),
+        eps,
+        errors.sd,
+        errors.mean,
+        errors.radius,
+        rules.confidence,
+        errors.kept,
+        before,
+        after,
+        bound,
+        _factors(plan),
+        remaining,
+        None if remaining is None or refusal else remaining - eps,
+        refusal,
+        (*_warnings(plan), *([f"{broken[:1].upper()}{broken[1:]}."] if broken is not None else [])),
+        column,
+        about,
+        accept,
+    )
+
+
+def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None]:
+    """What would be charged, what is left now and through which column, why it would be refused, and what
+    the ledger adds up."""
+    if plan.rules.ledger is None:
+        missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
+        return plan.eps, None, None, missing, None
+    ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
+    left = ledger.remaining(plan.columns)
+    column = min(left, key=lambda name: (left[name], name is not None))
+    about = WITHOUT_RELATION if ledger.relation is None else ledger.relation.words
+    eps, refusal = plan.eps, None
+    try:
+        check_places(ledger)
+        eps = charge(plan, ledger)
+        ledger.check(eps, plan.columns, plan.unit)
+    except LedgerError as problem:
+        refusal = str(problem).split(";")[0]
+    if refusal is None and os.path.lexists(plan.output):
+        refusal = f"{plan.output} is there already, and a release replaces nothing"
+    return eps, left[column], column, refusal, about
+
+
+def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
+    """Metres on the ground, and how much the odds between two places so far apart can change."""
+    if not isinstance(plan.mechanism, PlaceNoise) or not plan.eps:
+        return ()
+    eps, region = float(plan.eps), plan.mechanism.region
+    apart = sorted({float(f"{factor / eps:.1g}") for factor in (0.5, 1, 2)})
+    return tuple((metres, exp_or_infinity(eps * region.cells_apart(metres))) for metres in apart)
+
+
+def _warnings(plan: Plan) -> list[str]:
+    rules: Any = plan.rules
+    found = []
+    if plan.seeded:
+        found.append("NOT PRIVATE: the file is a test, and its noise comes from a seed.")
+    if not plan.central and "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid):
+        found.append(
+            "Rows that are dropped do not appear in the output: that a row was dropped is not protected."
+        )
+    found.extend(clamping(plan))
+    if plan.data.person is None and plan.owned == 1:
+        found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
+    if isinstance(plan.mechanism, AddedNoise) and plan.mechanism.limits is not None and plan.table:
+        low, high = plan.mechanism.limits
+        least, greatest = plan.table.range(plan.scenario.policy, plan.domain().drops)
+        if low > least or high < greatest:
+            found.append(
+                f"The truth may lie outside the outputs {number(low * plan.table.step)} … "
+                f"{number(high * plan.table.step)}: there a number is further off than stated, and its "
+                "interval reaches to the end of what is possible."
+            )
+    if isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.population is not None:
+        found.append(
+            "How far places are moved is stated on average over the public weights of the remap; places to "
+            "which these give little weight are moved further."
+        )
+    if rules.keep:
+        found.append(f"The columns {', '.join(rules.keep)} are written as they are: they must be public.")
+    if plan.data.person in rules.keep:
+        found.append(f"The column {plan.data.person} is kept: every row says whose it is.")
+    if rules.sampler == "float":
+        found.append(
+            "Drawn in floating point where no exact sampler is used: the promise holds up to rounding."
+        )
+    if rules.timing == "fast":
+        found.append("An observer of the run time learns how many draws needed more random bits.")
+    if not plan.central and not isinstance(plan.mechanism, PlaceNoise) and plan.scenario.columns[1:]:
+        found.append("The columns together are one value; they are perturbed together.")
+    return found

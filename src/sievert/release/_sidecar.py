@@ -1,0 +1,165 @@
+"""What lies beside a released table: what was done, how, and what it promises; never a true value.
+
+Nothing here is computed from the data. In particular there is no fingerprint of the input and no number of
+rows that were left out: both would answer questions about the data exactly.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+import scipy
+
+from sievert.ledger import UNIT, Reservation
+from sievert.numerics import number
+from sievert.proofs import NoiseProof
+from sievert.release._acceptance import acceptance, broken_claim
+from sievert.release._clamping import clamping
+from sievert.release._errors import AddedNoise
+from sievert.release._places import PlaceNoise
+from sievert.release._plan import Plan
+from sievert.results import package_version, plain, upwards
+
+__all__ = ["noise_proof", "promise", "sidecar"]
+
+FORMAT = "sievert release 1"
+
+
+def sidecar(
+    plan: Plan, held: Reservation, sampler: dict[str, Any], output_hash: str, head: str
+) -> dict[str, Any]:
+    """Everything a reader of the released table may know."""
+    scenario, rules = plan.scenario, plan.rules
+    errors = plan.mechanism.errors(rules.confidence)
+    return {
+        "format": FORMAT,
+        "id": held.id,
+        "title": scenario.title,
+        "output": {"file": held.targets[1].name, "sha256": output_hash},
+        "policy": policy_words(plan),
+        "query": query_words(plan),
+        "mechanism": {"words": plan.mechanism.describe(), **sampler},
+        "eps": {"exact": str(plan.eps), "nats": float(plan.eps), "for_one_record": str(plan.unit_eps)},
+        "noise": {
+            "sd": errors.sd,
+            **_parameter(plan),
+            "expected_error": errors.mean,
+            "interval_radius": plain(errors.radius),
+            "confidence": rules.confidence,
+        },
+        "promise": promise(plan),
+        "clamping": clamping(plan),
+        "accept": [*_claim(plan), *({"limit": str(c), "holds": c.passed} for c in acceptance(plan))],
+        "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
+        "proof": proof(plan),
+        "ledger": {"head_when_charged": head},
+        "versions": {
+            "sievert": package_version(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+        },
+        "file": scenario.to_toml(),
+    }
+
+
+def _claim(plan: Plan) -> list[dict[str, Any]]:
+    """A [claim] that does not hold, beside the limits that the release may exceed."""
+    broken = broken_claim(plan)
+    return [] if broken is None else [{"limit": broken, "holds": False}]
+
+
+def _parameter(plan: Plan) -> dict[str, str]:
+    """The noise's own parameter and what it is for."""
+    noise = plan.mechanism
+    if not isinstance(noise, AddedNoise):
+        return {}
+    name, level = noise.parameter
+    return {name: level, "step": str(noise.step)}
+
+
+def policy_words(plan: Plan) -> str:
+    """What is protected."""
+    if isinstance(plan.mechanism, PlaceNoise):
+        region = plan.mechanism.region
+        least, greatest = region.distortion
+        stretch = max(abs(least - 1), abs(greatest - 1))
+        return (
+            f"Places in the rectangle from {region.south}, {region.west} to {region.north}, {region.east}, "
+            f"in {region.shape[0]} by {region.shape[1]} cells of {region.cell:g} m: two places are protected "
+            "in proportion to the distance of their cells, measured in a transverse Mercator plane that "
+            f"stretches distances on the ground by at most {upwards(stretch, 2)}."
+        )
+    return plan.scenario.policy.describe()
+
+
+def query_words(plan: Plan) -> str:
+    """What is released."""
+    if plan.central:
+        assert plan.table is not None
+        return plan.table.words
+    what = " and ".join(plan.columns)
+    if plan.rules.stable:
+        return f"{what} of each person, drawn once and repeated"
+    return f"{what} of each row"
+
+
+def promise(plan: Plan) -> str:
+    """The guarantee in one sentence."""
+    eps = number(plan.unit_eps)
+    if isinstance(plan.mechanism, PlaceNoise):
+        region = plan.mechanism.region
+        stretch, slack = (upwards(value, 6) for value in (region.stretch, region.diagonal))
+        return (
+            f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
+            "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at "
+            f"most e^({eps}·({stretch}·d + {slack}))."
+        )
+    distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
+    apart = " at distance d" if distance else ""
+    owned = ""
+    if plan.owned > 1:
+        owned = f"; a person owns at most {plan.owned} rows, together ε = {number(plan.eps)}"
+    if not plan.central:
+        return (
+            f"Any output is at most e^({eps}{distance}) times as likely for one value as for "
+            f"another{apart}{owned}."
+        )
+    return (
+        f"Any output is at most e^({eps}{distance}) times as likely for one database as for another"
+        f"{apart or ' that the policy makes its neighbour'}{owned}."
+    )
+
+
+def noise_proof(plan: Plan) -> NoiseProof | None:
+    """The certificate that the noise is enough for what one record can change."""
+    noise, found = plan.mechanism, plan.sensitivity
+    if not isinstance(noise, AddedNoise) or found is None or not found.moves:
+        return None
+    return NoiseProof(noise.eps, noise.step_eps, noise.step_alpha, found.moves)
+
+
+def proof(plan: Plan) -> dict[str, Any]:
+    """Why the promise holds, with the numbers to check it."""
+    certificate = noise_proof(plan)
+    if certificate is not None and plan.sensitivity is not None:
+        return {
+            **certificate.to_dict(),
+            "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "
+            "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
+            "sensitivity_steps": str(plan.sensitivity.steps),
+            "attained_by": plain(plan.sensitivity.pair),
+        }
+    if isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.channel is None:
+        return {
+            "theorem": "on the whole lattice e^(-ε|z|) has the same normaliser for every input, so the ratio "
+            "of two outputs is at most e^(ε·|x - x'|); clamping and remap are post-processing (Lem 3.3)",
+            "eps_of_a_step": str(plan.mechanism.step_eps),
+        }
+    return {
+        "theorem": "the channel's own rows, drawn exactly; `sievert audit` of the file shows its ε and where "
+        "it is attained",
+        "eps": str(plan.unit_eps),
+    }

@@ -1,0 +1,232 @@
+"""Counts, sums and histograms over batches, and how far one record can move them.
+
+Each value of a record adds a whole number of steps to one cell of the table: a count adds 0 or 1 to the
+only cell, a sum its value, a histogram 1 to the cell of its value. The sensitivity is the largest change of
+the table (Manhattan distance, in steps) for one unit of the policy's distance: for an unconstrained policy
+over the pairs of values that generate it, under public knowledge over adjacent permitted databases
+(Fernandes, Def 3.3.2). It is an exact fraction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.arrays import IntArray
+from sievert.errors import FileError, QueryError
+from sievert.files import Scenario, column_place
+from sievert.numerics import as_fraction
+from sievert.policies import Policy
+from sievert.proofs import Move
+from sievert.results import upwards
+
+__all__ = ["Sensitivity", "Statistic", "consecutive", "record_statistic", "statistic"]
+# More edges than this are compared with whole-number arithmetic in floats, which is exact below 2^53.
+LARGEST_TOTAL = 2**53
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Steps of the table for one unit of distance, a pair of values (or databases) that attain it, and
+    the largest move at every distance (under public knowledge, between adjacent databases)."""
+
+    steps: Fraction
+    pair: tuple[Hashable, Hashable] | None
+    moves: tuple[Move, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A table of numbers that adds up one contribution for each record.
+
+    Attributes
+    ----------
+    cells : labels of the table's cells, tuples with an entry for each of `names`
+    cell_of : for each value of the policy, the cell it adds to
+    amount : for each value, how many steps it adds
+    step : what one step is, in the answer's units
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[tuple[Hashable, ...], ...]
+    cell_of: IntArray = field(repr=False)
+    amount: IntArray = field(repr=False)
+    step: Fraction
+    words: str
+
+    def totals(self) -> IntArray:
+        """An empty table."""
+        return np.zeros(len(self.cells), dtype=np.int64)
+
+    def add(self, totals: IntArray, codes: IntArray) -> None:
+        """Add rows, given as indices of the policy's values."""
+        # Weights are whole numbers and their sums below 2^53, so these floats are exact.
+        totals += np.bincount(self.cell_of[codes], self.amount[codes], minlength=len(totals)).astype(np.int64)
+
+    def range(self, policy: Policy, absence: bool = False) -> tuple[int, int]:
+        """Least and greatest possible entry of a cell, in steps: public, from values and records alone.
+
+        With `absence`, records may be left out.
+        """
+        least, greatest = int(self.amount.min()), int(self.amount.max())
+        if len(self.cells) > 1 or absence or policy.absent is not None:
+            least, greatest = min(0, least), max(0, greatest)
+        return policy.records * least, policy.records * greatest
+
+    def sensitivity(self, policy: Policy, absence: bool = False) -> Sensitivity:
+        """The largest change for one unit of distance; with `absence`, also when a record is left out."""
+        if policy.constrained:
+            found = self._listed(policy)
+        elif policy.record_metric.uniform_distance is not None:
+            found = self._uniform(policy, policy.record_metric.uniform_distance)
+        else:
+            edges = policy.record_edges
+            change = self._change(edges.pairs[:, 0], edges.pairs[:, 1])
+            found = _largest(change, edges.lengths, edges.pairs, policy.values)
+        if absence:
+            place = int(np.abs(self.amount).argmax())
+            alone = int(abs(self.amount[place]))
+            if alone > found.steps:
+                return Sensitivity(
+                    Fraction(alone), (policy.values[place], "left out"), (Move(alone, Fraction(1)),)
+                )
+        return found
+
+    def _uniform(self, policy: Policy, distance: float) -> Sensitivity:
+        """Any two values at the same distance: the extremes of a cell, or the largest of two cells."""
+        order = np.argsort(self.amount, kind="stable")
+        by_size = np.argsort(-np.abs(self.amount), kind="stable")
+        elsewhere = by_size[self.cell_of[by_size] != self.cell_of[by_size[0]]]
+        first, second = [by_size[:1], elsewhere[:1]] if len(elsewhere) else [order[:1], order[-1:]]
+        pairs = [(first, second)]
+        for cell in np.unique(self.cell_of) if len(self.cells) < len(self.amount) else []:
+            inside = order[self.cell_of[order] == cell]
+            pairs.append((inside[:1], inside[-1:]))
+        left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        together = np.column_stack([left, right])
+        lengths = np.full(len(left), distance)
+        return _largest(self._change(left, right), lengths, together, policy.values)
+
+    def _change(self, first: NDArray[Any], second: NDArray[Any]) -> IntArray:
+        together = self.cell_of[first] == self.cell_of[second]
+        a, b = self.amount[first], self.amount[second]
+        change: IntArray = np.where(together, np.abs(a - b), np.abs(a) + np.abs(b))
+        return change
+
+    def _listed(self, policy: Policy) -> Sensitivity:
+        """Over adjacent databases of those that public knowledge permits."""
+        rows = policy.permitted_databases.rows
+        tables = np.stack(
+            [
+                np.where(self.cell_of[rows] == cell, self.amount[rows], 0).sum(axis=1)
+                for cell in range(len(self.cells))
+            ],
+            axis=1,
+        )
+        edges = policy.database_edges()
+        change = np.abs(tables[edges.pairs[:, 0]] - tables[edges.pairs[:, 1]]).sum(axis=1)
+        return _largest(change, edges.lengths, edges.pairs, policy.database_labels())
+
+
+def _largest(
+    change: IntArray, lengths: NDArray[np.float64], pairs: NDArray[Any], names: Sequence[Hashable]
+) -> Sensitivity:
+    """max change/length, exactly; only the candidates that floats cannot tell apart are compared exactly."""
+    if not len(change) or not change.any():
+        return Sensitivity(Fraction(0), None)
+    if (lengths[change > 0] == 0).any():
+        raise QueryError(
+            "two values at distance 0 give different answers, so no noise is enough: values at distance 0 "
+            "may not be told apart at all; give them one value"
+        )
+    ratios = np.divide(change, lengths, out=np.zeros(len(change)), where=change > 0)
+    close = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
+    best = max(close.tolist(), key=lambda i: Fraction(int(change[i])) / Fraction(float(lengths[i])))
+    steps = Fraction(int(change[best])) / Fraction(float(lengths[best]))
+    return Sensitivity(
+        steps, (names[int(pairs[best, 0])], names[int(pairs[best, 1])]), _moves(change, lengths)
+    )
+
+
+def _moves(change: IntArray, lengths: NDArray[np.float64]) -> tuple[Move, ...]:
+    """For each distance, the largest change."""
+    distinct, which = np.unique(lengths, return_inverse=True)
+    largest = np.zeros(len(distinct), dtype=np.int64)
+    np.maximum.at(largest, which, change)
+    return tuple(
+        Move(int(steps), Fraction(float(length)))
+        for steps, length in zip(largest, distinct, strict=True)
+        if steps
+    )
+
+
+def statistic(scenario: Scenario) -> Statistic:
+    """The table that [query] asks for."""
+    model, policy, query = scenario.document.query, scenario.policy, scenario.query
+    values, absent = policy.values, policy.absent
+    if model.kind == "histogram":
+        return _histogram(scenario, [value for value in values if absent is None or value != absent])
+    if model.kind not in ("count", "sum"):
+        raise FileError(
+            f'{scenario.source}, query: kind = "{model.kind}" is not computed over data; use "count", "sum" '
+            'or "histogram", or "record" for a release row by row'
+        )
+    return _one_cell(*query.whole_contributions(policy), policy.records, query.words)
+
+
+def _one_cell(numbers: Sequence[int], scale: int, records: int, words: str) -> Statistic:
+    """A table of one cell to which each value adds a whole number of 1/scale, in the greatest steps."""
+    common = math.gcd(*numbers)
+    step = Fraction(common or 1, scale if common else 1)
+    greatest = max(abs(max(numbers)), abs(min(numbers))) // (common or 1)
+    if records * greatest >= LARGEST_TOTAL:
+        raise QueryError(
+            f"the total may exceed 2^53 steps of {upwards(float(step))}; use coarser values or fewer records"
+        )
+    amounts = np.array(numbers if common in (0, 1) else [number // common for number in numbers], np.int64)
+    return Statistic((), ((),), np.zeros(len(amounts), np.int64), amounts, step, words)
+
+
+def _histogram(scenario: Scenario, present: list[Hashable]) -> Statistic:
+    model, columns = scenario.document.query, scenario.columns
+    by = columns if model.by is None else [model.by] if isinstance(model.by, str) else model.by
+    places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
+
+    def cell(value: Any) -> tuple[Hashable, ...]:
+        parts = value if len(columns) > 1 else (value,)
+        return tuple(parts[i] for i in places)
+
+    cells = tuple(dict.fromkeys(cell(value) for value in present))
+    position = {name: i for i, name in enumerate(cells)}
+    here = set(present)
+    cell_of = [position[cell(value)] if value in here else 0 for value in scenario.policy.values]
+    amounts = [int(value in here) for value in scenario.policy.values]
+    words = f"how many records there are by {', '.join(by)}"
+    return Statistic(tuple(by), cells, np.array(cell_of), np.array(amounts), Fraction(1), words)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def consecutive(table: Statistic, policy: Policy) -> bool:
+    """Whether every whole number of steps in the range is the answer of some database."""
+    return not policy.constrained and bool((np.diff(np.unique(table.amount)) == 1).all())
+
+
+def record_statistic(scenario: Scenario) -> Statistic | None:
+    """One record whose values are numbers, as a table of one cell; None where they are not."""
+    values = scenario.policy.values
+    if not isinstance(values, range) and not all(map(_is_number, values)):
+        return None
+    if isinstance(values, range):
+        return _one_cell(values, 1, 1, "the value itself")
+    numbers = [as_fraction(str(value)) for value in values]
+    scale = math.lcm(*(number.denominator for number in numbers))
+    return _one_cell([int(number * scale) for number in numbers], scale, 1, "the value itself")

@@ -1,0 +1,12 @@
+from . import audit as audit
+from . import breach as breach
+from . import compare as compare
+from . import design as design
+from . import estimate as estimate
+from . import explain as explain
+from . import limits as limits
+from . import plots as plots
+from . import release as release
+from ._page import Page as Page
+from ._page import Picture as Picture
+from ._page import page_html as page_html

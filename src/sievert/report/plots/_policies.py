@@ -1,0 +1,234 @@
+"""A policy's adjacency graph: which databases must be hard to tell apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import igraph
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from sievert.arrays import FloatArray
+from sievert.errors import DataError, PolicyError, TooLargeError
+from sievert.numerics import brief, choice, instance
+from sievert.policies import Policy
+from sievert.report.plots._style import AFTER, BEFORE, CURVES, EDGE, LIMIT, SYMBOLS, laid_out, listed
+from sievert.spaces import Graph, Region, automorphisms, floats
+from sievert.spaces.secrets import SecretGraph
+
+__all__ = ["places_before_after", "policy_graph"]
+
+LARGEST_DRAWN = 400
+
+
+def policy_graph(
+    what: Policy | SecretGraph | Graph,
+    colour: str = "component",
+    witness: Sequence[Hashable] | None = None,
+) -> go.Figure:
+    """The adjacency graph of a policy (or a secret graph) with its components or orbits in colours.
+
+    Parameters
+    ----------
+    colour : "component" (what can never be confused with what) or "orbit" (which databases are alike)
+    witness : two adjacent databases to mark, such as `sv.epsilon(channel, policy).pair`
+    """
+    choice("colour", colour, ("component", "orbit"), PolicyError)
+    instance("what", what, Policy | Graph, "a sv.Policy, or a graph of secrets", PolicyError)
+    graph = what.adjacency() if isinstance(what, Policy) else what
+    if graph.size > LARGEST_DRAWN:
+        raise TooLargeError(
+            f"the graph has {graph.size} vertices; at most {LARGEST_DRAWN} can be seen in a picture; "
+            "draw the secret graph of one record instead (policy.secrets)",
+            size=graph.size,
+        )
+    edges = np.asarray(graph.edges, dtype=np.int64).reshape(-1, 2)
+    drawn = igraph.Graph(n=graph.size, edges=edges.tolist())
+    groups = _groups(graph, drawn, colour)
+    spots = _places(drawn)
+    names = [_name(vertex) for vertex in graph.nodes]
+    figure = go.Figure()
+    _lines(figure, spots, edges, EDGE, 1.2, None)
+    if witness is not None:
+        ends = listed("witness", witness, "two databases")
+        if len(ends) != 2:
+            raise PolicyError(f"witness is {brief(witness)}; give two databases")
+        pair = np.array([[graph.index(end) for end in ends]])
+        _lines(figure, spots, pair, LIMIT, 4.0, "easiest to tell apart")
+    for number, members in enumerate(groups):
+        figure.add_scatter(
+            x=spots[members, 0],
+            y=spots[members, 1],
+            mode="markers+text" if graph.size <= 60 else "markers",
+            text=[names[member] for member in members],
+            textposition="top center",
+            name=f"{colour} {number + 1}" if len(groups) <= 8 else "",
+            showlegend=1 < len(groups) <= 8,
+            marker={
+                "size": 13,
+                "color": CURVES[number % len(CURVES)],
+                "symbol": SYMBOLS[number % len(SYMBOLS)],
+                "line": {"color": "white", "width": 1},
+            },
+            hovertemplate="%{text}<extra></extra>",
+        )
+    laid_out(figure, "", "")
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
+    return figure
+
+
+def _groups(graph: Graph, drawn: igraph.Graph, colour: str) -> list[list[int]]:
+    if colour == "component":
+        return [list(members) for members in drawn.connected_components()]
+    labels = automorphisms(graph).orbits
+    return [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max()) + 1)]
+
+
+def _places(drawn: igraph.Graph) -> NDArray[np.float64]:
+    """Paths in a row, all else by the layout of Kamada and Kawai, components side by side."""
+    spots = np.zeros((drawn.vcount(), 2))
+    offset = 0.0
+    for members in drawn.connected_components():
+        part = drawn.induced_subgraph(members)
+        if part.vcount() == 1:
+            local = np.zeros((1, 2))
+        elif part.ecount() == part.vcount() - 1 and part.maxdegree() <= 2:
+            ends = part.get_diameter()
+            local = np.zeros((part.vcount(), 2))
+            local[ends, 0] = np.arange(len(ends))
+        elif part.density() == 1 or set(part.degree()) == {2}:
+            turn = 2 * math.pi * np.arange(part.vcount()) / part.vcount()
+            order = np.argsort(part.dfs(0)[0]) if part.density() < 1 else np.arange(part.vcount())
+            local = part.vcount() / 6 * np.column_stack([np.cos(turn), np.sin(turn)])[order]
+        else:
+            local = np.array(part.layout_kamada_kawai(seed=part.layout_circle()).coords)
+        local = local - local.min(axis=0)
+        local[:, 0] += offset
+        offset = float(local[:, 0].max()) + 1.5
+        spots[list(members)] = local
+    return spots
+
+
+def _lines(
+    figure: go.Figure,
+    spots: NDArray[np.float64],
+    edges: NDArray[np.int64],
+    colour: str,
+    width: float,
+    name: str | None,
+) -> None:
+    if not len(edges):
+        return
+    gap = np.full((len(edges), 1), np.nan)
+    x = np.hstack([spots[edges, 0], gap]).ravel()
+    y = np.hstack([spots[edges, 1], gap]).ravel()
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": colour, "width": width},
+        hoverinfo="skip",
+        name=name,
+        showlegend=name is not None,
+    )
+
+
+def _name(vertex: Any) -> str:
+    return "".join(map(str, vertex)) if isinstance(vertex, tuple) else str(vertex)
+
+
+# ── Places on a map before and after a release ──────────────────────────────────────────────────────────────
+# More lines than this hide the places that they join.
+LARGEST_LINES = 500
+
+
+def places_before_after(before: Any, after: Any, region: Region | None = None) -> go.Figure:
+    """Where places were (grey) and where they are released (blue), each pair joined by a line.
+
+    Parameters
+    ----------
+    before, after : arrays [places, 2] of latitude and longitude in degrees, in the same order
+    region : the policy's region; axes are then metres east and north of its south-western corner, and its
+        border is drawn. Otherwise they are degrees, stretched so that the map has its true shape.
+    """
+    if region is not None:
+        instance("region", region, Region, "the region of a policy, or None", DataError)
+    old, new = _degrees(before, "before"), _degrees(after, "after")
+    if len(old) != len(new):
+        raise DataError(
+            f"before has {len(old)} places and after {len(new)}; give both in the same order, without the "
+            "rows that were dropped"
+        )
+    figure = go.Figure()
+    if region is not None:
+        rows, columns = region.shape
+        width, height = columns * region.cell, rows * region.cell
+        figure.add_scatter(
+            x=[0, width, width, 0, 0],
+            y=[0, 0, height, height, 0],
+            mode="lines",
+            name="region",
+            line={"color": BEFORE, "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+        )
+    (x, y), (new_x, new_y) = _drawn(old, region), _drawn(new, region)
+    if 0 < len(old) <= LARGEST_LINES:
+        gap = np.full(len(old), np.nan)
+        figure.add_scatter(
+            x=np.column_stack([x, new_x, gap]).ravel(),
+            y=np.column_stack([y, new_y, gap]).ravel(),
+            mode="lines",
+            showlegend=False,
+            line={"color": BEFORE, "width": 0.7},
+            hoverinfo="skip",
+        )
+    moved = _metres(old, new)
+    told = [f"moved {metres:,.0f} m" for metres in moved]
+    marks = (("before", x, y, BEFORE, "circle"), ("after", new_x, new_y, AFTER, "diamond"))
+    for name, east, north, colour, symbol in marks:
+        figure.add_scatter(
+            x=east,
+            y=north,
+            mode="markers",
+            name=name,
+            marker={"size": 6, "color": colour, "symbol": symbol, "line": {"color": "white", "width": 0.5}},
+            text=told,
+            hovertemplate="%{x:.7g}, %{y:.7g}<br>%{text}<extra>" + name + "</extra>",
+        )
+    if region is not None:
+        laid_out(figure, "metres east", "metres north")
+        figure.update_yaxes(scaleanchor="x", scaleratio=1)
+        return figure
+    laid_out(figure, "longitude (degrees east)", "latitude (degrees north)")
+    middle = float(np.concatenate([old, new])[:, 0].mean()) if len(old) else 0.0
+    figure.update_yaxes(scaleanchor="x", scaleratio=1 / max(0.01, math.cos(math.radians(middle))))
+    return figure
+
+
+def _degrees(places: Any, name: str) -> FloatArray:
+    found = floats(places, name, DataError, "give latitudes and longitudes")
+    if found.size == 0:
+        return np.empty((0, 2))
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise DataError(f"{name} has the shape {found.shape}; give a latitude and a longitude for each place")
+    if not (np.abs(found) <= [90, 360]).all():
+        raise DataError(f"{name} has a place that is not on the globe; latitude comes first, in degrees")
+    return found
+
+
+def _drawn(places: FloatArray, region: Region | None) -> tuple[FloatArray, FloatArray]:
+    if region is None:
+        return places[:, 1], places[:, 0]
+    return region.metres(places[:, 0], places[:, 1])
+
+
+def _metres(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Great-circle distances on a sphere with the area of the Earth."""
+    a, b = np.radians(first), np.radians(second)
+    half = np.sin((b - a) / 2) ** 2
+    chord = half[:, 0] + np.cos(a[:, 0]) * np.cos(b[:, 0]) * half[:, 1]
+    return np.asarray(2 * 6_371_007.0 * np.arcsin(np.sqrt(np.minimum(1.0, chord))))

@@ -1,0 +1,127 @@
+"""What all pictures share: colours that mean the same everywhere, dashes, fonts and margins.
+
+Grey is before the release, blue after, red a limit. Curves differ in colour, in lightness and in dashes, so
+that they can be told apart in grey and by colour-blind readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from sievert.errors import DataError
+from sievert.numerics import brief, instance, taken
+from sievert.spaces import Labels, by_label, floats, iterable
+
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "CURVES",
+    "DASHES",
+    "EDGE",
+    "LARGEST_BARS",
+    "LIMIT",
+    "MARK",
+    "SYMBOLS",
+    "curve_line",
+    "label_texts",
+    "laid_out",
+    "listed",
+    "named",
+    "numbers",
+    "pairs",
+    "text",
+    "thinned",
+]
+
+BEFORE, AFTER, LIMIT = "#b4bac4", "#1f5fa8", "#b3361f"
+# What is pointed at, and what only joins things.
+MARK, EDGE = "#5b6675", "#c3c9d2"
+# Neighbours differ in lightness (Okabe and Ito's colours, with our own blue and a darker purple).
+CURVES = (AFTER, "#e69f00", "#222222", "#009e73", "#882e72", "#56b4e9")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
+LARGEST_HEATMAP = 400
+# More bars than this are too thin to see; shares are then drawn as steps.
+LARGEST_BARS = 60
+
+
+def laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
+    """Axes with these names, and the fonts and margins of every picture."""
+    figure.update_layout(
+        xaxis_title=x,
+        yaxis_title=y,
+        template="plotly_white",
+        font={"family": "system-ui, sans-serif", "size": 13},
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=420,
+        legend={"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0},
+    )
+    figure.update_xaxes(automargin=True, nticks=12)
+    figure.update_yaxes(automargin=True, nticks=12)
+    return figure
+
+
+def curve_line(position: int, width: float = 2.5) -> dict[str, Any]:
+    """Colour and dashes of the curve at this position of a list."""
+    return {
+        "color": CURVES[position % len(CURVES)],
+        "dash": DASHES[position % len(DASHES)],
+        "width": width,
+    }
+
+
+def label_texts(labels: Sequence[Hashable]) -> list[str]:
+    """Labels as an axis shows them."""
+    return [str(item) for item in labels]
+
+
+def thinned(size: int) -> list[int]:
+    """Every index, or evenly spaced ones when there are too many to see."""
+    if size <= LARGEST_HEATMAP:
+        return list(range(size))
+    return [int(i) for i in np.unique(np.linspace(0, size - 1, LARGEST_HEATMAP).round())]
+
+
+def numbers(argument: str, given: Any, labels: Labels | int | None = None) -> NDArray[np.float64]:
+    """Finite or infinite numbers to draw, one after the other; one for each label where they are given."""
+    items = given if labels is None else by_label(given, labels, argument, DataError)
+    found = floats(items, argument, DataError, "give one number for each point")
+    if found.ndim != 1 or np.isnan(found).any():
+        raise DataError(f"{argument} is {brief(given)}; give one number for each point")
+    return found
+
+
+def pairs(argument: str, given: Any, size: int) -> NDArray[np.float64]:
+    """Two numbers for each of `size` points, such as the ends of intervals."""
+    rule = f"give two numbers for each of {size} points"
+    found = floats(given, argument, DataError, rule)
+    if found.shape != (size, 2) or np.isnan(found).any():
+        raise DataError(f"{argument} is {brief(given)}; {rule}")
+    return found
+
+
+def listed(argument: str, given: Any, words: str) -> list[Any]:
+    """Several things in their order."""
+    if isinstance(given, str | bytes | Mapping) or not iterable(given):
+        raise DataError(f"{argument} is {brief(given)}; give a list of {words}")
+    return taken(argument, given, DataError, words)
+
+
+def named(argument: str, given: Any, kind: Any, words: str) -> dict[str, Any]:
+    """Things to draw, each of one kind and with a name for the legend."""
+    if not isinstance(given, Mapping) or not given:
+        raise DataError(f"{argument} is {brief(given)}; map a name to {words}, for one or more of them")
+    return {
+        str(name): instance(f"{argument}[{name!r}]", item, kind, words, DataError)
+        for name, item in given.items()
+    }
+
+
+def text(argument: str, given: Any) -> str:
+    """Words beside an axis or a scale."""
+    return str(instance(argument, given, str, "a text", DataError))

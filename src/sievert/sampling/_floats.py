@@ -1,0 +1,166 @@
+"""The reference tier: floating-point samplers for simulations and plots, not for release.
+
+Which floats such a sampler can produce depends on its input (see `attack`), so its output may reveal the
+input with certainty. Each says so: `exact` is False, and so is `secure`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainccinv, gammaincinv, gammaln
+
+from sievert.channels import Channel
+from sievert.errors import MechanismError
+from sievert.numerics import brief, generator_of
+from sievert.sampling._base import BitSource, Lanes, Sampler
+
+__all__ = [
+    "FloatSampler",
+    "GeneratorBits",
+    "laplace",
+    "laplace_vectors",
+    "normaliser",
+    "of_channel",
+    "planar_laplace",
+    "radius",
+    "truncated_laplace",
+]
+
+
+class GeneratorBits(BitSource):
+    """numpy's generator: good for simulation, not for secrets."""
+
+    name = "numpy's generator (not secret)"
+    secure = False
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        super().__init__()
+        self._generator = generator
+
+    def _words(self, level: int, lanes: Lanes, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return self._generator.integers(0, 2 ** (8 * dtype.itemsize), len(lanes), dtype=dtype)
+
+
+class FloatSampler(Sampler):
+    """A floating-point sampler on a numpy generator; repeatable with a seed, never for release."""
+
+    exact = False
+
+    def __init__(
+        self,
+        kind: str,
+        parameters: dict[str, Any],
+        transform: Callable[[Any, np.random.Generator], NDArray[Any]],
+        insecure_rng: object = None,
+    ) -> None:
+        generator = generator_of(insecure_rng, "insecure_rng")
+        super().__init__("fast", GeneratorBits(generator))
+        self.kind, self._parameters, self._transform = kind, parameters, transform
+        self._generator = generator
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self._parameters
+
+    def draw(self, inputs: Any) -> NDArray[Any]:
+        """One simulated output for each input."""
+        return self._transform(inputs, self._generator)
+
+
+def _positive(name: str, value: float) -> float:
+    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
+        raise MechanismError(f"{name} is {brief(value)}; it must be a positive number")
+    return float(value)
+
+
+def laplace(scale: float, *, insecure_rng: object = None) -> FloatSampler:
+    """x plus Laplace noise of density e^(-|z|/scale)/(2·scale): the textbook sampler.
+
+    >>> laplace(1.0, insecure_rng=1).secure
+    False
+    """
+    width = _positive("scale", scale)
+
+    def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
+        values = np.asarray(inputs, dtype=np.float64)
+        return np.asarray(values + generator.laplace(0.0, width, values.shape))
+
+    return FloatSampler("Laplace", {"scale": width}, transform, insecure_rng)
+
+
+def truncated_laplace(
+    eps: float, low: float = 0.0, high: float = 1.0, *, insecure_rng: object = None
+) -> FloatSampler:
+    """Laplace noise of rate eps, clamped to [low, high]; an end at distance d from x gets mass e^(-ε·d)/2."""
+    rate = _positive("eps", eps)
+
+    def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
+        values = np.asarray(inputs, dtype=np.float64)
+        return np.asarray(np.clip(values + generator.laplace(0.0, 1 / rate, values.shape), low, high))
+
+    return FloatSampler("truncated Laplace", {"eps": rate, "low": low, "high": high}, transform, insecure_rng)
+
+
+def planar_laplace(eps: float, *, insecure_rng: object = None) -> FloatSampler:
+    """Points of the plane plus noise of density ε²/2π·e^(-ε·|z|) (Andrés et al. 2013)."""
+    sampler = laplace_vectors(2, eps, insecure_rng=insecure_rng)
+    sampler.kind = "planar Laplace"
+    return sampler
+
+
+def laplace_vectors(n: int, eps: float, *, insecure_rng: object = None) -> FloatSampler:
+    """Vectors of n coordinates plus noise of density c_n·e^(-ε·|v|), Euclidean norm (Fernandes, Thm 9.7).
+
+    The norm of the noise is Gamma(n, 1/ε): n/ε on average, so it grows linearly with n.
+    """
+    rate = _positive("eps", eps)
+    if n < 1:
+        raise MechanismError(f"n is {brief(n)}; vectors need at least one coordinate")
+
+    def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
+        values = np.asarray(inputs, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != n:
+            raise MechanismError(f"inputs has shape {values.shape}; give rows of {n} numbers")
+        directions = generator.standard_normal(values.shape)
+        norms = np.linalg.norm(directions, axis=1)
+        while (zero := np.flatnonzero(norms == 0)).size:
+            directions[zero] = generator.standard_normal((zero.size, n))
+            norms[zero] = np.linalg.norm(directions[zero], axis=1)
+        lengths = radius(n, rate, generator.random(len(values)))
+        return np.asarray(values + directions * (lengths / norms)[:, None])
+
+    return FloatSampler("n-dimensional Laplace", {"n": n, "eps": rate}, transform, insecure_rng)
+
+
+def radius(n: int, eps: float, p: Any = None, *, upper: Any = None) -> Any:
+    """The norm below which n-dimensional Laplace noise stays with probability p (or 1 - upper).
+
+    By the inverse incomplete gamma function: the lower branch of Lambert's W, often given for the plane,
+    loses every digit near p = 0.
+
+    >>> round(float(radius(2, 1.0, 0.95)), 12)
+    4.743864518391
+    """
+    if (p is None) == (upper is None):
+        raise MechanismError("give exactly one of p and upper = 1 - p")
+    return (gammaincinv(n, p) if p is not None else gammainccinv(n, upper)) / eps
+
+
+def normaliser(n: int, eps: float = 1.0) -> float:
+    """c_n = ε^n·Γ(n/2)/(2·π^(n/2)·Γ(n)), the density of n-dimensional Laplace noise at 0."""
+    return math.exp(n * math.log(eps) + gammaln(n / 2) - math.log(2) - n / 2 * math.log(math.pi) - gammaln(n))
+
+
+def of_channel(channel: Channel, *, insecure_rng: object = None) -> FloatSampler:
+    """`Channel.sample` as a sampler: labels to labels, by floating point."""
+    return FloatSampler(
+        "channel",
+        {"channel": repr(channel)},
+        channel.sample,
+        insecure_rng,
+    )

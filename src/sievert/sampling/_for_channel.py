@@ -1,0 +1,225 @@
+"""The exact sampler of a channel, by its structure where it has one and by its rational rows otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import (
+    Channel,
+    ConvolutionChannel,
+    CyclicChannel,
+    DeterministicChannel,
+    ProductChannel,
+    ResponseChannel,
+    as_channel,
+    label_array,
+)
+from sievert.errors import MechanismError
+from sievert.sampling._base import BitSource, NoiseSampler, Sampler, Timing, bit_source
+from sievert.sampling._lazy import ratio
+from sievert.sampling._response import RandomisedResponse
+from sievert.sampling._rows import RationalRows
+
+__all__ = ["SAMPLER", "ChannelSampler", "GivesNoise", "GivesPositions", "NoisyInputs", "for_channel"]
+
+# A plain channel made by a rule keeps the maker of its exact sampler under this key of its cache.
+SAMPLER = "exact sampler"
+
+
+@runtime_checkable
+class GivesPositions(Protocol):
+    """A channel that knows the exact sampler of its output positions, given input positions."""
+
+    def position_sampler(self, timing: Timing, source: BitSource) -> Sampler: ...
+
+
+@runtime_checkable
+class GivesNoise(Protocol):
+    """A channel on integers that adds noise to its inputs, and knows the exact sampler of the noise."""
+
+    def noise_sampler(self, timing: Timing, source: BitSource) -> NoiseSampler: ...
+
+
+def for_channel(channel: Channel, *, timing: Timing = "fixed", insecure_rng: object = None) -> Sampler:
+    """The exact sampler of a channel: labelled inputs in, labelled outputs out.
+
+    Channels with rational entries have one, and so do the families with a rational ε. Others, known only by
+    floats, are refused: their reference sampler is `floats.of_channel`.
+
+    >>> from sievert.channels._channel import Channel
+    >>> warner = Channel([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["yes", "no"], outputs=["yes", "no"])
+    >>> for_channel(warner, insecure_rng=2).draw(["yes", "no", "no"]).tolist()
+    ['yes', 'no', 'yes']
+    """
+    source = bit_source(insecure_rng)
+    channel = as_channel(channel)
+    if isinstance(channel, ProductChannel):
+        return ProductSampler(channel, timing, source)
+    if isinstance(channel, GivesNoise):
+        return NoisyInputs(channel, channel.noise_sampler(timing, source))
+    return ChannelSampler(channel, _positions(channel, timing, source))
+
+
+def _positions(channel: Channel, timing: Timing, source: BitSource) -> Sampler:
+    """The sampler of output positions, given input positions."""
+    if isinstance(channel, GivesPositions):
+        return channel.position_sampler(timing, source)
+    if SAMPLER in channel._cache:
+        made: Sampler = channel._cache[SAMPLER](timing, source)
+        return made
+    if isinstance(channel, ResponseChannel):
+        level = ratio(None, channel.alpha) if channel.alpha is not None else ratio(channel.eps, None)
+        return RandomisedResponse(channel.shape[0], level, timing, source)
+    if isinstance(channel, DeterministicChannel):
+        return Images(channel, timing, source)
+    if isinstance(channel, ConvolutionChannel | CyclicChannel) and channel.noise.exact is not None:
+        return Shifted(channel, channel.noise.exact, timing, source)
+    exact = channel.exact
+    if exact is None:
+        raise MechanismError(
+            f"channel is {channel!r}, known only by floats; an exact release needs rational entries (alpha "
+            'instead of eps, or fractions such as "1/3"), or sampler = "float"'
+        )
+    return RationalRows(exact, timing, source)
+
+
+class ChannelSampler(Sampler):
+    """A channel's labels around a sampler of positions."""
+
+    def __init__(self, channel: Channel, positions: Sampler) -> None:
+        super().__init__(positions.timing, positions.source)
+        self.channel, self.positions = channel, positions
+        self.kind = positions.kind
+        self._first, self._start = _consecutive(channel.inputs), _consecutive(channel.outputs)
+        self._outputs = label_array(channel.outputs) if self._start is None else None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.positions.parameters
+
+    def draw(self, inputs: Any) -> NDArray[Any]:
+        """One labelled output for each labelled input."""
+        drawn = self.positions.draw(self._positions(inputs))
+        if self._outputs is not None:
+            return np.asarray(self._outputs[drawn])
+        return drawn + self._start if self._start else drawn
+
+    def _positions(self, inputs: Any) -> NDArray[Any]:
+        """Positions of the inputs; whole numbers in a row need no look-up."""
+        whole = isinstance(inputs, np.ndarray) and inputs.ndim == 1 and inputs.dtype.kind in "iu"
+        if not whole or self._first is None or not inputs.size:
+            return self.channel._indices(inputs)
+        last = self._first + self.channel.shape[0] - 1
+        if int(inputs.min()) < self._first or int(inputs.max()) > last:
+            return self.channel._indices(inputs)
+        return np.asarray(inputs - self._first if self._first else inputs)
+
+
+def _consecutive(labels: Sequence[Any]) -> int | None:
+    """The first of labels that are whole numbers in a row, else None."""
+    if isinstance(labels, range) and labels.step == 1:
+        return labels.start
+    if not labels or type(labels[0]) is not int or labels[-1] != labels[0] + len(labels) - 1:
+        return None
+    in_a_row = all(type(label) is int and label == k for k, label in enumerate(labels, labels[0]))
+    return labels[0] if in_a_row else None
+
+
+class NoisyInputs(Sampler):
+    """Integer inputs of a channel plus noise on all integers."""
+
+    def __init__(self, channel: Channel, noise: NoiseSampler) -> None:
+        super().__init__(noise.timing, noise.source)
+        self.channel, self.noise_sampler = channel, noise
+        self.kind = noise.kind
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.noise_sampler.parameters
+
+    def draw(self, inputs: Any) -> NDArray[Any]:
+        """One integer for each labelled input."""
+        positions = self.channel._indices(inputs)
+        return self.noise_sampler.draw(np.array(self.channel.inputs, dtype=np.int64)[positions])
+
+
+class ProductSampler(Sampler):
+    """Independent channels side by side: an array [draws, records] in and out."""
+
+    kind = "product of channels"
+
+    def __init__(self, channel: ProductChannel, timing: Timing, source: BitSource) -> None:
+        super().__init__(timing, source)
+        self.channel = channel
+        self._parts = [
+            (for_channel(drawn, timing=timing, insecure_rng=source), count)
+            for drawn, (_, count) in zip(channel.drawn, channel.factors, strict=True)
+        ]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"records": [{"count": count, **part.to_dict()} for part, count in self._parts]}
+
+    def draw(self, inputs: Any) -> NDArray[Any]:
+        """One row of labelled outputs for each row of labelled inputs."""
+        table = inputs if isinstance(inputs, np.ndarray) else np.array(list(inputs), dtype=object)
+        if table.ndim != 2 or table.shape[1] != self.channel.records:
+            raise MechanismError(
+                f"inputs has shape {table.shape}; it must be [draws, {self.channel.records}], one row a draw"
+            )
+        columns, start = [], 0
+        for part, count in self._parts:
+            piece = table[:, start : start + count]
+            columns.append(part.draw(piece.ravel()).reshape(piece.shape))
+            start += count
+        mixed = len({column.dtype.kind for column in columns}) > 1
+        return np.concatenate(columns, axis=1, dtype=object if mixed else None)
+
+
+class Images(Sampler):
+    """A function of the input; nothing is random."""
+
+    kind = "deterministic"
+
+    def __init__(self, channel: DeterministicChannel, timing: Timing, source: BitSource) -> None:
+        super().__init__(timing, source)
+        self._images = channel.images
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"inputs": len(self._images)}
+
+    def draw(self, inputs: Any) -> NDArray[Any]:
+        """Output positions."""
+        return np.asarray(self._images[inputs])
+
+
+class Shifted(Sampler):
+    """Input plus rational noise on the integers, or around a cycle."""
+
+    kind = "input plus noise"
+
+    def __init__(
+        self,
+        channel: ConvolutionChannel | CyclicChannel,
+        kernel: NDArray[np.object_],
+        timing: Timing,
+        source: BitSource,
+    ) -> None:
+        super().__init__(timing, source)
+        self._noise = RationalRows(kernel, timing, source)
+        self._cycle = channel.shape[0] if isinstance(channel, CyclicChannel) else None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"noise_values": self._noise.shape[1], "cycle": self._cycle}
+
+    def draw(self, inputs: Any) -> NDArray[Any]:
+        """Output positions for input positions."""
+        positions = np.asarray(inputs, dtype=np.int64)
+        drawn = positions + self._noise.draw(np.zeros(len(positions), dtype=np.int64))
+        return drawn if self._cycle is None else drawn % self._cycle

@@ -1,0 +1,245 @@
+"""Rows of any number, a batch at a time: CSV, Parquet, Arrow, or a data frame in memory.
+
+Only the named columns of one batch are held. CSV needs nothing installed; Parquet and Arrow need pyarrow,
+data frames narwhals (the extra `data`).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import DataError, FileError
+from sievert.numerics import brief
+from sievert.tables._reading import existing
+
+__all__ = ["BATCH_ROWS", "Batch", "Rows", "open_rows"]
+
+BATCH_ROWS = 65_536
+CHUNK_ROWS = 2048
+ARROW = (".arrow", ".feather", ".ipc")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some consecutive rows: the number of the first one (from 1), and a list for each column."""
+
+    first: int
+    columns: dict[str, Sequence[Any]]
+    size: int
+
+
+class Rows(ABC):
+    """A table that is read in batches, as often as needed."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def header(self) -> list[str]:
+        """The names of the columns."""
+
+    @abstractmethod
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]: ...
+
+    @abstractmethod
+    def fingerprint(self, salt: str) -> str:
+        """A salted hash of the content, to see that it has not changed."""
+
+    def batches(self, columns: Iterable[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
+        """The named columns, about `size` rows at a time; the same batches each time."""
+        wanted = list(dict.fromkeys(columns))
+        header = self.header
+        for name in wanted:
+            if name not in header:
+                raise DataError(
+                    f"{self.name}: has no column {brief(name)}, but {', '.join(map(str, header)) or 'none'}"
+                )
+            if header.count(name) > 1:
+                raise DataError(f"{self.name}: has the column {brief(name)} twice; rename one of them")
+        first = 1
+        for found in self._batches(wanted, size):
+            count = len(found[wanted[0]])
+            yield Batch(first, found, count)
+            first += count
+
+
+def open_rows(source: Any) -> Rows:
+    """The table at a path (.csv, .parquet, .arrow, .feather, .ipc), or a data frame."""
+    if not isinstance(source, str | Path):
+        return _Frame(source)
+    path = existing(source, "; paths in the file are relative to its own folder")
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".txt"):
+        return _Csv(path)
+    if suffix == ".tsv":
+        return _Csv(path, "\t")
+    if suffix == ".parquet":
+        return _Parquet(path)
+    if suffix in ARROW:
+        return _Arrow(path)
+    raise FileError(
+        f"{path}: data is read from .csv, .tsv, .parquet or {', '.join(ARROW)}, not {suffix or 'a bare name'}"
+    )
+
+
+class _File(Rows):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+
+    def fingerprint(self, salt: str) -> str:
+        digest = hashlib.sha256(salt.encode())
+        with self.path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        return digest.hexdigest()
+
+
+class _Csv(_File):
+    def __init__(self, path: Path, delimiter: str = ",") -> None:
+        super().__init__(path)
+        self.delimiter = delimiter
+
+    @property
+    def header(self) -> list[str]:
+        with self._reader() as lines:
+            for line in lines:
+                return [name.strip() for name in line]
+        raise DataError(f"{self.path}: is empty; its first line must name the columns")
+
+    @contextmanager
+    def _reader(self) -> Iterator[Iterator[list[str]]]:
+        try:
+            with self.path.open(newline="", encoding="utf-8-sig") as stream:
+                yield csv.reader(stream, delimiter=self.delimiter)
+        except (OSError, UnicodeDecodeError, csv.Error) as problem:
+            raise DataError(
+                f"{self.path}: cannot be read as CSV ({problem}); save it as UTF-8 text"
+            ) from None
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        with self._reader() as lines:
+            header = [name.strip() for name in next(lines)]
+            places = [header.index(name) for name in columns]
+            read = 0
+            found: list[list[str]] = [[] for _ in columns]
+            # Few rows are whole at a time: lists that live long make Python's collector slow.
+            while rows := list(islice(lines, CHUNK_ROWS)):
+                if set(map(len, rows)) != {len(header)}:
+                    rows = self._checked(rows, len(header), read + 1)
+                read += len(rows)
+                for column, place in zip(found, places, strict=True):
+                    column.extend(map(itemgetter(place), rows))
+                if len(found[0]) >= size:
+                    yield dict(zip(columns, found, strict=True))
+                    found = [[] for _ in columns]
+            if found[0]:
+                yield dict(zip(columns, found, strict=True))
+
+    def _checked(self, rows: list[list[str]], width: int, first: int) -> list[list[str]]:
+        """Rows without blank lines; a column of one field may be empty and still be a row."""
+        kept = [row if row else [""] for row in rows if row or width == 1]
+        for number, row in enumerate(kept, start=first):
+            if len(row) != width:
+                raise DataError(
+                    f"{self.path}: row {number} has {len(row)} fields but the header has {width}; quote "
+                    "fields that contain the separator"
+                )
+        return kept
+
+
+class _Parquet(_File):
+    @property
+    def header(self) -> list[str]:
+        return list(self._open().schema_arrow.names)
+
+    def _open(self) -> Any:
+        parquet = _import("pyarrow.parquet", self.path)
+        try:
+            return parquet.ParquetFile(self.path)
+        except Exception as problem:
+            raise DataError(f"{self.path}: cannot be read as Parquet ({problem})") from None
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        with self._open() as stream:
+            for batch in stream.iter_batches(batch_size=size, columns=list(columns)):
+                if batch.num_rows:
+                    yield {name: batch.column(name).to_pylist() for name in columns}
+
+
+class _Arrow(_File):
+    @property
+    def header(self) -> list[str]:
+        return list(self._open().schema.names)
+
+    def _open(self) -> Any:
+        arrow = _import("pyarrow", self.path)
+        ipc = _import("pyarrow.ipc", self.path)
+        try:
+            return ipc.open_file(arrow.memory_map(str(self.path)))
+        except arrow.ArrowInvalid:
+            pass  # not the file format; perhaps the stream format
+        try:
+            return ipc.open_stream(arrow.memory_map(str(self.path)))
+        except (arrow.ArrowInvalid, OSError) as problem:
+            raise DataError(f"{self.path}: cannot be read as Arrow ({problem})") from None
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        stream = self._open()
+        counted = hasattr(stream, "num_record_batches")
+        whole = (stream.get_batch(i) for i in range(stream.num_record_batches)) if counted else iter(stream)
+        for batch in whole:
+            for start in range(0, batch.num_rows, size):
+                part = batch.slice(start, size)
+                yield {name: part.column(name).to_pylist() for name in columns}
+
+
+class _Frame(Rows):
+    """A pandas, polars or pyarrow table in memory."""
+
+    name = "the data frame"
+
+    def __init__(self, frame: Any) -> None:
+        try:
+            import narwhals
+        except ImportError:
+            raise DataError("data frames need narwhals; install sievert[data]") from None
+        try:
+            self._frame = narwhals.from_native(frame, eager_only=True)
+        except TypeError:
+            raise DataError(
+                f"data is a {type(frame).__name__}; give a path, or a pandas, polars or pyarrow table"
+            ) from None
+
+    @property
+    def header(self) -> list[str]:
+        return list(self._frame.columns)
+
+    def fingerprint(self, salt: str) -> str:
+        digest = hashlib.sha256(salt.encode())
+        for batch in self.batches(self.header):
+            digest.update(repr(batch.columns).encode())
+        return digest.hexdigest()
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        for start in range(0, len(self._frame), size):
+            part = self._frame[start : start + size]
+            yield {name: part[name].to_list() for name in columns}
+
+
+def _import(module: str, path: Path) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        raise FileError(f"{path}: needs pyarrow; install sievert[data], or save the data as CSV") from None

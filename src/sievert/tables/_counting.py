@@ -1,0 +1,332 @@
+"""Counting stored reports: files of any size, a block at a time, merged across files.
+
+Memory does not grow with the number of reports, only with the number of different values. CSV (plain or
+gzip) and Parquet are read by pyarrow where it is installed (extra `data`); without it CSV is read by
+Python, slower.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from sievert.errors import FileError
+from sievert.numerics import advance, brief
+from sievert.spaces import KnownLabels, Labels, cell, label_text, shown
+from sievert.tables._reading import existing
+
+__all__ = ["Counted", "count_reports", "counts_text", "expanded"]
+
+BLOCK_BYTES = 1 << 20
+BLOCK_ROWS = 1 << 20
+# More different values than this are no reports of a mechanism but a wrong column.
+MOST_DIFFERENT = 1_000_000
+# Whole numbers in a range this wide are counted by one pass of additions.
+WIDEST_RANGE = 1 << 22
+
+Missing = Literal["reject", "drop"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How often each value was reported, in how many rows of which files."""
+
+    counts: Counter[Hashable]
+    rows: int
+    dropped: int
+    files: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """Number of reports."""
+        return sum(self.counts.values())
+
+    def merged(self, other: Counted) -> Counted:
+        """Both together."""
+        counts = self.counts + other.counts
+        return Counted(counts, self.rows + other.rows, self.dropped + other.dropped, self.files + other.files)
+
+
+def expanded(patterns: Iterable[str | Path], folder: str | Path = ".") -> list[Path]:
+    """Files that paths and patterns such as "reports-*.csv" name; one that names none is refused."""
+    found: list[Path] = []
+    for pattern in patterns:
+        path = Path(folder) / pattern
+        if any(letter in str(pattern) for letter in "*?["):
+            matches = sorted(Path(item) for item in glob.glob(str(path), recursive=True))
+            if not matches:
+                raise FileError(f"{path}: no file matches this pattern")
+            found += matches
+        else:
+            found.append(existing(path))
+    return found
+
+
+def count_reports(
+    paths: Sequence[str | Path],
+    column: str | None = None,
+    *,
+    labels: Labels | None = None,
+    counts: str | None = None,
+    missing: Missing = "reject",
+) -> Counted:
+    """Count the reports in one column of one or more files.
+
+    Parameters
+    ----------
+    column : its name; not needed where the files have only one
+    labels : the values that can be reported; a cell is matched to them by text or as the same number
+    counts : a column that says how many reports a row stands for (a table of counts)
+    missing : what to do with empty cells
+    """
+    if not paths:
+        raise FileError("no files to count; name at least one")
+    files = [existing(path) for path in paths]
+    sizes = [path.stat().st_size for path in files]
+    found = Counted(Counter(), 0, 0, ())
+    for number, path in enumerate(files):
+        before, whole = sum(sizes[:number]), sum(sizes)
+        heard = partial(_say, before, sizes[number], whole)
+        found = found.merged(_counted(path, column, labels, counts, missing, heard))
+        _say(before, sizes[number], whole, sizes[number])
+    return found
+
+
+def _say(before: int, size: int, whole: int, done: int) -> None:
+    """How many bytes of all files have been read; readers may be a block ahead of the end."""
+    advance("counting reports", before + min(done, size), whole)
+
+
+def _counted(
+    path: Path,
+    column: str | None,
+    labels: Labels | None,
+    counts: str | None,
+    missing: Missing,
+    heard: Callable[[int], None],
+) -> Counted:
+    known = None if labels is None else KnownLabels(labels)
+    total: Counter[Hashable] = Counter()
+    raw: dict[Any, Hashable] = {}
+    rows = empty = 0
+    for done, values in _batches(path, column, counts):
+        heard(done)
+        for value, number in values:
+            rows += number
+            if value is None or (isinstance(value, str) and not value.strip()):
+                empty += number
+                continue
+            if value not in raw:
+                raw[value] = _label(path, value, known, labels)
+                if len(raw) > MOST_DIFFERENT:
+                    raise FileError(
+                        f"{path}: has more than {MOST_DIFFERENT} different values in the column of reports; "
+                        "name the column that holds the reports"
+                    )
+            total[raw[value]] += number
+    if empty and missing == "reject":
+        raise FileError(f'{path}: {empty} of {rows} reports are empty; correct them, or say missing = "drop"')
+    return Counted(Counter(total), rows, empty, (str(path),))
+
+
+def _label(path: Path, value: Any, known: KnownLabels | None, labels: Labels | None) -> Hashable:
+    if known is None or labels is None:
+        return cell(value) if isinstance(value, str) else value
+    item = known.find(value)
+    if item is None:
+        raise FileError(
+            f"{path}: the report {value!r} is not one of the mechanism's outputs {shown(labels)}; check the "
+            "column and the mechanism"
+        )
+    return item
+
+
+# A batch is a list of (value, how many); None is an empty cell. With it comes how many bytes have been read.
+Batch = Iterable[tuple[Any, int]]
+Batches = Iterator[tuple[int, Batch]]
+
+
+def _batches(path: Path, column: str | None, counts: str | None) -> Batches:
+    arrow: bool
+    try:
+        import pyarrow  # noqa: F401
+
+        arrow = True
+    except ImportError:
+        arrow = False
+    if path.suffix == ".parquet":
+        if not arrow:
+            raise FileError(f"{path}: Parquet needs pyarrow; install sievert[data]")
+        return _parquet(path, column, counts)
+    return _arrow_csv(path, column, counts) if arrow else _plain_csv(path, column, counts)
+
+
+def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str | None) -> list[str]:
+    """The columns to read: that of the values and, in a table of counts, that of the numbers."""
+    names = [name.strip() for name in header]
+    if counts is not None and counts not in names:
+        raise FileError(f"{path}: has no column {brief(counts)}, but {', '.join(names)}")
+    if column is None:
+        others = [name for name in names if name != counts]
+        if len(others) != 1:
+            raise FileError(
+                f"{path}: has the columns {', '.join(names)}; name the one that holds the reports as column"
+            )
+        column = others[0]
+    if column not in names:
+        raise FileError(f"{path}: has no column {brief(column)}, but {', '.join(names)}")
+    if names.count(column) > 1:
+        raise FileError(
+            f"{path}: has the column {brief(column)} more than once; name its columns differently"
+        )
+    return [column] if counts is None else [column, counts]
+
+
+def _header(path: Path) -> list[str]:
+    try:
+        with _opened(path) as (stream, _):
+            for line in csv.reader(stream):
+                if any(field.strip() for field in line):
+                    return line
+    except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
+        raise FileError(f"{path}: cannot be read as CSV ({problem}); save it as UTF-8 text") from None
+    raise FileError(f"{path}: is empty; give a header line and one report a row")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[TextIOWrapper, BinaryIO]]:
+    """The text of a file, unpacked, and the stored file below it, which tells how far it has been read."""
+    with path.open("rb") as stored:
+        unpacked = gzip.GzipFile(fileobj=stored) if path.suffix == ".gz" else stored
+        with TextIOWrapper(unpacked, newline="", encoding="utf-8-sig") as text:
+            yield text, stored
+
+
+def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Batches:
+    import pyarrow as arrow
+    from pyarrow import csv as arrow_csv
+
+    header = _header(path)
+    chosen = _chosen(path, header, column, counts)
+    written = {name.strip(): name for name in header}
+    types = {written[chosen[0]]: arrow.dictionary(arrow.int32(), arrow.string())}
+    if counts is not None:
+        types[written[counts]] = arrow.string()
+    try:
+        stored = arrow.OSFile(str(path))
+        reader = arrow_csv.open_csv(
+            arrow.CompressedInputStream(stored, "gzip") if path.suffix == ".gz" else stored,
+            read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=[written[name] for name in chosen],
+                column_types=types,
+                strings_can_be_null=False,
+                null_values=[],
+            ),
+        )
+        for batch in reader:
+            yield stored.tell(), _of_batch(path, batch, counts is not None)
+    except (arrow.ArrowInvalid, OSError) as problem:
+        raise FileError(f"{path}: cannot be read as CSV ({problem})") from None
+
+
+def _parquet(path: Path, column: str | None, counts: str | None) -> Batches:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        # One row group at a time, through a buffer: otherwise the whole file would be read ahead.
+        file = parquet.ParquetFile(path, buffer_size=BLOCK_BYTES, pre_buffer=False)
+        chosen = _chosen(path, file.schema_arrow.names, column, counts)
+        size, rows, seen = path.stat().st_size, max(1, file.metadata.num_rows), 0
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen, row_groups=[group]):
+                seen += len(batch)
+                yield size * seen // rows, _of_batch(path, batch.select(chosen), counts is not None)
+    except (arrow.ArrowInvalid, OSError) as problem:
+        raise FileError(f"{path}: cannot be read as Parquet ({problem})") from None
+
+
+def _of_batch(path: Path, batch: Any, weighted: bool) -> Batch:
+    """Distinct values of the first column with how often they occur, or with the sum of the second column."""
+    import pyarrow as arrow
+    from pyarrow import compute
+
+    values = batch.column(0)
+    if weighted:
+        return zip(
+            values.to_pylist(), (_whole(path, item) for item in batch.column(1).to_pylist()), strict=True
+        )
+    if arrow.types.is_dictionary(values.type):
+        codes = values.indices
+        found = np.bincount(_integers(codes.drop_null()), minlength=len(values.dictionary))
+        pairs = list(zip(values.dictionary.to_pylist(), found.tolist(), strict=True))
+        return [*pairs, (None, codes.null_count)] if codes.null_count else pairs
+    if arrow.types.is_integer(values.type) and len(values) > values.null_count:
+        present = values.drop_null()
+        extremes = compute.min_max(present)
+        low, high = extremes["min"].as_py(), extremes["max"].as_py()
+        if high - low < WIDEST_RANGE:
+            found = np.bincount(_integers(present) - low)
+            pairs = [(low + int(k), int(found[k])) for k in np.flatnonzero(found)]
+            return [*pairs, (None, values.null_count)] if values.null_count else pairs
+    table = compute.value_counts(values)
+    return [(item["values"], item["counts"]) for item in table.to_pylist()]
+
+
+def _integers(array: Any) -> Any:
+    return array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+
+
+def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
+    header = _header(path)
+    chosen = _chosen(path, header, column, counts)
+    places = [[name.strip() for name in header].index(name) for name in chosen]
+    try:
+        with _opened(path) as (stream, stored):
+            lines = (line for line in csv.reader(stream) if any(field.strip() for field in line))
+            next(lines)
+            batch: Counter[str] = Counter()
+            for number, line in enumerate(lines, start=1):
+                if len(line) != len(header):
+                    raise FileError(
+                        f"{path}: row {number} has {len(line)} fields but the header has {len(header)}"
+                    )
+                batch[line[places[0]]] += 1 if counts is None else _whole(path, line[places[1]])
+                if number % BLOCK_ROWS == 0:
+                    yield stored.tell(), list(batch.items())
+                    batch.clear()
+            yield stored.tell(), list(batch.items())
+    except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
+        raise FileError(f"{path}: cannot be read as CSV ({problem}); save it as UTF-8 text") from None
+
+
+def _whole(path: Path, value: Any) -> int:
+    try:
+        number = int(value)
+        if number >= 0 and number == float(value):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise FileError(f"{path}: {brief(value)} is not a count; counts are whole numbers ≥ 0")
+
+
+def counts_text(counted: Counted) -> str:
+    """A table of counts (report, count) that `count_reports(..., counts="count")` reads back."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["report", "count"])
+    writer.writerows((label_text(item), number) for item, number in counted.counts.items())
+    return stream.getvalue()

@@ -1,0 +1,284 @@
+"""Tables out, a batch at a time: CSV without extras, Parquet and Arrow with pyarrow.
+
+A writer leaves a file that is complete and on disk when it is closed; giving it its name is the ledger's
+work. CSV can be continued after an interruption at any size that was on disk.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import secrets
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sievert.errors import FileError, OutputError
+from sievert.numerics import brief
+from sievert.tables._paths import require_plain
+
+__all__ = [
+    "NO_LINKS",
+    "TableWriter",
+    "create",
+    "reopen",
+    "require_writable",
+    "table_bytes",
+    "table_writer",
+    "write_all",
+    "write_bytes",
+    "write_text",
+]
+
+# File systems allow 255 bytes; the names of the sidecar and of unfinished files are longer than the output's.
+LONGEST_NAME = 150
+ARROW_SUFFIXES = (".parquet", ".arrow", ".feather", ".ipc")
+
+
+class TableWriter(ABC):
+    """Writes batches of columns to a new file."""
+
+    resumable = False
+
+    @abstractmethod
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Append rows, given by column."""
+
+    @abstractmethod
+    def sync(self) -> int:
+        """Wait until all rows so far are on disk; the size of the file then."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file and wait until it is on disk."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Let the file go as it is."""
+
+
+def table_writer(path: Path, target: Path, names: Sequence[str], size: int = 0) -> TableWriter:
+    """A writer to `path`, in the format of the name `target`; CSV goes on after `size` bytes."""
+    suffix = target.suffix.lower()
+    if suffix == ".csv":
+        return _CsvWriter(path, names, size)
+    if suffix in ARROW_SUFFIXES:
+        return _ArrowWriter(path, suffix, names)
+    raise FileError(_no_such_format(target))
+
+
+def require_writable(target: Path) -> None:
+    """Refuse a name in whose format nothing can be written here, before anything is done for it."""
+    length = len(os.fsencode(target.name))
+    if length > LONGEST_NAME or any(letter < " " for letter in str(target)):
+        raise FileError(
+            f"output is {brief(str(target))}, whose name has {length} bytes; give a name of at most "
+            f"{LONGEST_NAME} bytes without control characters"
+        )
+    suffix = target.suffix.lower()
+    if suffix in ARROW_SUFFIXES:
+        _ArrowWriter(io.BytesIO(), suffix, [])
+    elif suffix != ".csv":
+        raise FileError(_no_such_format(target))
+
+
+def _no_such_format(target: Path) -> str:
+    ending = target.suffix or "a bare name"
+    return f"{target}: a release is written to .csv, .parquet or .arrow, not {ending}"
+
+
+def table_bytes(target: Path, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> bytes:
+    """A small table as the bytes of a file in the format of the name `target`."""
+    if target.suffix.lower() == ".csv":
+        return (_csv_text([names]) + _csv_text(list(zip(*columns, strict=True)))).encode()
+    stream = io.BytesIO()
+    writer = _ArrowWriter(stream, target.suffix.lower(), names)
+    writer.write(columns)
+    writer.finish()
+    return stream.getvalue()
+
+
+def _csv_text(rows: Sequence[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+class _CsvWriter(TableWriter):
+    resumable = True
+
+    def __init__(self, path: Path, names: Sequence[str], size: int) -> None:
+        self._descriptor = reopen(path) if size else create(path)
+        os.ftruncate(self._descriptor, size)
+        os.lseek(self._descriptor, size, os.SEEK_SET)
+        self._size = size
+        self._width = len(names)
+        if not size:
+            self._append(_csv_text([names]).encode())
+
+    def _append(self, content: bytes) -> None:
+        write_all(self._descriptor, content)
+        self._size += len(content)
+
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        if self._width == 1 and not any(map(_needs_quotes, set(columns[0]))):
+            text = "\n".join(map(str, columns[0]))
+            self._append((text + "\n").encode() if len(columns[0]) else b"")
+        else:
+            self._append(_csv_text(list(zip(*columns, strict=True))).encode())
+
+    def sync(self) -> int:
+        os.fsync(self._descriptor)
+        return self._size
+
+    def close(self) -> None:
+        try:
+            self.sync()
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        os.close(self._descriptor)
+
+
+def _needs_quotes(value: Any) -> bool:
+    return isinstance(value, str) and (not value or any(letter in value for letter in ',"\r\n'))
+
+
+class _ArrowWriter(TableWriter):
+    def __init__(self, path: Path | BinaryIO, suffix: str, names: Sequence[str]) -> None:
+        try:
+            import pyarrow
+        except ImportError:
+            raise FileError(f"output {suffix}: needs pyarrow; install sievert[data], or write CSV") from None
+        self._arrow = pyarrow
+        self._stream: Any = os.fdopen(create(path), "w+b") if isinstance(path, Path) else path
+        self._suffix, self._names = suffix, list(names)
+        self._writer: Any = None
+
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        if not len(columns[0]):
+            return  # a batch without rows has no types
+        arrays = [self._arrow.array(list(column)) for column in columns]
+        table = self._arrow.Table.from_arrays(arrays, self._names)
+        if self._writer is None:
+            # A column that begins with a batch of nothing is one of texts.
+            arrow = self._arrow
+            fields = [
+                (f.name, arrow.string() if arrow.types.is_null(f.type) else f.type) for f in table.schema
+            ]
+            self._writer = self._opened(arrow.schema(fields))
+        self._writer.write_table(table.cast(self._writer_schema))
+
+    def _opened(self, schema: Any) -> Any:
+        self._writer_schema = schema
+        if self._suffix == ".parquet":
+            from pyarrow import parquet
+
+            return parquet.ParquetWriter(self._stream, schema)
+        from pyarrow import ipc
+
+        return ipc.new_file(self._stream, schema)
+
+    def finish(self) -> None:
+        """Write what ends the format."""
+        if self._writer is None:
+            empty = self._arrow.schema([(name, self._arrow.string()) for name in self._names])
+            self._writer = self._opened(empty)
+        self._writer.close()
+
+    def sync(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.finish()
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+
+    def discard(self) -> None:
+        with suppress(OSError):  # the file is given up, whatever of it was on disk
+            self._stream.close()
+
+
+# ── Writing files all or nothing: a reader sees the old file or the whole new one ───────────────────────────
+
+# A link planted at a name must not lead elsewhere.
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def write_bytes(path: str | Path, content: bytes, *, replace: bool = True) -> Path:
+    """Write to a temporary file beside the target, flush it to disk, then rename it over the target.
+
+    A new file has the permissions that the umask leaves; one that is replaced keeps its own. Only plain
+    files are replaced, and none unless `replace`.
+    """
+    target = Path(path)
+    there = require_plain(target)
+    temporary = target.with_name(f".sievert-{secrets.token_hex(8)}")
+    try:
+        descriptor = create(temporary)
+        try:
+            write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if there:
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        _give_name(temporary, target, replace)
+    except OSError as problem:
+        raise OutputError(
+            f"{target}: cannot write there ({problem.strerror}); check that the folder exists and can be "
+            "written to"
+        ) from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return target
+
+
+def _give_name(temporary: Path, target: Path, replace: bool) -> None:
+    if replace:
+        os.replace(temporary, target)
+        return
+    try:
+        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+    except FileExistsError:
+        raise FileError(f"{target}: is there already; it is not replaced") from None
+    except OSError:  # a file system without links
+        if os.path.lexists(target):
+            raise FileError(f"{target}: is there already; it is not replaced") from None
+        os.replace(temporary, target)
+
+
+def create(path: str | Path, mode: int = 0o666) -> int:
+    """A descriptor of a new file of ours; what lies at its name is removed, and no link is followed."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINKS, mode)
+
+
+def reopen(path: str | Path) -> int:
+    """A descriptor of a file that `create` made; anything else at its name is refused."""
+    descriptor = os.open(path, os.O_RDWR | NO_LINKS)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        os.close(descriptor)
+        raise OutputError(f"{path}: is not the file that an interrupted run left; a person has to look at it")
+    return descriptor
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write every byte, however many calls it takes."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def write_text(path: str | Path, content: str) -> Path:
+    """`write_bytes` for text in UTF-8."""
+    return write_bytes(path, content.encode())

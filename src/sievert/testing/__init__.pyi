@@ -1,0 +1,9 @@
+from ._strategies import STRUCTURED as STRUCTURED
+from ._strategies import channels as channels
+from ._strategies import degraded_pairs as degraded_pairs
+from ._strategies import gain_matrices as gain_matrices
+from ._strategies import metrics as metrics
+from ._strategies import policies as policies
+from ._strategies import priors as priors
+from ._strategies import secret_graphs as secret_graphs
+from ._strategies import structured_channels as structured_channels

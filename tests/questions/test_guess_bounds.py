@@ -1,0 +1,78 @@
+"""Of several valid bounds the least is told: audit ≤ explain ≤ limits, and reached is really reached."""
+
+from pathlib import Path
+
+import pytest
+
+import sievert as sv
+from sievert.files import load_scenario
+from sievert.questions.explain import explain_file
+from sievert.questions.noise import noise_audit
+from sievert.report.explain import explanation_lines
+
+TABLE = """version = 1
+[policy]
+values = {values}
+records = 50
+[query]
+kind = "histogram"
+[mechanism]
+kind = "geometric"
+eps = {eps}
+[adversary]
+observations = {count}
+{belief}
+[data]
+input = "data.csv"
+column = "answer"
+"""
+RESPONSE = """version = 1
+[policy]
+values = ["a", "b", "c"]
+[mechanism]
+kind = "randomised-response"
+eps = {eps}
+[adversary]
+observations = {count}
+record_prior = [0.5, 0.3, 0.2]
+"""
+
+
+def written(folder: Path, text: str, **parts: object) -> Path:
+    path = folder / "file.toml"
+    path.write_text(text.format(**parts), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("prior", [None, [0.4, 0.2, 0.2, 0.1, 0.1]])
+@pytest.mark.parametrize("count", [2, 5, 30])
+@pytest.mark.parametrize("eps", [0.05, 0.3, 1.0])
+def test_a_repeated_table_is_no_looser_than_its_eps(
+    tmp_path: Path, eps: float, count: int, prior: list[float] | None
+) -> None:
+    belief = "" if prior is None else f"record_prior = {prior}"
+    path = written(tmp_path, TABLE, values=list("abcde"), eps=eps, count=count, belief=belief)
+    found = noise_audit(load_scenario(path))
+    explained = sv.explain(eps, values=5, prior=prior, releases=count).after
+    added = sv.explain(eps * count, values=5, prior=prior).after
+    assert found.record.after <= found.repeated.guess <= explained * (1 + 1e-12) <= added * (1 + 1e-9)
+    assert count == 2 or prior is not None or found.repeated.guess < added
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 9])
+@pytest.mark.parametrize("eps", [0.3, 1.0, 2.0])
+def test_what_is_reached_is_not_below_the_files_own_mechanism(tmp_path: Path, eps: float, count: int) -> None:
+    scenario = load_scenario(written(tmp_path, RESPONSE, eps=eps, count=count))
+    own, report = sv.audit(scenario), explain_file(scenario)
+    found = report.explanation
+    assert own.repeated_exact
+    assert own.repeated_guess <= found.after * (1 + 1e-12)
+    assert found.exact or found.reached >= own.repeated_guess * (1 - 1e-12)
+    assert "worst one" not in str(list(explanation_lines(report)))
+
+
+def test_a_claim_the_mechanism_breaks_reaches_nothing(tmp_path: Path) -> None:
+    text = RESPONSE.replace("eps = {eps}", 'alpha = "1/9"') + "[claim]\neps = {eps}\n"
+    scenario = load_scenario(written(tmp_path, text, eps=0.5, count=4))
+    found = explain_file(scenario).explanation
+    assert found.reached <= found.after < sv.audit(scenario).repeated_guess

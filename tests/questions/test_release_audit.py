@@ -1,0 +1,95 @@
+"""A histogram with noise in every cell is audited by its sensitivity."""
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.errors import FileError, TooLargeError
+from sievert.files import Scenario, load_scenario
+from sievert.questions.noise import noise_audit
+from sievert.report.audit import noise_audit_lines
+
+HISTOGRAM = """version = 1
+[policy]
+values = ["a", "b", "c"]
+records = 4
+[query]
+kind = "histogram"
+[mechanism]
+kind = "truncated-geometric"
+eps = 1.0
+[data]
+input = "not-there.csv"
+column = "v"
+"""
+
+
+def described(folder: Path, text: str) -> Scenario:
+    (folder / "file.toml").write_text(text, encoding="utf-8")
+    return load_scenario(folder / "file.toml")
+
+
+def test_the_guess_is_that_of_the_listed_channel(tmp_path: Path) -> None:
+    found = noise_audit(described(tmp_path, HISTOGRAM))
+    assert found.eps == 1 and found.steps == 2 and found.proved
+    # Every output of the clamped noise on three cells, for the last record on top of the others (2, 1, 0).
+    ratio, limit = math.exp(-0.5), 4
+
+    def chance(true: int, out: int) -> float:
+        noise = range(-80, 81)
+        masses = [(1 - ratio) / (1 + ratio) * ratio ** abs(z) for z in noise]
+        return sum(mass for z, mass in zip(noise, masses, strict=True) if min(max(true + z, 0), limit) == out)
+
+    tables = [np.array(others) + np.eye(3, dtype=int)[i] for others in [(2, 1, 0)] for i in range(3)]
+    after = sum(
+        max(math.prod(chance(int(t), y) for t, y in zip(table, out, strict=True)) for table in tables) / 3
+        for out in itertools.product(range(limit + 1), repeat=3)
+    )
+    assert found.record.after == pytest.approx(after, rel=1e-9)
+    assert str(found).startswith(
+        "The mechanism keeps its promise: one record is guessed with probability 33.3%"
+    )
+
+
+def test_many_releases_and_limits(tmp_path: Path) -> None:
+    text = HISTOGRAM + "[adversary]\nobservations = 3\n[accept]\nguess = 0.5\neps = 3.0\n"
+    found = noise_audit(described(tmp_path, text))
+    assert found.repeated_eps == 3
+    # What any three mechanisms of ε = 1 allow, far below Prop 21 at 3·ε.
+    assert found.repeated.guess == pytest.approx(sv.explain(1.0, values=3, releases=3).after)
+    assert found.repeated.guess < math.exp(3) / (math.exp(3) + 2)
+    assert [check.passed for check in found.checks] == [False, True] and not found.passed
+    assert "at most 71.9%" in dict(noise_audit_lines(found))["One record, when all others are known"][1]
+    with_delta = HISTOGRAM + "[accept]\neps = 1.0\ndelta = 1e-6\n"
+    assert noise_audit(described(tmp_path, with_delta)).passed
+
+
+def test_a_belief_about_the_record_is_used(tmp_path: Path) -> None:
+    text = HISTOGRAM + "[adversary]\nrecord_prior = [0.8, 0.1, 0.1]\n"
+    found = noise_audit(described(tmp_path, text))
+    assert found.record.before == pytest.approx(0.8) and found.record.method.startswith("bound")
+    preview = sv.release.preview(described(tmp_path, text), output=tmp_path / "out.csv")
+    assert (preview.guess_before, preview.guess_is_bound) == (pytest.approx(0.8), True)
+
+
+def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
+    described(tmp_path, HISTOGRAM.replace("eps = 1.0", 'alpha = "1/2"'))
+    command = [sys.executable, "-c", "from sievert.cli import main; main()", "audit", tmp_path / "file.toml"]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    content = json.loads(done.stdout)
+    assert done.returncode == 0 and content["passed"] and content["proved"]
+    assert Fraction(content["eps"]) >= Fraction(str(2 * math.log(2)))
+    refused = subprocess.run([*command, "--report", "x.html"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "keep the answer with --json" in refused.stderr
+    with pytest.raises(TooLargeError, match="answer from its sensitivity"):
+        sv.audit(tmp_path / "file.toml")
+    with pytest.raises(FileError, match=r"name them under \[data\]"):
+        noise_audit(described(tmp_path, HISTOGRAM.partition("[data]")[0]))
