@@ -64,10 +64,8 @@ EXEMPT = {
     "protocols.HashedReports": "made by LocalHashing.privatise",
     "protocols.LimitedReports": "made by LocalHashing.privatise",
     "symmetries.PairOrbits": "made by pair_orbits",
-    "release.Budget": "read from a file, which tests/fuzz/test_file_keys.py mutates",
     "Metric.from_edges": "takes edges of ours",
     "Policy.require_enumerable": "a guard of ours",
-    "release.Ledger": "opened by release; tests/tables/test_ledger.py",
 }
 
 

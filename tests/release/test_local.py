@@ -18,7 +18,7 @@ from scipy.stats import chisquare
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError
 from sievert.files import Scenario, load_scenario
-from sievert.ledger import Ledger
+from sievert.ledger import Budget, Ledger
 from sievert.release import PlaceNoise, make_plan
 from sievert.release import _local as local
 from sievert.release._places import clamped_planar
@@ -435,7 +435,7 @@ def test_a_central_release_killed_at_every_step(tmp_path: Path, monkeypatch: pyt
 
 
 def described_budget(folder: Path) -> Any:
-    return sv.release.Budget.read(folder / "budget.toml")
+    return Budget.read(folder / "budget.toml")
 
 
 @needs_fork

@@ -12,7 +12,7 @@ from scipy.stats import beta, kstest
 import sievert as sv
 from sievert import sampling
 from sievert.errors import MechanismError
-from sievert.sampling import _floats as floats
+from sievert.sampling import floats
 
 Fits = Callable[[Any, Any], bool]
 TIMINGS = ["fixed", "fast"]

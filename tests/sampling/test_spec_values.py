@@ -8,7 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert import sampling
-from sievert.sampling import _floats as floats
+from sievert.sampling import floats
 from sievert.sampling._lattice import PLANAR_ACCEPTANCE, PlanarGeometric
 from sievert.testing._float_attack import TextbookLaplace, float_support_attack
 

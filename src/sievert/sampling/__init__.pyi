@@ -1,4 +1,4 @@
-from . import _floats as _floats
+from . import floats as floats
 from ._base import BitSource as BitSource
 from ._base import NoiseSampler as NoiseSampler
 from ._base import OperatingSystemBits as OperatingSystemBits
