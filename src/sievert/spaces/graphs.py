@@ -268,7 +268,7 @@ def theorem_five(n: int) -> Graph:
     """One K4 and n - 1 disjoint K2: the graphs on which the diameter bound is tight as ε → 0.
 
     Neither regular nor distance-regular, n components of diameter 1 (Edwards et al., Thm 5; it needs
-    n ≥ 2). `sievert.papers.blowfish.theorem_five` is the channel.
+    n ≥ 2). `papers.blowfish.theorem_five` is the channel.
 
     >>> theorem_five(3)
     Graph(8 nodes, 8 edges)
