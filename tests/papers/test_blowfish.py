@@ -36,7 +36,7 @@ def test_table(n: int, delta: str, bound: float, leakage: float, exact: bool) ->
 @pytest.mark.parametrize("delta", ["1", "1/10", "3"])
 def test_privacy_level_is_the_logarithm_of_one_plus_delta(delta: str) -> None:
     """Erratum 2: the proof writes ε(δ) = 1 + δ; it is ln(1 + δ)."""
-    policy = graphs.policy_of_graph(graphs.theorem_five(3))
+    policy = sv.Policy.of_graph(graphs.theorem_five(3))
     level = sv.epsilon(theorem_five(3, delta), policy)
     assert level.nats == pytest.approx(math.log1p(float(Fraction(delta))), abs=1e-12)
 

@@ -177,8 +177,8 @@ def test_planar_brackets(eps: F) -> None:
             return j if component else i
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sievert.sampling._bernoulli.accepted", keep)
-        patch.setattr("sievert.sampling._laplace.laplace_noise", lambda level: Fixed())
+        patch.setattr("sievert.sampling._lattice.accepted", keep)
+        patch.setattr("sievert.sampling._lattice.laplace_noise", lambda level: Fixed())
         sampler._proposals(len(points))
     low, narrow, exact = seen[0]
     for lane, (a, b) in enumerate(points.tolist()):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import sievert as sv
 from sievert import testing
 from sievert.errors import GraphError, TooLargeError
 from sievert.spaces import Graph, graphs
@@ -89,7 +90,7 @@ def test_disjoint_union() -> None:
 def test_policy_of_any_graph_has_that_adjacency(secret: SecretGraph) -> None:
     """Edwards et al., Thm 4."""
     for graph in (secret, Graph(secret.nodes, secret.labelled_edges())):
-        policy = graphs.policy_of_graph(graph)
+        policy = sv.Policy.of_graph(graph)
         assert policy.records == 1
         adjacency = policy.adjacency()
         assert adjacency.nodes == secret.nodes
@@ -110,7 +111,7 @@ def test_policy_of_any_graph_has_that_adjacency(secret: SecretGraph) -> None:
         (lambda: graphs.of_pairs([[0.5, 1]]), "rows of two vertices"),
         (lambda: graphs.of_pairs([]), "say how many vertices"),
         (graphs.disjoint_union, "at least one graph"),
-        (lambda: graphs.policy_of_graph([(0, 1)]), "graph is .*; give a sv.Graph"),
+        (lambda: sv.Policy.of_graph([(0, 1)]), "graph is .*; give a sv.Graph"),
     ],
 )
 def test_refusals(build: Callable[[], object], message: str) -> None:

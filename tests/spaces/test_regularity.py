@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sievert as sv
 from sievert.errors import GraphError, TooLargeError
 from sievert.spaces import Graph, graphs, secrets
 from sievert.spaces import _regularity as regularity
@@ -127,7 +128,7 @@ def test_products_of_distance_counts(rest: list[int], records: int) -> None:
 
 def test_product_counts_agree_with_the_explicit_product() -> None:
     cycle = graphs.cycle(5)
-    product = graphs.policy_of_graph(cycle).blowfish(secrets.cycle(5), records=3).adjacency()
+    product = sv.Policy.of_graph(cycle).blowfish(secrets.cycle(5), records=3).adjacency()
     assert product_distance_counts(distance_counts(cycle), 3) == common_distance_counts(product)
 
 

@@ -73,7 +73,7 @@ def bits(value: float) -> str:
 def in_percent(value: float) -> str:
     """A probability as people read it.
 
-    >>> probability(0.25), probability(0.9999999), probability(1e-9)
+    >>> in_percent(0.25), in_percent(0.9999999), in_percent(1e-9)
     ('25.0%', 'almost 100%', '1.00e-07%')
     """
     if 0.9995 < value < 1:

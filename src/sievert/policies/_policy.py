@@ -42,7 +42,11 @@ from sievert.spaces import (
 from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["ABSENT", "LARGEST_ENUMERATION", "Policy", "policy_of_graph"]
+__all__ = [
+    "ABSENT",
+    "LARGEST_ENUMERATION",
+    "Policy",
+]
 
 ABSENT = "absent"
 LARGEST_ENUMERATION = 100_000
@@ -122,6 +126,21 @@ class Policy:
         4.0
         """
         return cls(secrets, records, **options)
+
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Policy:
+        """The policy of one record whose databases are joined as in the graph (Edwards et al., Thm 4).
+
+        >>> from sievert.spaces.graphs import cycle
+        >>> Policy.of_graph(cycle(5)).adjacency().labelled_edges() == cycle(5).labelled_edges()
+        True
+        """
+        graph = graph_of(graph)
+        if isinstance(graph, SecretGraph):
+            return cls(graph)
+        count = len(graph.edges)
+        words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
+        return cls(SecretGraph._of_indices(graph.nodes, graph.edges, kind="edges", words=words))
 
     @classmethod
     def differential(
@@ -387,17 +406,3 @@ class Policy:
             "secrets": self.secrets.to_dict(),
             **({"permitted": self._known.describe()} if self.constrained else {}),
         }
-
-
-def policy_of_graph(graph: Graph) -> Policy:
-    """The policy with one record whose databases are joined exactly as in the graph (Edwards et al., Thm 4).
-
-    >>> policy_of_graph(cycle(5)).adjacency().labelled_edges() == cycle(5).labelled_edges()
-    True
-    """
-    graph = graph_of(graph)
-    if isinstance(graph, SecretGraph):
-        return Policy(graph)
-    count = len(graph.edges)
-    words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
-    return Policy(SecretGraph._of_indices(graph.nodes, graph.edges, kind="edges", words=words))

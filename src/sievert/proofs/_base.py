@@ -9,7 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -127,13 +129,23 @@ def _reason(problem: BaseException) -> str:
     return text if isinstance(problem, ValueError) and text else f"{type(problem).__name__} {text}".strip()
 
 
+def _kinds() -> dict[str, type[Proof]]:
+    """Every kind of proof; the room's modules load lazily, and a class is known once its module is."""
+    import sievert.proofs
+
+    for module in iter_modules(sievert.proofs.__path__):
+        import_module(f"sievert.proofs.{module.name}")
+    return _KINDS
+
+
 def proof_from_dict(content: dict[str, Any]) -> Proof:
     """A proof from its dictionary; the error names what is wrong."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"not a proof: the key format must be {FORMAT!r}")
     kind = content.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise FileError(f"proof kind {brief(kind)} is unknown; known are {', '.join(sorted(_KINDS))}")
+    known = _kinds()
+    if not isinstance(kind, str) or kind not in known:
+        raise FileError(f"proof kind {brief(kind)} is unknown; known are {', '.join(sorted(known))}")
     about = content.get("about")
     if not (about is None or isinstance(about, str)):
         raise FileError(f"about is {brief(about)}; it must be the digest of a question")
@@ -142,7 +154,7 @@ def proof_from_dict(content: dict[str, Any]) -> Proof:
         raise FileError(f"options is {brief(options)}; it must be a table of what a command was told")
     try:
         require_plain(content)
-        return _KINDS[kind].from_data(content).with_identity(about, options)
+        return known[kind].from_data(content).with_identity(about, options)
     except DAMAGE as problem:
         raise FileError(f"the {kind} proof is damaged: {_reason(problem)}") from None
 
