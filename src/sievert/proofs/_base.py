@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -131,9 +132,9 @@ def proof_from_dict(content: dict[str, Any]) -> Proof:
     """A proof from its dictionary; the error names what is wrong."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"not a proof: the key format must be {FORMAT!r}")
-    kind = content.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise FileError(f"proof kind {brief(kind)} is unknown; known are {', '.join(sorted(_KINDS))}")
+    kind, known = content.get("kind"), _known_kinds()
+    if not isinstance(kind, str) or kind not in known:
+        raise FileError(f"proof kind {brief(kind)} is unknown; known are {', '.join(sorted(known))}")
     about = content.get("about")
     if not (about is None or isinstance(about, str)):
         raise FileError(f"about is {brief(about)}; it must be the digest of a question")
@@ -142,9 +143,17 @@ def proof_from_dict(content: dict[str, Any]) -> Proof:
         raise FileError(f"options is {brief(options)}; it must be a table of what a command was told")
     try:
         require_plain(content)
-        return _KINDS[kind].from_data(content).with_identity(about, options)
+        return known[kind].from_data(content).with_identity(about, options)
     except DAMAGE as problem:
         raise FileError(f"the {kind} proof is damaged: {_reason(problem)}") from None
+
+
+def _known_kinds() -> dict[str, type[Proof]]:
+    """Every kind of proof; the face is lazy, and a class is known once its module is loaded."""
+    room = importlib.import_module("sievert.proofs")
+    for name in room.__all__:
+        getattr(room, name)
+    return _KINDS
 
 
 def save_proof(proof: Proof) -> str:

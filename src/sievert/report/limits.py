@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +78,8 @@ def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
 
 
 def _curve(scenario: Scenario, limits: Limits) -> Picture | None:
+    if math.isinf(limits.eps):
+        return None
     top = min(2 * limits.eps, LARGEST_EPS) if limits.eps > 0 else 2.0
     found: dict[float, WorstLeakage] = {limits.eps: limits.database}
     start = time.perf_counter()
