@@ -40,7 +40,7 @@ def build() -> Page:
         entries.append(Entry(f"{name} (average, max, privacy)", PRINTED[name], found))
     remarks = [
         f"Inputs {SIZES}, ε pairs {PAIRS}. For E the source states a conjecture (4.20); "
-        "`sievert.papers.conjecture_4_20.check_exponential_monotone(n)` proves it for n = 2 … 20.",
+        "`papers.conjecture_4_20.check_exponential_monotone(n)` proves it for n = 2 … 20.",
         "Lem 4.18 (OTG never refines) is not universal: one output, or two inputs, may refine (erratum E21).",
     ]
     return Page(
