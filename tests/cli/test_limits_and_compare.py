@@ -128,3 +128,12 @@ def test_bad_proofs_are_bad_input(tmp_path: Path) -> None:
         done = sievert("verify", path)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
+
+
+def test_a_sum_over_a_million_values_is_refused_before_it_is_listed(tmp_path: Path) -> None:
+    text = Path("examples/release/household-sizes.toml").read_text(encoding="utf-8")
+    wide = tmp_path / "wide.toml"
+    wide.write_text(text.replace("range = [1, 6]", "range = [1, 1000000]"), encoding="utf-8")
+    done = sievert("compare", wide, wide)
+    assert done.returncode == 2
+    assert "can be listed; coarsen the values or lower the records" in done.stderr
