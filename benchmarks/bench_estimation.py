@@ -316,7 +316,7 @@ def counting() -> list[Row]:
 COUNT = """
 import sys, time
 from pathlib import Path
-from sievert.tables.counting import count_reports
+from sievert.tables import count_reports
 import pyarrow.csv, pyarrow.parquet
 def peak():
     status = Path("/proc/self/status").read_text()

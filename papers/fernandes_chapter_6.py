@@ -34,7 +34,7 @@ def build() -> Page:
         "has no data. For them, and for the losses of the figures, where the chapter prints no number, the "
         "one compared with comes from an independent computation.",
         "The other errata of the chapter (E2, E3, E6-E10, E12, E13, E15-E21) are tests in tests/design and "
-        "tests/leakage.",
+        "tests/measures.",
     ]
     header = ["kernels", "e^-ε = 1/3", "1/2", "2/3"]
     title = "Chapter 6: optimal discrete mechanisms"

@@ -48,6 +48,14 @@ def test_limits_at_another_eps_as_json() -> None:
     assert result["individual"]["exact"]["factor"] == pytest.approx(2.023048, rel=1e-6)
 
 
+@pytest.mark.parametrize(("eps", "curve"), [("1e308", True), ("9" * 400, False), ("inf", False)])
+def test_limits_page_of_a_huge_eps(tmp_path: Path, eps: str, curve: bool) -> None:
+    page = tmp_path / "limits.html"
+    done = sievert("limits", "examples/survey-response.toml", "--eps", eps, "--report", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("Leakage against ε" in page.read_text(encoding="utf-8")) == curve
+
+
 def test_a_mechanism_that_can_replace_another(tmp_path: Path) -> None:
     geometric = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
     response = mechanism(tmp_path, "b", "randomised-response", "3/4")
@@ -120,3 +128,12 @@ def test_bad_proofs_are_bad_input(tmp_path: Path) -> None:
         done = sievert("verify", path)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
+
+
+def test_a_sum_over_a_million_values_is_refused_before_it_is_listed(tmp_path: Path) -> None:
+    text = Path("examples/release/household-sizes.toml").read_text(encoding="utf-8")
+    wide = tmp_path / "wide.toml"
+    wide.write_text(text.replace("range = [1, 6]", "range = [1, 1000000]"), encoding="utf-8")
+    done = sievert("compare", wide, wide)
+    assert done.returncode == 2
+    assert "can be listed; coarsen the values or lower the records" in done.stderr

@@ -272,3 +272,16 @@ def test_histogram_channels_are_read_for_their_answers(tmp_path: Path) -> None:
     assert loaded.channel.inputs == answers.labels == ((0, 2), (1, 1), (2, 0))
     assert loaded.channel.outputs == answers.labels
     assert loaded.channel.form == "exact"
+
+
+@pytest.mark.parametrize(("key", "given"), [("guess", "60"), ("advantage", "60.0"), ("guess", "2")])
+def test_a_percentage_says_how_it_is_written(tmp_path: Path, key: str, given: str) -> None:
+    with pytest.raises(FileError, match=f"write {float(given) / 100:g}$"):
+        scenario(tmp_path, f"{HEAD}{RESPONSE}[accept]\n{key} = {given}\n")
+
+
+@pytest.mark.parametrize("given", ["-1", "1000", "inf"])
+def test_what_is_no_percentage_is_not_taken_for_one(tmp_path: Path, given: str) -> None:
+    with pytest.raises(FileError, match="guess must be") as refused:
+        scenario(tmp_path, f"{HEAD}{RESPONSE}[accept]\nguess = {given}\n")
+    assert "write" not in str(refused.value)

@@ -13,7 +13,7 @@ import sievert as sv
 from sievert.numerics import exact_solve
 from sievert.orders import Verdict, compare, refines
 from sievert.orders._deficiency import deficiency
-from sievert.testing._projection import hull_distance, project
+from sievert.testing import hull_distance, project
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 

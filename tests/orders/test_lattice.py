@@ -15,7 +15,7 @@ from sievert import testing
 from sievert.orders import refines
 from sievert.orders._deficiency import deficiency
 from sievert.orders.lattice import NoBoundError, in_both_hulls, join, meet
-from sievert.testing._projection import project
+from sievert.testing import project
 
 X = sv.mechanisms.randomised_response(3, alpha="1/4")
 Y = sv.Channel([["1/2", 0, "1/2"], ["1/2", "1/2", 0], [0, "1/2", "1/2"]])

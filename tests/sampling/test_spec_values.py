@@ -10,7 +10,7 @@ import sievert as sv
 from sievert import sampling
 from sievert.sampling import floats
 from sievert.sampling._lattice import PLANAR_ACCEPTANCE, PlanarGeometric
-from sievert.testing._float_attack import TextbookLaplace, float_support_attack
+from sievert.testing import TextbookLaplace, float_support_attack
 
 NORMALISERS = {
     F(1, 10): 628.341408,

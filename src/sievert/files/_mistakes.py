@@ -77,10 +77,18 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
         return f"key {key} must be {_alternatives(kinds)}{shown}{_right_word(given, branches)}"
     message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
     if message.startswith("Input should be"):
-        return f"key {key} must be{message.removeprefix('Input should be')}{shown}"
+        return f"key {key} must be{message.removeprefix('Input should be')}{shown}{_percent(error)}"
     if not paths[meant]:
         return f"{message}{shown}"
     return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _percent(error: ErrorDetails) -> str:
+    """How a percentage is written where a probability is meant."""
+    given, most = error.get("input"), error.get("ctx", {}).get("le")
+    if most != 1 or not isinstance(given, int | float) or not 1 < given <= 100:
+        return ""
+    return f"; for {given:g} % write {given / 100:g}"
 
 
 def _right_key(error: ErrorDetails) -> str:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 from sievert.errors import MechanismError, PolicyError
 from sievert.limits._explain import Explanation, _count, explain_claim, guess_under, listed
-from sievert.limits._policy_guesses import checked_prior
+from sievert.limits._policy_guesses import checked_prior, is_complete
 from sievert.limits._restricted import individual_groups, worst_of_situations
 from sievert.limits._worst import Target, WorstLeakage, finite_eps, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, Claim, claim_of
@@ -26,8 +26,12 @@ __all__ = ["LargestEpsilon", "WeakestClaim", "largest_epsilon", "weakest_claim"]
 
 Unknown = Literal["eps", "delta", "rho", "sigma", "releases"]
 HIGHEST = 1e300
-# Relative width at which a bisection stops.
+# Relative width at which a search stops.
 PRECISION = 1e-12
+# The same where a step is a linear program, whose proved ends are about as far apart.
+PROGRAM_PRECISION = 1e-10
+# What the bracket grows by; programs at a small ε are the slow ones.
+GROWTH = 4.0
 # Below this a parameter is 0: what it lets anybody gain is 0 as a float.
 SMALLEST = 1e-300
 SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
@@ -94,9 +98,9 @@ def weakest_claim(
 
     Notes
     -----
-    The proved upper bound on the guess grows with ε, δ, ρ and releases and falls with σ, so bisection finds
-    the last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12. At most
-    10 million releases are counted.
+    The proved upper bound on the guess grows with ε, δ, ρ and releases and falls with σ, so a bracket finds
+    the last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12, or 1e-10
+    where a linear program is solved for each. At most 10 million releases are counted.
 
     Examples
     --------
@@ -127,12 +131,16 @@ def weakest_claim(
         chosen = {**given, solve: int(value) if solve == "releases" else value}
         return claim_of(**chosen)  # type: ignore[arg-type]
 
-    def keeps(value: float) -> bool:
+    @cache
+    def excess(value: float) -> float:
+        if guess >= 1:
+            return -1.0
         found, before = guess_under(claim(value), count, belief, policy, upper_only=True)
         # Near the blind guess what is gained tells more than the guess itself, which is rounded.
-        return guess >= 1 or (found.upper <= guess and found.gain(before) <= guess - before)
+        return max(found.upper - guess, found.gain(before) - (guess - before))
 
-    value = _search(solve, keeps, guess, count)
+    closed = policy is None or is_complete(policy)
+    value = _search(solve, excess, guess, count, PRECISION if closed else PROGRAM_PRECISION)
     explanation = None
     if (math.isfinite(value) and solve != "sigma") or value > 0:
         explanation = None if math.isinf(value) else explain_claim(claim(value), count, belief, policy)
@@ -150,62 +158,93 @@ def _require_open(solve: str, given: dict[str, object]) -> None:
         raise MechanismError('solve="releases" needs one of eps, rho, sigma and renyi, and no releases')
 
 
-def _search(solve: str, keeps: Callable[[float], bool], guess: float, count: int) -> float:
+def _search(
+    solve: str, excess: Callable[[float], float], guess: float, count: int, precision: float
+) -> float:
     if solve == "sigma":
-        return _smallest_sigma(keeps, guess)
+        return _smallest_sigma(excess, guess, precision)
     if solve == "releases":
-        return _most_releases(keeps, guess)
-    if not keeps(0.0):
+        return _most_releases(excess, guess)
+    if excess(0.0) > 0:
         raise MechanismError(
             f"guess is {guess:g}: even {SYMBOLS[solve]} = 0 allows more (a blind guess among {count} "
             "values, another given parameter, or what the policy leaves unprotected, is already better); "
             "no claim can promise that"
         )
     if solve == "delta":
-        return _bisect(keeps, 0.0, 1.0) if not keeps(1.0) else math.inf
-    if keeps(math.inf):
+        return _last_kept(excess, 0.0, 1.0, precision) if excess(1.0) > 0 else math.inf
+    if excess(math.inf) <= 0:
         return math.inf
-    high = 1.0
-    while keeps(high) and high < HIGHEST:
-        high *= 2
-    return _bisect(keeps, 0.0 if high == 1 else high / 2, high)
+    low, high = 0.0, GROWTH
+    while excess(high) <= 0 and high < HIGHEST:
+        low, high = high, GROWTH * high
+    if excess(high) <= 0:
+        return high
+    return _last_kept(excess, low, high, precision)
 
 
-def _bisect(keeps: Callable[[float], bool], low: float, high: float) -> float:
-    """The last value that keeps the promise, between one that does and one that does not."""
-    while abs(high - low) > max(PRECISION * max(abs(high), abs(low)), SMALLEST):
-        middle = (low + high) / 2
-        if middle in (low, high):
+def _last_kept(
+    excess: Callable[[float], float], kept: float, broken: float, precision: float = PRECISION
+) -> float:
+    """The last value whose excess is not above 0, between one that keeps the promise and one that does not.
+
+    Chandrupatla's method: inverse quadratic interpolation where the excess is smooth enough for it, bisection
+    where not, and never less than half the precision from an end, so that both ends close in.
+    """
+    old, far, new = kept, kept, broken
+    at_old = at_far = excess(kept)
+    at_new, share = excess(broken), 0.5
+    while abs(new - far) > max(precision * max(abs(new), abs(far)), SMALLEST):
+        middle = new + share * (far - new)
+        if middle in (new, far):
             break
-        low, high = (middle, high) if keeps(middle) else (low, middle)
-    return 0.0 if low < SMALLEST else low
+        at_middle = excess(middle)
+        if (at_middle > 0) == (at_new > 0):
+            old, at_old = new, at_new
+        else:
+            old, at_old, far, at_far = far, at_far, new, at_new
+        new, at_new = middle, at_middle
+        least = min(0.5, precision / 2 * max(abs(new), abs(far)) / abs(far - new))
+        share = min(max(_share(new, far, old, at_new, at_far, at_old), least), 1 - least)
+    value = far if at_new > 0 else new
+    return 0.0 if value < SMALLEST else value
 
 
-def _smallest_sigma(keeps: Callable[[float], bool], guess: float) -> float:
-    if keeps(0.0):
+def _share(new: float, far: float, old: float, at_new: float, at_far: float, at_old: float) -> float:
+    """How much of the way from `new` to `far` to go next."""
+    place, height = (new - far) / (old - far), (at_new - at_far) / (at_old - at_far)
+    if not (height**2 < place and (1 - height) ** 2 < 1 - place):
+        return 0.5
+    first = at_new / (at_far - at_new) * (at_old / (at_far - at_old))
+    second = (old - new) / (far - new) * (at_new / (at_old - at_new)) * (at_far / (at_old - at_far))
+    return first + second
+
+
+def _smallest_sigma(excess: Callable[[float], float], guess: float, precision: float) -> float:
+    if excess(0.0) <= 0:
         return 0.0
     high = 1.0
-    while not keeps(high):
+    while excess(high) > 0:
         high *= 2
         if high > 1e12:
             raise MechanismError(f"guess is {guess:g}; no noise can promise that, a blind guess is better")
     low = high / 2 if high > 1 else 0.0
-    return _bisect(keeps, high, low)
+    return _last_kept(excess, high, low, precision)
 
 
-def _most_releases(keeps: Callable[[float], bool], guess: float) -> float:
-    if not keeps(1):
+def _most_releases(excess: Callable[[float], float], guess: float) -> float:
+    if excess(1) > 0:
         raise MechanismError(f"guess is {guess:g}; one release with this claim already allows more")
     if guess >= 1:
         return math.inf
     low, high = 1, 2
-    while keeps(high):
+    while excess(high) <= 0:
         if high == LARGEST_RELEASES:
             return float(high)
         low, high = high, min(2 * high, LARGEST_RELEASES)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if keeps(middle) else (low, middle)
+        low, high = (middle, high) if excess(middle) <= 0 else (low, middle)
     return float(low)
 
 
@@ -213,8 +252,6 @@ def _most_releases(keeps: Callable[[float], bool], guess: float) -> float:
 
 # ε above which nobody could tell the promise from none.
 HIGHEST_EPS = 1e4
-# Relative width at which the bisection stops.
-EPS_PRECISION = 1e-12
 
 
 @dataclass(frozen=True)
@@ -349,12 +386,13 @@ def _within(policy: Target, guess: float, radius: float) -> LargestEpsilon:
 
 
 def _solve(worst: Callable[[float], WorstLeakage], limit: float, most: float, promise: str) -> LargestEpsilon:
-    """Bisection on the proved upper bound, which grows with ε; the answer keeps the promise, proved.
+    """A bracket on the proved upper bound, which grows with ε; the answer keeps the promise, proved.
 
     `most` bits are all there is to leak.
     """
     if limit >= most:
         return LargestEpsilon(math.inf, promise, None)
+    worst = cache(worst)
     nothing = worst(0.0)
     if nothing.upper.bits > limit:
         raise PolicyError(
@@ -366,18 +404,21 @@ def _solve(worst: Callable[[float], WorstLeakage], limit: float, most: float, pr
         low, high = high, 2 * high
         if high > HIGHEST_EPS:
             return LargestEpsilon(math.inf, promise, None)
+    low, high = _magnitude(lambda eps: worst(eps).upper.bits <= limit, low, high)
+    eps = _last_kept(lambda eps: worst(eps).upper.bits - limit, low, high) if low else 0.0
+    return LargestEpsilon(eps, promise, worst(eps))
+
+
+def _magnitude(keeps: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """A bracket no wider than a factor of 2, by squares and roots, so that none takes a thousand steps.
+
+    Its low end is 0 where no float above 0 keeps the promise.
+    """
     shrink = 0.5
-    while high - low > EPS_PRECISION * high:
-        middle = _between(low, high, shrink)
+    while high > 2 * low:
+        middle = high * shrink if low == 0 else math.sqrt(low) * math.sqrt(high)
         if middle == 0:
             break
         shrink *= shrink
-        low, high = (low, middle) if worst(middle).upper.bits > limit else (middle, high)
-    return LargestEpsilon(low, promise, worst(low))
-
-
-def _between(low: float, high: float, shrink: float) -> float:
-    """Where to look next: by magnitude until it is known, so that no answer takes a thousand steps."""
-    if low == 0:
-        return high * shrink
-    return math.sqrt(low) * math.sqrt(high) if high > 2 * low else (low + high) / 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low, high

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ FEWEST_POINTS = 5
 # A curve may take this many seconds; a policy that needs longer for one ε has no curve.
 CURVE_SECONDS = 6.0
 LARGEST_GRAPH = 60
+# Twice a larger ε would not be a number.
+LARGEST_EPS = 1e308
 
 
 def limits_html(scenario: Scenario, limits: Limits) -> str:
@@ -75,7 +78,9 @@ def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
 
 
 def _curve(scenario: Scenario, limits: Limits) -> Picture | None:
-    top = 2 * limits.eps if limits.eps > 0 else 2.0
+    if math.isinf(limits.eps):
+        return None
+    top = min(2 * limits.eps, LARGEST_EPS) if limits.eps > 0 else 2.0
     found: dict[float, WorstLeakage] = {limits.eps: limits.database}
     start = time.perf_counter()
     for eps in (top * COARSE_TO_FINE**2).tolist():

@@ -10,6 +10,7 @@ from ._base import bit_source as bit_source
 from ._bernoulli import bernoulli as bernoulli
 from ._bernoulli import bernoulli_exp as bernoulli_exp
 from ._bernoulli import bernoulli_exp_each as bernoulli_exp_each
+from ._floats import planar_laplace as planar_laplace
 from ._for_channel import SAMPLER as SAMPLER
 from ._for_channel import for_channel as for_channel
 from ._geometric import ClampedGeometric as ClampedGeometric

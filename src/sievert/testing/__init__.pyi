@@ -1,5 +1,6 @@
 from ._float_attack import TextbookLaplace as TextbookLaplace
 from ._float_attack import float_support_attack as float_support_attack
+from ._projection import hull_distance as hull_distance
 from ._projection import project as project
 from ._strategies import STRUCTURED as STRUCTURED
 from ._strategies import channels as channels
