@@ -260,7 +260,7 @@ def gaussian_delta(mu: float, eps: ArrayLike) -> FloatArray:
         return np.zeros(levels.shape)
     if math.isinf(mu):
         return np.ones(levels.shape)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         # e^ε·Φ(…) as one exponential, so that neither factor overflows or underflows alone.
         second = np.exp(levels + log_ndtr(-levels / mu - mu / 2))
         found = ndtr(mu / 2 - levels / mu) - second

@@ -310,6 +310,10 @@ def _missed(shift: float, weights: FloatArray, counts: FloatArray, handicaps: Fl
     """
     total = 0.0
     for weight, count, own in zip(weights, counts, handicaps, strict=True):
+        if own + shift < -FADED:
+            # So far behind that it never wins, and that a float has no digits left for the quadrature.
+            total += float(count * weight) * math.sqrt(2 * math.pi)
+            continue
         nodes, parts = _quadrature(own - REACH, own + shift + REACH)
         behind = log_ndtr(nodes - handicaps[:, None])
         others = counts @ behind - log_ndtr(nodes - own)
