@@ -443,7 +443,7 @@ def coded_response_guess(eps: float, values: int, releases: int) -> float:
     True
     """
     bits = min(releases, MOST_BITS)
-    wrong = 1 / (1 + math.exp(eps))
+    wrong = math.exp(-eps) / (1 + math.exp(-eps))
     errors = np.arange(bits + 1)
     likely = binom.pmf(errors, bits, wrong)
     # Words of other values are at a distance like that of fair coins.
