@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from sievert.errors import (
 )
 
 RR = sv.mechanisms.randomised_response(3, 1.0)
+MASKED = np.ma.array([0.5, 0.3, 0.2], mask=[0, 1, 0])
 
 
 def nested(depth: int) -> list[Any]:
@@ -193,6 +195,16 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.gains.tries(3, nested(2000)), GainError, "k is a list"),  # type: ignore[arg-type]
     (lambda: sv.worst_leakage(sv.metrics.line(3), 10**400), PolicyError, "eps is"),
     (lambda: sv.estimate([5e-324] * 3, RR), EstimationError, "counts"),
+    (lambda: sv.estimate([1e308] * 3, RR), EstimationError, "counts: the largest is 1e"),
+    (lambda: sv.estimate([2**63] * 3, RR, interval="bootstrap"), EstimationError, "up to 9e"),
+    (lambda: sv.estimate_mean([5, 3, 2], RR, [1e308] * 3), EstimationError, "weights is .*at most 1e"),
+    (lambda: sv.estimate_mean(MASKED, RR, [0, 1, 2]), EstimationError, "a masked entry is missing"),
+    (lambda: sv.entropy(MASKED), PriorError, "distribution is masked"),
+    (lambda: sv.Channel(np.ma.masked_less(np.eye(2), 0.5)), ChannelError, "matrix is masked"),
+    (lambda: sv.constraints.constraint(np.eye(3) * 1j), PolicyError, "databases"),
+    (lambda: sv.constraints.listed(np.full((3, 3), math.nan)), PolicyError, "databases"),
+    (lambda: sv.adversaries.class_of(np.eye(3) * 1j, RR), GainError, "not numeric"),
+    (lambda: sv.adversaries.class_of(np.full((3, 3), math.nan), RR), GainError, "nan"),
 ]
 
 
@@ -215,6 +227,26 @@ def test_extremes_have_an_answer() -> None:
     assert np.allclose(
         even.distribution, sv.estimate([50, 30, 20], RR, method="ibu", interval="none").distribution
     )
+
+
+@pytest.mark.parametrize("huge", [1e3, 1e25, 1e100, 1e308, 10**400])
+def test_a_boundless_promise_is_none(huge: float) -> None:
+    for values in (2, 3):
+        for releases in (1, 2, 3):
+            assert sv.explain(eps=huge, values=values, releases=releases).after == pytest.approx(1)
+            assert sv.explain(rho=huge, values=values, releases=releases).after == pytest.approx(1)
+    assert sv.explain(renyi={huge: huge}).after == pytest.approx(1)
+    assert sv.explain(sigma=1.0, sensitivity=huge, values=3).after == pytest.approx(1)
+    assert sv.composed_claim(huge, 2, total_delta=0.3).optimal >= 1e3
+
+
+def test_a_bound_at_a_far_order_still_bounds() -> None:
+    assert sv.explain(renyi={1e308: 0.1}).after == pytest.approx(sv.explain(renyi={1e90: 0.1}).after)
+
+
+def test_a_delta_of_any_numeric_type() -> None:
+    found = sv.audit_outputs([0, 1] * 100, [1, 1] * 100, 1.0, Decimal("0.5"), rng=1)  # type: ignore[arg-type]
+    assert found.delta == 0.5
 
 
 SCENARIO = """

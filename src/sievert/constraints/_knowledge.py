@@ -275,6 +275,8 @@ def listed(databases: Iterable[object]) -> Constraint:
     )
     if not len(items):
         raise PolicyError("permitted lists no database; at least one must be possible")
+    if isinstance(items, np.ndarray) and (items.dtype.kind == "c" or _holds_nan(items)):
+        raise PolicyError(f"databases is {brief(items)}; values are real numbers or texts")
     return Listed(items)
 
 
@@ -327,6 +329,10 @@ def constraint(permitted: object) -> tuple[Constraint, ...]:
             "sv.constraints.listed(databases)"
         )
     return (listed(items),)
+
+
+def _holds_nan(array: np.ndarray[Any, Any]) -> bool:
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
 
 
 def _is(value: Hashable, absent: Hashable | None) -> bool:

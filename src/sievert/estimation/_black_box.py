@@ -225,7 +225,8 @@ def _audit(
     rng: int | np.random.Generator | None,
 ) -> BlackBoxAudit:
     """Choose pair, direction and event on one half; test that one choice on the other."""
-    level, sure = _claim(eps, delta), checked_confidence(confidence)
+    level = None if eps is None else non_negative("eps", eps, ChannelError, infinite=True)
+    delta, sure = probability("delta", delta, ChannelError), checked_confidence(confidence)
     kinds = {outputs_kind(side) for side in groups.values()}
     kind = kinds.pop() if len(kinds) == 1 else "label"
     generator = generator_of(rng)
@@ -247,7 +248,7 @@ def _audit(
     lower = _bound(hits[0], sizes[0], hits[1], sizes[1], delta, risk) / length
     return BlackBoxAudit(
         lower,
-        float(delta),
+        delta,
         sure,
         level,
         level is not None and lower > level,
@@ -278,11 +279,6 @@ def _pairs(
 
 def _chosen(outputs: Any, rows: NDArray[np.intp]) -> Any:
     return outputs[rows] if isinstance(outputs, np.ndarray) else [outputs[i] for i in rows]
-
-
-def _claim(eps: object, delta: object) -> float | None:
-    probability("delta", delta, ChannelError)
-    return None if eps is None else non_negative("eps", eps, ChannelError, infinite=True)
 
 
 def _parts(outputs: Any, kind: str, generator: np.random.Generator) -> tuple[Any, Any, Any]:

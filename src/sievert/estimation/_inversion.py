@@ -40,6 +40,7 @@ __all__ = [
     "invert",
 ]
 LARGEST_DENSE = 4_000_000
+LARGEST_WEIGHT = 1e100
 
 
 class Inverse(ABC):
@@ -350,4 +351,9 @@ def _weights(weights: Any, inputs: Labels) -> FloatArray:
     x = floats(given, "weights", EstimationError, rule)
     if x.shape != (len(inputs),) or not np.isfinite(x).all():
         raise EstimationError(f"weights is {brief(given)}; {rule}")
+    if np.abs(x).max(initial=0.0) > LARGEST_WEIGHT:
+        raise EstimationError(
+            f"weights is {brief(given)}; they must be at most {LARGEST_WEIGHT:g}, because the error is a sum "
+            "of squares"
+        )
     return x

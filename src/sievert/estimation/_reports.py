@@ -6,6 +6,7 @@ side, each group weighted by its share of the users (ElSalamouny and Palamidessi
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ __all__ = [
 
 # Less than this of a report is none: variances divide by it.
 LEAST_TOTAL = 1e-100
+# Resampling draws whole numbers of 63 bits.
+MOST_REPORTS = 9e18
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +81,14 @@ def read_reports(counts: Any, channel: Channel | Sequence[Channel]) -> Reports:
         groups = [_group(counts, channel, "counts")]
     else:
         groups = _groups(counts, channel)
-    if not sum(group.counts.sum() for group in groups) > LEAST_TOTAL:
+    largest = max(float(group.counts.max(initial=0.0)) for group in groups)
+    total = math.inf if largest > MOST_REPORTS else sum(float(group.counts.sum()) for group in groups)
+    if not total > LEAST_TOTAL:
         raise EstimationError("counts are all 0: there are no reports; an estimate needs at least one")
+    if total > MOST_REPORTS:
+        raise EstimationError(
+            f"counts: the largest is {largest:g}; an estimate takes up to {MOST_REPORTS:g} reports in all"
+        )
     return Reports(tuple(group for group in groups if group.counts.any()))
 
 

@@ -19,8 +19,7 @@ from scipy.special import gammaln, log_ndtr, ndtr, ndtri
 
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
-from sievert.errors import MechanismError
-from sievert.numerics import brief, mills_drop
+from sievert.numerics import mills_drop
 from sievert.results import Result
 
 __all__ = [
@@ -76,13 +75,15 @@ def repeated_response(eps: float, releases: int) -> tuple[FloatArray, FloatArray
     wrong = _likely_outcomes(releases, 1 / (1 + math.exp(eps)) if eps < 700 else 0.0)
     log_right, log_wrong = -np.log1p(np.exp(-eps)), -eps - np.log1p(np.exp(-eps))
     ways = gammaln(releases + 1.0) - gammaln(wrong + 1) - gammaln(releases - wrong + 1)
-    logs = ways + (releases - wrong) * log_right + wrong * log_wrong
+    with np.errstate(over="ignore"):
+        logs = ways + (releases - wrong) * log_right + wrong * log_wrong
+        loss = (releases - 2 * wrong) * eps
     # The mirror outcome must stay, so that both directions keep their mass.
     kept = np.maximum(logs, logs[::-1]) > SMALLEST_LOG
     first = np.exp(logs)
     # Logarithms of factorials are off by some units of their own size; the total is known to be 1.
     first /= math.fsum(first.tolist())
-    return first[kept], (releases - 2 * wrong[kept]) * eps
+    return first[kept], loss[kept]
 
 
 def _likely_outcomes(releases: int, chance: float) -> FloatArray:
@@ -233,9 +234,9 @@ def composed_claim(eps: float, releases: int, delta: float = 0.0, total_delta: f
     100 releases with ε = 0.1, δ = 0 each: at a total δ of 1e-06 the total ε is 4.77457 (advanced \
 composition 5.75611, adding up 10)
     """
-    from sievert.limits.promises import checked_delta, checked_eps, checked_releases
+    from sievert.limits.promises import checked_delta, checked_releases, promised
 
-    level, lost, count = checked_eps(eps), checked_delta(delta), checked_releases(releases)
+    level, lost, count = promised(eps), checked_delta(delta), checked_releases(releases)
     total = checked_delta(total_delta, "total_delta")
     basic = count * level if total >= min(1.0, count * lost) else math.inf
     return ComposedClaim(
@@ -260,7 +261,7 @@ def gaussian_delta(mu: float, eps: ArrayLike) -> FloatArray:
         return np.zeros(levels.shape)
     if math.isinf(mu):
         return np.ones(levels.shape)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         # e^ε·Φ(…) as one exponential, so that neither factor overflows or underflows alone.
         second = np.exp(levels + log_ndtr(-levels / mu - mu / 2))
         found = ndtr(mu / 2 - levels / mu) - second
@@ -281,7 +282,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     while float(gaussian_delta(mu, top)[0]) > delta:
         top *= 2
         if top > 1e300:
-            raise MechanismError(f"delta is {brief(delta)}; no float ε is large enough for it")
+            return math.inf
     return smallest_level(lambda level: float(gaussian_delta(mu, level)[0]), delta, top)
 
 

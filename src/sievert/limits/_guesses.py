@@ -310,6 +310,10 @@ def _missed(shift: float, weights: FloatArray, counts: FloatArray, handicaps: Fl
     """
     total = 0.0
     for weight, count, own in zip(weights, counts, handicaps, strict=True):
+        if own + shift < -FADED:
+            # So far behind that it never wins, and that a float has no digits left for the quadrature.
+            total += float(count * weight) * math.sqrt(2 * math.pi)
+            continue
         nodes, parts = _quadrature(own - REACH, own + shift + REACH)
         behind = log_ndtr(nodes - handicaps[:, None])
         others = counts @ behind - log_ndtr(nodes - own)
@@ -439,7 +443,7 @@ def coded_response_guess(eps: float, values: int, releases: int) -> float:
     True
     """
     bits = min(releases, MOST_BITS)
-    wrong = 1 / (1 + math.exp(eps))
+    wrong = math.exp(-eps) / (1 + math.exp(-eps))
     errors = np.arange(bits + 1)
     likely = binom.pmf(errors, bits, wrong)
     # Words of other values are at a distance like that of fair coins.

@@ -47,16 +47,26 @@ __all__ = [
     "checked_eps",
     "checked_releases",
     "claim_of",
+    "promised",
 ]
 LARGEST_RELEASES = 10_000_000
 GRID_POINTS = 240
 # ε above which nobody could tell a promise from none.
 HIGHEST = 1e6
+# A loss beyond this is as good as ∞, and sums of such losses are no floats.
+BOUNDLESS = 1e30
+HIGHEST_ORDER = 1e100
 
 
 def checked_eps(eps: object, name: str = "eps") -> float:
     """A number ≥ 0, perhaps infinite."""
     return non_negative(name, eps, MechanismError, infinite=True)
+
+
+def promised(eps: object, name: str = "eps") -> float:
+    """A number ≥ 0 that bounds a loss; one that no float can tell from ∞ is ∞."""
+    level = checked_eps(eps, name)
+    return math.inf if level > BOUNDLESS else level
 
 
 def checked_delta(delta: object, name: str = "delta") -> float:
@@ -403,9 +413,9 @@ def claim_of(
             f"sensitivity is {brief(sensitivity)}; it goes with sigma, and {named[0]} is about one person"
         )
     if eps is not None:
-        return ApproximateClaim(checked_eps(eps), lost, count)
+        return ApproximateClaim(promised(eps), lost, count)
     if rho is not None:
-        return ZeroConcentratedClaim(checked_eps(rho, "rho"), count)
+        return ZeroConcentratedClaim(promised(rho, "rho"), count)
     if sigma is not None:
         reach = checked_eps(sensitivity, "sensitivity")
         return GaussianClaim(checked_eps(sigma, "sigma"), reach, count)
@@ -421,6 +431,8 @@ def _renyi(curve: Mapping[float, float], releases: int) -> RenyiClaim:
         level = checked_eps(order, "order of renyi")
         if not level > 1:
             raise MechanismError(f"renyi: order {brief(order)} must be above 1")
-        pairs.append((level, checked_eps(divergence, f"renyi at order {brief(order)}")))
+        # Divergences rise with the order, so what holds at a higher order holds here.
+        level = level if math.isinf(level) else min(level, HIGHEST_ORDER)
+        pairs.append((level, promised(divergence, f"renyi at order {brief(order)}")))
     pairs.sort()
     return RenyiClaim(tuple(a for a, _ in pairs), tuple(d for _, d in pairs), releases)

@@ -125,9 +125,9 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
     if isinstance(adversary, AdversaryClass):
         return adversary
     if isinstance(adversary, Adversary) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):
-        return gains([adversary])
+        adversary = [adversary]
     if isinstance(adversary, list | tuple):
-        return gains(adversary)
+        return gains([gain_functions.as_gain(item, channel.inputs) for item in adversary])
     raise GainError(
         f"adversary is {brief(adversary)}; give a gain function, a list of them, or a class such as "
         "sv.adversaries.within(metric, radius)"

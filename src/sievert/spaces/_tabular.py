@@ -115,7 +115,7 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
     if isinstance(given, np.ndarray):
         if given.ndim != 1:
             raise error(f"{argument} has shape {given.shape}; it must be one row of numbers")
-        return Column(given)
+        return Column(_unmasked(given, argument, error))
     if isinstance(given, Mapping):
         return Column(list(given.values()), _names(given, argument, error), sparse=isinstance(given, Counter))
     if isinstance(given, range):
@@ -137,7 +137,9 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
 
 def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
     """Rows and names from a matrix, a mapping from row to its values, or a pandas, polars or Arrow table."""
-    if isinstance(given, np.ndarray | list | tuple):
+    if isinstance(given, np.ndarray):
+        return Table(_unmasked(given, argument, error))
+    if isinstance(given, list | tuple):
         return Table(given)
     if isinstance(given, Mapping):
         return _table_of_mapping(given, argument, error)
@@ -147,12 +149,19 @@ def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
     return _table_of_frame(found[1], argument, error)
 
 
+def _unmasked(given: NDArray[Any], argument: str, error: type[SievertError]) -> NDArray[Any]:
+    """An array without a class of its own (np.matrix multiplies in its own way); none may be masked."""
+    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():  # type: ignore[no-untyped-call]
+        raise error(f"{argument} is {brief(given)}; a masked entry is missing, give every number")
+    return np.asarray(given)
+
+
 def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> NDArray[np.float64]:
     """An array of real numbers of any shape; complex numbers, truth values and texts are refused."""
     if isinstance(given, range):
         require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
     try:
-        array = np.asarray(given)
+        array = _unmasked(given, argument, error) if isinstance(given, np.ndarray) else np.asarray(given)
         if array.dtype.kind == "O":
             array = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
