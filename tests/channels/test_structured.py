@@ -183,9 +183,12 @@ def test_products_with_vectors_of_another_length_are_refused() -> None:
     for kind in KINDS:
         channel = example(kind)
         for product, side in ((channel.matvec, "outputs"), (channel.rmatvec, "inputs")):
-            with pytest.raises(ChannelError, match=f"vector has shape .* of the [0-9]+ {side}"):
+            with pytest.raises(
+                ChannelError,
+                match=f"vector has 99 entries; it needs one number for each of the [0-9]+ {side}",
+            ):
                 product(np.ones(99))
-            with pytest.raises(ChannelError, match="vector has shape"):
+            with pytest.raises(ChannelError, match="vector"):
                 product([["a"]])
 
 

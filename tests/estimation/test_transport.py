@@ -10,7 +10,6 @@ from scipy.optimize import linprog
 
 import sievert as sv
 from sievert.errors import MetricError
-from sievert.estimation import _kernels as transport_kernels
 from sievert.estimation import _transport as transport_general
 from sievert.estimation._transport import SMALL_GRAPH
 
@@ -126,7 +125,7 @@ def test_without_numba_a_linear_program_answers(monkeypatch) -> None:
     metric = sv.metrics.euclidean(np.random.default_rng(5).random((25, 2)))
     p, q = random_pair(np.random.default_rng(6), 25)
     expected = sv.kantorovich(p, q, metric)
-    monkeypatch.setattr(transport_kernels, "COMPILED", False)
+    monkeypatch.setattr("sievert.numerics._compiled.COMPILED", False)
     called = []
     real = transport_general._program
     monkeypatch.setattr(transport_general, "_program", lambda *a: called.append(1) or real(*a))

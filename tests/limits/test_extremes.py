@@ -52,8 +52,10 @@ def test_every_question_has_an_answer_at_every_eps(name: str, eps: float) -> Non
     uniform = [1 / space.size] * space.size
     for question in ({}, {"prior": uniform}, {"outputs": 2}):
         found = worst_leakage(space, eps, **question)
-        assert found.exact is not None, found.reason
         assert found.certificate.verify()
+        if found.exact is None:  # no formula is known, and floats leave the ends apart next to 1
+            assert 0 < eps < 1e-9 and found.upper.factor == pytest.approx(1, abs=1e-9), found.reason
+            continue
         limit = 1 if eps < 1 else min(space.size, question.get("outputs", space.size))
         assert found.exact.factor == pytest.approx(limit, rel=1e-5)
 

@@ -149,9 +149,10 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     even = even_divergence(channel, order) if prior is None else None
     if even is not None:
         return even / LN2
-    known = _divergence(channel, float_prior(prior, channel), order)
-    if known is not None:
-        return known / LN2
+    if not _is_symbolic(channel, prior):
+        known = _divergence(channel, float_prior(prior, channel), order)
+        if known is not None:
+            return known / LN2
     return order / (order - 1) * _log_norms(channel, prior, order, power=1.0) / LN2 + 0.0
 
 
@@ -175,16 +176,26 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     even = even_divergence(channel, order) if prior is None else None
     if even is not None:
         return even / LN2
-    # Sibson's under the prior π^α/Σπ^α, unless that rules values out that were possible.
-    belief = float_prior(prior, channel)
-    tilted = (belief / belief.max()) ** order
-    faded = bool((tilted[belief > 0] < SMALLEST).any())
-    known = None if faded else _divergence(channel, tilted / tilted.sum(), order)
+    known = None if _is_symbolic(channel, prior) else _tilted_divergence(channel, prior, order)
     if known is not None:
         return known / LN2
     after = order / (1 - order) * _log_norms(channel, prior, order, power=order) / LN2
     before = math.log2(channel.shape[0]) if prior is None else entropy(prior, order)
     return before - after
+
+
+def _is_symbolic(channel: Channel, prior: object) -> bool:
+    """Whether the secrets may be too many to list: blocks of a program under the uniform prior."""
+    return prior is None and isinstance(channel, PartitionChannel)
+
+
+def _tilted_divergence(channel: Channel, prior: object, order: float) -> float | None:
+    """Arimoto's is Sibson's under the prior π^α/Σπ^α; None where that rules out what was possible."""
+    belief = float_prior(prior, channel)
+    tilted = (belief / belief.max()) ** order
+    if (tilted[belief > 0] < SMALLEST).any():
+        return None
+    return _divergence(channel, tilted / tilted.sum(), order)
 
 
 def maximal_leakage(channel: Channel, prior: object = None) -> float:

@@ -10,7 +10,6 @@ from ._base import bit_source as bit_source
 from ._bernoulli import bernoulli as bernoulli
 from ._bernoulli import bernoulli_exp as bernoulli_exp
 from ._bernoulli import bernoulli_exp_each as bernoulli_exp_each
-from ._floats import planar_laplace as planar_laplace
 from ._for_channel import SAMPLER as SAMPLER
 from ._for_channel import for_channel as for_channel
 from ._geometric import ClampedGeometric as ClampedGeometric
@@ -30,3 +29,4 @@ from ._response import randomised_response as randomised_response
 from ._rows import ExponentialRows as ExponentialRows
 from ._rows import exponential_rows as exponential_rows
 from ._rows import rational_rows as rational_rows
+from .floats import planar_laplace as planar_laplace
