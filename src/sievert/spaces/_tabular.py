@@ -151,7 +151,7 @@ def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
 
 def _unmasked(given: NDArray[Any], argument: str, error: type[SievertError]) -> NDArray[Any]:
     """An array without a class of its own (np.matrix multiplies in its own way); none may be masked."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():  # type: ignore[no-untyped-call]
+    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
         raise error(f"{argument} is {brief(given)}; a masked entry is missing, give every number")
     return np.asarray(given)
 
