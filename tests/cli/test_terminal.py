@@ -104,18 +104,18 @@ LONG_WORK = """
 import signal, threading
 import sievert as sv
 from sievert.cli import main
-from sievert.numerics import linear_programs
+from sievert.programs import _linear
 
-start = linear_programs._run
+start = _linear.run_solver
 
 
 def solve(solver, entries):
-    if entries >= linear_programs.LONG_PROGRAM:
+    if entries >= _linear.LONG_PROGRAM:
         threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
     start(solver, entries)
 
 
-linear_programs._run = solve
+_linear.run_solver = solve
 main(["design", "slow.toml"])
 """
 

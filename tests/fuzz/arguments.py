@@ -66,6 +66,10 @@ EXEMPT = {
     "symmetries.PairOrbits": "made by pair_orbits",
     "Metric.from_edges": "takes edges of ours",
     "Policy.require_enumerable": "a guard of ours",
+    "testing.TextbookLaplace": "shows an attack; not for use",
+    "testing.float_support_attack": "shows an attack; not for use",
+    "testing.hull_distance": "research code that a page shows",
+    "testing.project": "research code that a page shows",
 }
 
 # On a room's face for the other rooms; its arguments are ours.

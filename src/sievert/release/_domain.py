@@ -203,7 +203,8 @@ class _Attribute:
             return self._treated("out_of_range", self.rules.out_of_range, cell, f"{first!r} to {last!r}")
         if self.rules.off_grid == "nearest":
             place = bisect_left(self._numbers, (number,))
-            below, above = self._numbers[place - 1], self._numbers[place]
+            # A number that rounds to the least value has none below it.
+            below, above = self._numbers[max(place - 1, 0)], self._numbers[place]
             return ((below if number - below[0] <= above[0] - number else above)[1],)
         return self._treated("off_grid", self.rules.off_grid, cell)
 
