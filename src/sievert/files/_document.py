@@ -7,9 +7,21 @@ import math
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from sievert.files._paths import NoisyPath, OutputPath, OwnPath, PriorText, PrivatePath, PublicPath
+from sievert.files._paths import NoisyPath, OutputPath, OwnPath, PriorText
+from sievert.kinds import (
+    Count,
+    Finite,
+    NonNegative,
+    Positive,
+    PrivatePath,
+    Probability,
+    PublicPath,
+    Section,
+    Value,
+)
+from sievert.measures import Gain, Loss
 from sievert.numerics import brief
 
 __all__ = [
@@ -19,8 +31,6 @@ __all__ = [
     "DataModel",
     "Document",
     "EstimateModel",
-    "GainModel",
-    "LossModel",
     "MechanismModel",
     "PermittedModel",
     "PolicyModel",
@@ -28,24 +38,11 @@ __all__ = [
     "RegionModel",
     "ReleaseModel",
     "SecretsModel",
-    "Section",
+    "UseModel",
     "UseValue",
     "ValuesModel",
     "dumps",
 ]
-
-Probability = Annotated[float, Field(ge=0, le=1)]
-NonNegative = Annotated[float, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Value = int | Finite | str | list[int | Finite | str]
-
-
-class Section(BaseModel):
-    """A table of the file; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ValuesModel(Section):
@@ -250,68 +247,19 @@ class MechanismModel(Section):
         return self
 
 
-class GainModel(Section):
-    """A gain with a parameter; exactly one kind."""
-
-    tries: Positive | None = None
-    within: NonNegative | None = None
-    partition: list[list[Value]] | dict[str, list[Value]] | None = None
-    property: list[Value] | None = None
-    matrix: PublicPath | None = None
-    name: str | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            n for n in ("tries", "within", "partition", "property", "matrix") if getattr(self, n) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                f"give exactly one of tries, within, partition, property, matrix (given: {kinds or 'none'})"
-            )
-        return self
-
-
-GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
-
-
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
     prior: PriorText | list[float] | None = None
     record_prior: PriorText | list[float] | None = None
-    gains: list[GainName | GainModel] = ["identity"]
+    gains: list[Gain] = Field(default_factory=lambda: [Gain.resolve("identity")])
     observations: Positive = 1
-
-
-class LossModel(Section):
-    """`loss` with a parameter; exactly one kind."""
-
-    pinball: Probability | None = None
-    tolerance: NonNegative | None = None
-    threshold: Finite | None = None
-    property: list[Value] | None = None
-    matrix: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            name
-            for name in ("pinball", "tolerance", "threshold", "property", "matrix")
-            if getattr(self, name) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                "give exactly one of pinball, tolerance, threshold, property, matrix "
-                f"(given: {kinds or 'none'})"
-            )
-        return self
 
 
 class UseModel(Section):
     """[use]: what the released data is for."""
 
-    loss: Literal["absolute", "squared", "bayes-risk", "distance"] | LossModel = "absolute"
+    loss: Loss = Field(default_factory=lambda: Loss.resolve("absolute"))
     prior: PriorText | list[float] | None = None
 
 
@@ -358,7 +306,7 @@ class DataModel(Section):
     column: str | list[str] | None = None
     person: str | None = None
     rows_per_person: Positive = 1
-    missing_values: list[str] = []
+    missing_values: list[str] = Field(default_factory=list)
 
 
 class UseValue(Section):
@@ -377,7 +325,7 @@ class ReleaseModel(Section):
     unknown: Literal["reject", "drop"] | UseValue = "reject"
     out_of_range: Literal["reject", "clamp", "drop"] = "reject"
     off_grid: Literal["reject", "nearest", "drop"] = "reject"
-    keep: list[str] = []
+    keep: list[str] = Field(default_factory=list)
     remap: PublicPath | None = None
     stable: bool = False
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
