@@ -6,6 +6,7 @@ from ._additive import convolve as convolve
 from ._blocks import BlockChannel as BlockChannel
 from ._blocks import ProductChannel as ProductChannel
 from ._channel import Channel as Channel
+from ._channel import Level as Level
 from ._channel import as_channel as as_channel
 from ._channel import finite_channel as finite_channel
 from ._channel import label_array as label_array
@@ -24,7 +25,6 @@ from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
 from ._privacy import target_metric as target_metric
-from ._structured import Level as Level
 from ._structured import ResponseChannel as ResponseChannel
 from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel

@@ -14,8 +14,8 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.signal import fftconvolve
 
 from sievert.arrays import FloatArray
-from sievert.channels._channel import Channel
-from sievert.channels._structured import Level, StructuredChannel, closest_pair, largest_rate, rate
+from sievert.channels._channel import Channel, Level
+from sievert.channels._structured import StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
 from sievert.numerics import brief, generator_of, taken, whole
 from sievert.spaces import Metric

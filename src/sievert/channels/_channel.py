@@ -10,6 +10,7 @@ when their rows sum to 1 exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,7 @@ from sievert.numerics import brief, flag, fractions_of, generator_of, instance, 
 from sievert.policies import Policy, Query
 from sievert.spaces import (
     Labels,
+    Metric,
     by_label,
     column_of,
     floats,
@@ -40,7 +42,10 @@ from sievert.spaces import (
 if TYPE_CHECKING:
     from sievert.channels._hyper import Hyper
 
-__all__ = ["RELATIVE", "Channel", "Form", "as_channel", "finite_channel"]
+__all__ = ["RELATIVE", "Channel", "Form", "Level", "as_channel", "finite_channel"]
+
+# ε for a metric, the positions of the pair that attains it, and their distance.
+Level = tuple[float, int, int, float]
 
 # A sum of numbers up to here is a float, however many there are.
 LARGEST_ENTRY = 1e290
@@ -250,6 +255,26 @@ class Channel(Constructors):
     def finite(self) -> Channel:
         """An equivalent channel with finitely many outputs: itself, unless it has infinitely many."""
         return self
+
+    def is_rule_beyond(self, entries: int) -> bool:
+        """Whether it is known by a rule and its matrix would have more entries than this."""
+        return False
+
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
+        """ε for a metric on the inputs, in their order, with the pair that attains it, in closed form.
+
+        None where no rule knows a closed form; the matrix is then used.
+        """
+        return None
+
+    def witness(self, i: int, j: int) -> tuple[int, int, int, Fraction | None]:
+        """The inputs, likelier one first, the output that tells them apart best, and their exact ratio."""
+        rows = [log_of(self.row(self.inputs[k])) for k in (i, j)]
+        both = np.isneginf(rows[0]) & np.isneginf(rows[1])
+        with np.errstate(invalid="ignore"):
+            difference = np.where(both, 0.0, rows[0] - rows[1])
+        output = int(np.argmax(np.abs(difference)))
+        return (i, j, output, None) if difference[output] > 0 else (j, i, output, None)
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: the expected value, for each input, of a function of the output."""
