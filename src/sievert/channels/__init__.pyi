@@ -2,7 +2,6 @@ from . import divergences as divergences
 from . import priors as priors
 from ._additive import ConvolutionChannel as ConvolutionChannel
 from ._additive import CyclicChannel as CyclicChannel
-from ._additive import convolve as convolve
 from ._blocks import BlockChannel as BlockChannel
 from ._blocks import ProductChannel as ProductChannel
 from ._channel import Channel as Channel

@@ -20,7 +20,7 @@ from sievert.errors import ChannelError
 from sievert.numerics import brief, generator_of, taken, whole
 from sievert.spaces import Metric
 
-__all__ = ["ConvolutionChannel", "CyclicChannel", "convolve"]
+__all__ = ["ConvolutionChannel", "CyclicChannel"]
 # Up to this many products a convolution is computed directly, which keeps every digit of small entries;
 # beyond, by Fourier transform, which is off by about 1e-16 of the largest entry.
 LARGEST_DIRECT = 2_000_000_000
@@ -79,6 +79,13 @@ class ConvolutionChannel(StructuredChannel):
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: a convolution with the kernel."""
         return convolve(self._vector(vector, "inputs"), self.kernel, "full")
+
+    def output_probabilities(self, belief: FloatArray) -> FloatArray:
+        """Probability of each output; what a Fourier transform leaves of an impossible one is 0."""
+        weights = np.maximum(self.rmatvec(belief), 0.0)
+        ways = convolve((belief > 0).astype(np.float64), (self.kernel > 0).astype(np.float64), "full")
+        weights[ways < 0.5] = 0.0
+        return weights
 
     def column_maxima(self) -> NDArray[Any]:
         """max_x C[x,y] for each output: output y sees kernel[y-n+1 … y]. Exact for an exact kernel."""

@@ -284,6 +284,10 @@ class Channel(Constructors):
         """v·C: the distribution of the output for a distribution of the input."""
         return np.asarray(self._vector(vector, "inputs") @ self.rounded())
 
+    def output_probabilities(self, belief: FloatArray) -> FloatArray:
+        """Probability of each output; 0, not rounding noise, where it cannot occur."""
+        return np.maximum(self.rmatvec(belief), 0.0)
+
     def _vector(self, vector: Any, side: Literal["inputs", "outputs"]) -> FloatArray:
         """A vector with one entry for each input or output."""
         size = self.shape[0 if side == "inputs" else 1]

@@ -286,6 +286,11 @@ class ResponseChannel(StructuredChannel):
         self.log_lie = self.log_truth - eps if size > 1 else -math.inf
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether truth and lies both occur and differ in probability."""
+        return 0 < self.eps < math.inf
+
+    @property
     def truth(self) -> Fraction | float:
         """Probability of reporting the true value."""
         if self.alpha is not None:

@@ -14,16 +14,14 @@ from sievert.channels import Channel, finite_channel
 from sievert.errors import GainError, TooLargeError
 from sievert.measures._adversary import (
     Adversary,
-    Belief,
-    Identity,
     MatrixAdversary,
-    Tries,
     labels_of_secrets,
     matrix_adversary,
     require_table,
     secret_labels,
     table_adversary,
 )
+from sievert.measures._closed_forms import Belief, Identity, Tries
 from sievert.numerics import brief, instance, taken
 from sievert.numerics import function as callable_of
 from sievert.numerics import non_negative as at_least_zero

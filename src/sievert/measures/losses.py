@@ -14,14 +14,13 @@ from sievert.errors import GainError
 from sievert.measures import gains
 from sievert.measures._adversary import (
     LARGEST_TABLE,
-    Guessing,
     MatrixAdversary,
-    Shannon,
     matrix_adversary,
     require_table,
     secret_labels,
     table_adversary,
 )
+from sievert.measures._closed_forms import Guessing, Shannon
 from sievert.numerics import (
     as_fraction,
     brief,
