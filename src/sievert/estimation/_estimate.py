@@ -25,7 +25,6 @@ from sievert.estimation._likelihood import WHEN, maximum_likelihood, range_of_ma
 from sievert.estimation._operators import (
     Fit,
     Operator,
-    ResponseOperator,
     certified_gap,
     iterate,
     log_likelihood,
@@ -288,8 +287,7 @@ def _fit(
 def _inverted(reports: Reports, operator: Operator, shares: FloatArray) -> Fit | None:
     """The inverse of a square channel where it is a distribution: it is the maximum (Fernandes, Prop 8.2)."""
     channel = reports.groups[0].channel
-    solved = isinstance(operator, ResponseOperator)
-    if solved or len(reports.groups) > 1 or channel.shape[0] != channel.shape[1]:
+    if operator.is_solved or len(reports.groups) > 1 or channel.shape[0] != channel.shape[1]:
         return None
     try:
         p = invert(reports)
@@ -323,7 +321,7 @@ def _uniqueness(
     """Only a maximum can be a unique one."""
     if gap is None or method in ("projection", "regularised"):
         return None, None
-    if method == "ibu" and not isinstance(operator, ResponseOperator):
+    if method == "ibu" and not operator.is_solved:
         exact = maximum_likelihood(operator, shares, len(fit.distribution))
         unique, ranges = range_of_maxima(operator, shares, exact)
         if ranges is not None:
@@ -384,7 +382,7 @@ def _interval(
         return bootstrap_intervals(
             reports, base / base.sum(), lambda some: fitted(some, []).distribution, level, resamples, rng
         )
-    if reports.size > LARGEST_PROFILE and not isinstance(operator, ResponseOperator):
+    if reports.size > LARGEST_PROFILE and not operator.is_solved:
         raise EstimationError(
             f'interval is "profile", which takes too long for {reports.size} inputs (at most '
             f'{LARGEST_PROFILE}); use "normal" or "bootstrap"'

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sievert.channels import Channel, CyclicChannel, ProductChannel, ResponseCha
 from sievert.errors import EstimationError, TooLargeError
 from sievert.estimation._events import checked_confidence
 from sievert.estimation._operators import lie_weight
-from sievert.estimation._reports import Reports, identifiability, read_reports
+from sievert.estimation._reports import Reports, identifiability, is_invertible, read_reports
 from sievert.mechanisms import TruncatedGeometricChannel
 from sievert.numerics import brief
 from sievert.results import Result
@@ -180,24 +181,14 @@ def inverse_of(channel: Channel) -> Inverse:
     """The right inverse of a channel; refused where reports do not determine the distribution."""
     finite = channel.finite()
     if "right inverse" not in finite._cache:
-        finite._cache["right inverse"] = _inverse_of(finite)
+        finite._cache["right inverse"] = right_inverse(finite)
     found: Inverse = finite._cache["right inverse"]
     return found
 
 
-def _inverse_of(finite: Channel) -> Inverse:
-    if isinstance(finite, ResponseChannel) and (finite.eps > 0 or finite.shape[0] == 1):
-        return ResponseInverse(finite)
-    if isinstance(finite, TruncatedGeometricChannel) and finite.level.eps > 0:
-        return GeometricInverse(finite)
-    if isinstance(finite, CyclicChannel):
-        return CyclicInverse(finite)
-    if isinstance(finite, ProductChannel):
-        return ProductInverse(finite)
-    return _dense(finite)
-
-
-def _dense(channel: Channel) -> DenseInverse:
+@singledispatch
+def right_inverse(channel: Channel) -> Inverse:
+    """The inverse by the structure of a finite channel, or that of its matrix."""
     rows, columns = channel.shape
     if rows > columns:
         raise _singular(channel)
@@ -213,6 +204,28 @@ def _dense(channel: Channel) -> DenseInverse:
     if rows == columns:
         return DenseInverse(np.asarray(np.linalg.inv(matrix), dtype=np.float64))
     return DenseInverse(np.asarray(np.linalg.pinv(matrix, rcond=0.0), dtype=np.float64))
+
+
+@right_inverse.register
+def _inverse_of_response(channel: ResponseChannel) -> Inverse:
+    invertible = is_invertible(channel)
+    return ResponseInverse(channel) if invertible else right_inverse.dispatch(Channel)(channel)
+
+
+@right_inverse.register
+def _inverse_of_geometric(channel: TruncatedGeometricChannel) -> Inverse:
+    invertible = is_invertible(channel)
+    return GeometricInverse(channel) if invertible else right_inverse.dispatch(Channel)(channel)
+
+
+@right_inverse.register
+def _inverse_of_cyclic_noise(channel: CyclicChannel) -> Inverse:
+    return CyclicInverse(channel)
+
+
+@right_inverse.register
+def _inverse_of_records(channel: ProductChannel) -> Inverse:
+    return ProductInverse(channel)
 
 
 def _singular(channel: Channel) -> EstimationError:
