@@ -29,14 +29,13 @@ LARGEST_OFFSETS = 100_000_000
 
 def _noise(kernel: Any) -> Channel:
     """The noise distribution, checked like the row of a channel."""
+    table: Any = np.atleast_2d(kernel) if isinstance(kernel, np.ndarray) else None
+    if table is None:
+        table = [taken("kernel", kernel, ChannelError, "probabilities, one a noise value")]
     try:
-        if isinstance(kernel, np.ndarray):
-            return Channel(np.atleast_2d(kernel))
-        return Channel([taken("kernel", kernel, ChannelError, "probabilities, one a noise value")])
+        return Channel(table)
     except ChannelError as problem:
-        raise ChannelError(
-            str(problem) if str(problem).startswith("kernel") else f"kernel: {problem}"
-        ) from None
+        raise ChannelError(f"kernel: {problem}") from None
 
 
 def _integer(name: str, value: object) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from itertools import pairwise
 from typing import Any
 
@@ -281,23 +282,12 @@ class Family:
         return np.asarray((peak + lowest) / (inner * (1 - a * a)))
 
 
+@singledispatch
 def family_of(channel: Channel) -> Family | None:
-    """The family a channel is known to belong to, with a parameter strictly between 0 and 1."""
-    if isinstance(channel, TruncatedGeometricChannel):
-        found = Family(GEOMETRIC, channel.shape[0], _parameter(channel.level.alpha, channel.level.eps))
-    elif isinstance(channel, ResponseChannel):
-        found = Family(RESPONSE, channel.shape[0], _parameter(channel.alpha, channel.eps))
-    else:
-        return _exponential(channel)
-    return found if 0 < found.parameter < 1 and found.size >= 2 else None
+    """The family a channel is known to belong to, with a parameter strictly between 0 and 1.
 
-
-def _parameter(alpha: Fraction | None, eps: float) -> Any:
-    return math.exp(-eps) if alpha is None else alpha
-
-
-def _exponential(channel: Channel) -> Family | None:
-    """C[x,y] = C[x,x]·a^|x-y| in every row: the exponential mechanism on a line, however it was made."""
+    C[x,y] = C[x,x]·a^|x-y| in every row is the exponential mechanism on a line, however it was made.
+    """
     n, m = channel.shape
     if n != m or n < 3:
         return None
@@ -319,6 +309,21 @@ def _exponential(channel: Channel) -> Family | None:
     powers = np.array([a**k for k in range(n)], dtype=object)
     same = exact == np.diag(exact)[:, None] * powers[distances]
     return Family(EXPONENTIAL, n, a) if bool(np.all(same)) else None
+
+
+@family_of.register
+def _family_of_geometric(channel: TruncatedGeometricChannel) -> Family | None:
+    return _member(GEOMETRIC, channel.shape[0], channel.level.alpha, channel.level.eps)
+
+
+@family_of.register
+def _family_of_response(channel: ResponseChannel) -> Family | None:
+    return _member(RESPONSE, channel.shape[0], channel.alpha, channel.eps)
+
+
+def _member(name: str, size: int, alpha: Fraction | None, eps: float) -> Family | None:
+    parameter: Any = math.exp(-eps) if alpha is None else alpha
+    return Family(name, size, parameter) if 0 < parameter < 1 and size >= 2 else None
 
 
 def decide_family(family: Family, less_safe: FloatArray, safer: FloatArray) -> Decision:
