@@ -71,6 +71,7 @@ class Estimate(Result):
     method, iterations : how it was found
     reports : number of reports
     remarks : what a reader should know
+    undetermined : what the reports leave open: other distributions that fit as well, missing standard errors
     """
 
     inputs: Labels
@@ -86,6 +87,7 @@ class Estimate(Result):
     iterations: int
     reports: float
     remarks: tuple[str, ...] = field(default=())
+    undetermined: tuple[str, ...] = field(default=())
 
     @property
     def total_gap(self) -> float | None:
@@ -204,6 +206,7 @@ def estimate(
     reports = read_reports(counts, channel)
     operator, shares = operator_of(reports)
     remarks: list[str] = []
+    undetermined: list[str] = []
     begin = _start(start, reports.inputs, remarks)
     slack = rounding_slack(reports.size, len(shares))
     limit = GAP_OF_ALL_REPORTS / reports.total - slack if tolerance is None else tolerance
@@ -218,7 +221,7 @@ def estimate(
         remarks.append("the inverse has negative entries; it is unbiased, but no distribution")
     unique, ranges = _uniqueness(method, operator, shares, fit, gap)
     if ranges is not None:
-        remarks.append(
+        undetermined.append(
             "other distributions fit the reports as well; `ranges` says how far each value can move"
         )
     if method == "ibu" and fit.gap > limit:
@@ -228,7 +231,7 @@ def estimate(
         )
     if method in ("auto", "maximum-likelihood") and _misfit(reports, fit):
         remarks.append("the reports fit no distribution well: check that they really come from this channel")
-    errors = _standard_errors(reports, fit, remarks)
+    errors = _standard_errors(reports, fit, undetermined)
     limits = None
     if interval != "none":
         limits = _interval(
@@ -248,6 +251,7 @@ def estimate(
         fit.iterations,
         reports.total,
         tuple(dict.fromkeys(remarks)),
+        tuple(undetermined),
     )
 
 
@@ -350,12 +354,12 @@ def _misfit(reports: Reports, fit: Fit) -> bool:
     return bool(deviance > chi2.isf(1e-6, max(1, cells - 1)))
 
 
-def _standard_errors(reports: Reports, fit: Fit, remarks: list[str]) -> FloatArray | None:
+def _standard_errors(reports: Reports, fit: Fit, undetermined: list[str]) -> FloatArray | None:
     positive = np.maximum(fit.distribution, 0.0)
     try:
         return standard_errors(reports, positive / positive.sum())
     except SievertError as problem:
-        remarks.append(f"no standard errors: {problem.in_file()}")
+        undetermined.append(f"no standard errors: {problem.in_file()}")
         return None
 
 

@@ -14,7 +14,6 @@ from ._closed_forms import Tries as Tries
 from ._columns import joint_distribution as joint_distribution
 from ._kinds import Gain as Gain
 from ._kinds import Loss as Loss
-from ._records import BOUND as BOUND
 from ._records import RecordLeakage as RecordLeakage
 from ._records import Situations as Situations
 from ._records import context_rows as context_rows

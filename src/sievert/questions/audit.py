@@ -33,7 +33,6 @@ from sievert.questions._accept import (
     Promise,
     checks,
     has_noise_in_cells,
-    is_exact,
     kept_promise,
     least_record,
     repeated_record,
@@ -110,7 +109,7 @@ class Audit(Result):
     @property
     def record_is_bound(self) -> bool:
         """Whether the guess about one record is only an upper bound."""
-        return not is_exact(self.record)
+        return self.record.is_bound
 
     def __str__(self) -> str:
         found = self.epsilon.nats

@@ -29,8 +29,6 @@ from sievert.tables import Counted, count_reports, expanded
 
 __all__ = ["FileEstimate", "estimate_of", "estimate_proof"]
 SHOWN_FILES = 3
-# Remarks of an estimate that the sections of a report say at more length.
-SAID_ABOVE = ("other distributions fit", "no standard errors")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sievert.errors import FileError
 from sievert.files import Scenario
-from sievert.measures import BOUND, RecordLeakage
+from sievert.measures import RecordLeakage
 from sievert.numerics import in_percent
 from sievert.observations import RepeatedGuess
 from sievert.proofs import verify
@@ -68,7 +68,7 @@ class NoiseAudit(Result):
                 f"The mechanism is not shown to keep its promise: it claims {self.claim.claim} and satisfies "
                 f"{self.claim.satisfied}."
             )
-        most = "" if self.record.method == CLOSED_FORM else "at most "
+        most = "at most " if self.record.is_bound else ""
         before, after = in_percent(self.record.before), in_percent(self.record.after)
         found = (
             "The mechanism keeps its promise: one record is guessed with probability "
@@ -91,9 +91,10 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
     plan = make_plan(scenario)
     before, after, is_bound = guesses(plan)
     assert before is not None and after is not None and plan.sensitivity is not None
-    method = BOUND if is_bound else CLOSED_FORM
-    count, nats = scenario.observations, float(plan.unit_eps)
-    found = RecordLeakage(before, after, math.log2(after / before), (), method)
+    count, nats, bits = scenario.observations, float(plan.unit_eps), math.log2(after / before)
+    found = RecordLeakage(before, after, bits, (), CLOSED_FORM)
+    if is_bound:
+        found = RecordLeakage.at_most(before, after, bits)
     record = least_record(scenario, found, nats)
     repeated = RepeatedGuess(before, record.after, not is_bound, count)
     if count > 1:

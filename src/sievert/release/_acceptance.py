@@ -6,7 +6,7 @@ import math
 
 from sievert.channels import epsilon
 from sievert.errors import NotAcceptedError, TooLargeError
-from sievert.measures import BOUND, RecordLeakage, record_leakage
+from sievert.measures import RecordLeakage, record_leakage
 from sievert.observations import RepeatedGuess
 from sievert.questions import (
     Check,
@@ -84,7 +84,7 @@ def _by_eps_alone(plan: Plan, people: int) -> tuple[Check, ...]:
     """Where no guess about one record is known only ε is compared; other limits are not shown to hold."""
     scenario = plan.scenario
     before = 1 / len(scenario.policy.values if scenario.region is None else scenario.region)
-    unknown = RecordLeakage(before, 1.0, -math.log2(before), (), BOUND)
+    unknown = RecordLeakage.at_most(before, 1.0, -math.log2(before))
     guess = RepeatedGuess(before, 1.0, False, scenario.observations)
     total = float(plan.unit_eps) * scenario.observations * people
     return checks(scenario, unknown, guess, total, people)
@@ -107,8 +107,9 @@ def _record(plan: Plan) -> tuple[RecordLeakage, float]:
             pass  # the bound below needs no list
     before, after, is_bound = guesses(plan)
     assert before is not None and after is not None
-    method = BOUND if is_bound else CLOSED_FORM
-    return RecordLeakage(before, after, math.log2(after / before), (), method), float(plan.unit_eps)
+    bits = math.log2(after / before)
+    exact = RecordLeakage(before, after, bits, (), CLOSED_FORM)
+    return (RecordLeakage.at_most(before, after, bits) if is_bound else exact), float(plan.unit_eps)
 
 
 def _repeated(plan: Plan, record: RecordLeakage, nats: float) -> RepeatedGuess:

@@ -37,7 +37,7 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
     if small and not (histogram and isinstance(mechanism, AddedNoise)) and _has_channel(plan):
         try:
             found = record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
-            return found.before, found.after, found.method.startswith("bound")
+            return found.before, found.after, found.is_bound
         except TooLargeError:
             pass  # the bound below needs no list
     if prior in (None, "uniform") and len(policy.values) > LARGEST_PAIRS:
