@@ -12,6 +12,8 @@ from ._adversary import table_adversary as table_adversary
 from ._capacity import Capacity as Capacity
 from ._capacity import capacity as capacity
 from ._columns import joint_distribution as joint_distribution
+from ._kinds import Gain as Gain
+from ._kinds import Loss as Loss
 from ._loss_classes import LossClass as LossClass
 from ._records import BOUND as BOUND
 from ._records import RecordLeakage as RecordLeakage
