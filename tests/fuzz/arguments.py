@@ -76,14 +76,15 @@ EXEMPT = {
 BETWEEN_ROOMS = {
     "constraints": {"Permitted", "adjacency_graph", "needs_no_list", "neighbour_rows"},
     "lattice": {"channel_with_posteriors", "extreme_columns", "intersection_rays"},
-    "mechanisms": {"GeometricChannel", "Privacy", "TruncatedGeometricChannel", "inputs_of", "privacy"},
-    "release": {
-        "NoisyTable", "PlaceNoise", "Plan", "guesses", "make_plan", "noise_proof", "policy_words", "promise",
-        "query_words",
+    "mechanisms": {
+        "GeometricChannel", "IrregularGeometricChannel", "TruncatedGeometricChannel", "eps_of_unit",
+        "inputs_of", "noise_on_cells", "noise_on_map", "privacy",
     },
+    "release": {"NoisyTable", "OnMap", "Plan", "make_plan", "noise_proof"},
     "sampling": {
-        "ClampedGeometric", "DiscreteLaplace", "ExponentialRows", "IrregularGeometric", "Ratio",
-        "ReplayedBits", "Timing", "TruncatedGeometric", "laplace_noise", "ratio",
+        "ChannelSampler", "ClampedGeometric", "DiscreteLaplace", "ExponentialRows", "IrregularGeometric",
+        "NoisyInputs", "Ratio", "ReplayedBits", "Timing", "TruncatedGeometric", "exact_sampler",
+        "laplace_noise", "ratio", "ratio_of",
     },
 }  # fmt: skip
 
