@@ -14,8 +14,8 @@ from ._paths import contents as contents
 from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
 from ._scenario import Scenario as Scenario
-from ._scenario import build_gain as build_gain
 from ._scenario import build_prior as build_prior
 from ._scenario import file_eps as file_eps
 from ._scenario import load as load
 from ._scenario import load_scenario as load_scenario
+from ._schema import document_schema as document_schema

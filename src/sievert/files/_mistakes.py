@@ -10,7 +10,8 @@ from pydantic_core import ErrorDetails
 
 from sievert.errors import FileError
 from sievert.files import _document as schema
-from sievert.files._document import Document, Section
+from sievert.files._document import Document
+from sievert.kinds import Reader, Section
 from sievert.numerics import brief, did_you_mean
 
 __all__ = ["validated"]
@@ -48,10 +49,10 @@ OTHER_NAMES = {
 }
 
 
-def validated(raw: dict[str, Any], source: str) -> Document:
+def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document:
     """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
     try:
-        return Document.model_validate(raw)
+        return Document.model_validate(raw, context=reader)
     except ValidationError as problem:
         raise FileError(f"{source}: {_explain(problem, raw)}") from None
 
@@ -62,15 +63,19 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     # A union reports one error a branch; the deepest is about the branch the writer meant.
     meant = max(
         range(len(errors)),
-        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden"), len(paths[i])),
+        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden", "key"), len(paths[i])),
     )
     error, key = errors[meant], _key_words(paths[meant])
     if error["type"] == "extra_forbidden":
         return f"key {key} is unknown; {_right_key(error)}"
+    if error["type"] == "key":
+        return f"key {key} {_right_key_of_kind(error)}"
     if error["type"] == "missing":
         return f"key {key} is missing"
     given = error.get("input")
     shown = "" if isinstance(given, dict | list) else f" (given: {brief(given)})"
+    if error["type"] == "kind":
+        return f"key {key} must be {error['msg']}{shown}{_right_kind(error)}"
     branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
     kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
     if error["type"] != "value_error" and len(kinds) == len(branches):
@@ -89,6 +94,23 @@ def _percent(error: ErrorDetails) -> str:
     if most != 1 or not isinstance(given, int | float) or not 1 < given <= 100:
         return ""
     return f"; for {given:g} % write {given / 100:g}"
+
+
+def _right_kind(error: ErrorDetails) -> str:
+    """What was meant by a name that no kind has."""
+    given, known = error.get("input"), error["ctx"]
+    if not isinstance(given, str):
+        return ""
+    other = known["elsewhere"].get(given.strip().lower().replace("_", "-").replace(" ", "-"))
+    return did_you_mean(given, known["choices"]) if other is None else f"; {other}"
+
+
+def _right_key_of_kind(error: ErrorDetails) -> str:
+    """What was meant by a key that a kind does not have: another kind, or another spelling."""
+    if error["msg"]:
+        return f"does not go here: {error['msg']}"
+    choices = error["ctx"]["choices"]
+    return f"is unknown; keys here are {', '.join(choices)}{did_you_mean(error['loc'][-1], choices)}"
 
 
 def _right_key(error: ErrorDetails) -> str:

@@ -27,21 +27,20 @@ from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files._document import (
     AcceptModel,
     Document,
-    GainModel,
-    LossModel,
     MechanismModel,
     PolicyModel,
     QueryModel,
     SecretsModel,
+    UseModel,
     ValuesModel,
     dumps,
 )
 from sievert.files._mistakes import validated
 from sievert.files._noise import Tabulated, noise_of, tabulated
-from sievert.files._paths import files_read, refuse_private
+from sievert.files._paths import FolderReader, files_read, refuse_private
 from sievert.files._permitted import build_permitted
 from sievert.files._queries import build_count, histogram_by, sum_of
-from sievert.measures import Adversary, MatrixAdversary, gains, losses
+from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import privacy
 from sievert.numerics import brief, did_you_mean, file_path, require_size
 from sievert.policies import Answers, Policy, Query
@@ -51,8 +50,6 @@ from sievert.tables import existing, read_channel, read_table, write_channel, wr
 
 __all__ = [
     "Scenario",
-    "build_gain",
-    "build_loss",
     "build_mechanism",
     "build_policy",
     "build_prior",
@@ -237,17 +234,23 @@ class Scenario:
         inputs = self.channel.inputs
         metric = self.distance.restricted(inputs)
         with self._at("adversary.gains"):
-            return [build_gain(model, inputs, metric, self.folder) for model in self.document.adversary.gains]
+            return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
 
-    @cached_property
-    def use_loss(self) -> MatrixAdversary:
-        """What the released data is for: the loss that a design makes small."""
+    @property
+    def use(self) -> UseModel:
+        """What the released data is for."""
         if self.document.use is None:
             raise FileError(
                 f'{self.source}: table [use] is missing; say what the data is for, such as loss = "absolute"'
             )
+        return self.document.use
+
+    @cached_property
+    def use_loss(self) -> MatrixAdversary:
+        """The loss that a design makes small."""
+        use = self.use
         with self._at("use.loss"):
-            return build_loss(self.document.use.loss, self.answers.labels, self.distance, self.folder)
+            return use.loss.over(self.answers.labels, self.distance)
 
     @cached_property
     def use_prior(self) -> NDArray[Any]:
@@ -289,7 +292,7 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
-    document = validated(_toml(target), str(target))
+    document = validated(_toml(target), str(target), FolderReader(target.parent))
     refuse_private(document, target.parent, str(target))
     return Scenario(document, target.parent, str(target))
 
@@ -661,77 +664,6 @@ def inputs_metric(answers: Answers) -> Metric:
     if all(isinstance(answer, int | float) for answer in answers.labels):
         return metrics.line(list(answers.labels))  # type: ignore[arg-type]
     return answers.metric
-
-
-def build_gain(model: str | GainModel, labels: Labels, distance: Metric, folder: Path) -> Adversary:
-    """One of [adversary].gains, over the channel's inputs."""
-    if isinstance(model, str):
-        return _named_gain(model, labels, distance)
-    built = _parametrised_gain(model, labels, distance, folder)
-    return built.relabelled(model.name) if model.name else built
-
-
-def _named_gain(name: str, labels: Labels, distance: Metric) -> Adversary:
-    if name == "closeness":
-        return gains.closeness(distance)
-    if name == "identity":
-        return gains.identity(labels)
-    make: Callable[[Labels], Adversary] = getattr(losses, name.replace("-", "_"))
-    return make(labels)
-
-
-def _parametrised_gain(model: GainModel, labels: Labels, distance: Metric, folder: Path) -> Adversary:
-    if model.tries is not None:
-        return gains.tries(labels, model.tries)
-    if model.within is not None:
-        return gains.within(distance, model.within)
-    if model.partition is not None:
-        return gains.partition(model.partition, labels)
-    if model.property is not None:
-        return gains.property(labels, [label(value) for value in model.property])
-    assert model.matrix is not None
-    return _matrix_gain(_table(folder, model.matrix), model.matrix, labels)
-
-
-def build_loss(model: str | LossModel, labels: Labels, distance: Metric, folder: Path) -> MatrixAdversary:
-    """[use].loss, over the channel's inputs."""
-    if isinstance(model, str):
-        if model == "distance":
-            return losses.distance(distance)
-        make: Callable[[Labels], MatrixAdversary] = getattr(losses, model.replace("-", "_"))
-        return make(labels)
-    if model.pinball is not None:
-        return losses.pinball(labels, model.pinball)  # type: ignore[arg-type]
-    if model.tolerance is not None:
-        return losses.tolerance(labels, model.tolerance)  # type: ignore[arg-type]
-    if model.threshold is not None:
-        return losses.threshold(labels, model.threshold)  # type: ignore[arg-type]
-    if model.property is not None:
-        return losses.property(labels, [label(value) for value in model.property])
-    assert model.matrix is not None
-    rows, actions = _matrix_rows(_table(folder, model.matrix), model.matrix, labels)
-    return losses.matrix(rows, actions, model.matrix, secrets=labels)
-
-
-def _matrix_gain(table: Table, file: str, labels: Labels) -> Adversary:
-    """A gain with actions in rows; its columns are found by the labels in the header, in any order."""
-    rows, actions = _matrix_rows(table, file, labels)
-    return gains.matrix(rows, actions, secrets=labels)
-
-
-def _matrix_rows(table: Table, file: str, labels: Labels) -> tuple[list[list[str]], list[Hashable]]:
-    known = KnownLabels(labels)
-    column: dict[Hashable, int] = {}
-    for j, name in enumerate(table.header[1:], start=1):
-        item = known.find(name)
-        if item is not None and item in column:
-            raise FileError(f"{file}: has the column {brief(name)} twice; give one for each label")
-        column[item] = j
-    missing = [item for item in labels if item not in column]
-    if missing:
-        raise FileError(f"{file}: has no column {brief(missing[0])}, but {shown(table.header)}")
-    rows = [[str(row[column[item]]).strip() for item in labels] for row in table.rows]
-    return rows, [table.value(row[0]) for row in table.rows]
 
 
 # ── The ε that a file is about: what it claims, or what its mechanism truly satisfies ───────────────────────

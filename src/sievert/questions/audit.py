@@ -289,18 +289,17 @@ def findings(scenario: Scenario) -> tuple[Finding, ...]:
     belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
     models = scenario.document.adversary.gains
     return tuple(
-        _finding(channel, belief, gain, is_closeness=model == "closeness")
+        _finding(channel, belief, gain, model.unit)
         for model, gain in zip(models, scenario.gains, strict=True)
     )
 
 
-def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, *, is_closeness: bool) -> Finding:
+def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None) -> Finding:
     found = leakage(channel, belief, gain, kind="additive")
-    unit: Unit = "closeness" if is_closeness else _unit(gain)
     factor = None if math.isnan(float(found.factor)) else found.factor
     return Finding(
         gain.name,
-        unit,
+        unit or _unit(gain),
         found.prior,
         found.posterior,
         factor,
