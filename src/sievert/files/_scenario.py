@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert import mechanisms
-from sievert.channels import Channel, epsilon
+from sievert.channels import Channel, NoiseChannel, epsilon
 from sievert.channels.priors import as_prior, from_counts
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files._document import (
@@ -36,6 +36,7 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._mistakes import validated
+from sievert.files._noise import Tabulated, noise_of, tabulated
 from sievert.files._paths import FolderReader, files_read, refuse_private
 from sievert.files._permitted import build_permitted
 from sievert.files._queries import build_count, histogram_by, sum_of
@@ -133,6 +134,16 @@ class Scenario:
     def channel(self) -> Channel:
         """The mechanism as a channel on the answers."""
         return self._built_mechanism(None)
+
+    @cached_property
+    def tabulated(self) -> Tabulated:
+        """The table over all records that the query asks for, known without a list."""
+        return tabulated(self)
+
+    @cached_property
+    def noise(self) -> NoiseChannel | None:
+        """The mechanism as noise that needs no list of answers: on a table over the data, or on a map."""
+        return noise_of(self)
 
     def _built_mechanism(self, eps: float | None) -> Channel:
         model, answers = self._mechanism, self.answers
@@ -583,8 +594,7 @@ def build_mechanism(
 def _family(model: MechanismModel, answers: Answers, query: Query, eps: float | None, alpha: Any) -> Channel:
     if model.kind in ("geometric", "truncated-geometric"):
         points = _numbers(answers.labels, model.kind)
-        sensitivity = query.sensitivity(answers.policy)
-        unit = None if eps is None else eps / (sensitivity or 1.0)
+        unit: Any = None if eps is None else mechanisms.eps_of_unit(eps, query, answers.policy)
         make = mechanisms.geometric if model.kind == "geometric" else mechanisms.truncated_geometric
         return make(points=points, eps=unit, alpha=alpha, outputs=model.outputs)
     if model.kind == "randomised-response":

@@ -20,13 +20,15 @@ from sievert.measures._adversary import (
     Columns,
     RankedColumns,
     Unit,
+    labels_of_secrets,
     require_table,
     sole_largest,
+    table_adversary,
 )
 from sievert.numerics import brief, require_size
 from sievert.spaces import Labels
 
-__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries"]
+__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries", "as_gain"]
 
 LARGEST_ACTIONS = 200_000
 FORM_ENTRIES = 1_000_000
@@ -275,3 +277,12 @@ def _posteriors(joint: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64
     columns = joint.astype(np.float64)
     weights = columns.sum(axis=0)
     return columns, columns / np.where(weights > 0, weights, 1.0)
+
+
+def as_gain(gain: object, secrets: Labels) -> Adversary:
+    """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
+    secrets = labels_of_secrets(secrets)
+    if gain is None:
+        return Identity(secrets)
+    adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
+    return adversary.for_secrets(secrets)

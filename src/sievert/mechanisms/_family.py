@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
+from sievert.channels import Privacy
 from sievert.errors import MechanismError
-from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative
-from sievert.sampling import Ratio, ratio
+from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative, read_eps
 from sievert.spaces import Labels, labels_of
 
-__all__ = ["Privacy", "inputs_of", "privacy"]
-
+__all__ = ["inputs_of", "privacy"]
 
 # An exact channel holds powers of alpha; a ratio longer than this (100 digits) is no measurement. Floats have
 # denominators of up to 2^1074 and are computed with as floats.
 MOST_BITS = 333
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """eps in nats and, when it was given exactly, alpha = e^-eps as a fraction."""
-
-    eps: float
-    alpha: Fraction | None
-
-    def ratio(self) -> Ratio:
-        """What an exact sampler needs: alpha where it is known, else eps as it is written."""
-        return ratio(None, self.alpha) if self.alpha is not None else ratio(self.eps, None)
 
 
 def privacy(eps: object, alpha: object) -> Privacy:
@@ -39,9 +25,11 @@ def privacy(eps: object, alpha: object) -> Privacy:
     if alpha is not None:
         return _from_alpha(alpha)
     value = level("eps", eps)
-    if value == 0 or math.isinf(value):
-        return Privacy(value, Fraction(1 if value == 0 else 0))
-    return Privacy(value, None)
+    if math.isinf(value):
+        return Privacy(value, Fraction(0))
+    if value == 0:
+        return Privacy(value, Fraction(1), exact_eps=Fraction(0))
+    return Privacy(value, None, exact_eps=as_fraction(eps) if is_exact(eps) else read_eps(value))
 
 
 def level(argument: str, eps: object) -> float:
@@ -71,8 +59,9 @@ def _from_alpha(alpha: object) -> Privacy:
             "the memory; round it, or give eps"
         )
     eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
-    exact = is_exact(alpha) or value in (0, 1)
-    return Privacy(eps, value if exact else None)
+    if is_exact(alpha) or value in (0, 1):
+        return Privacy(eps, value)
+    return Privacy(eps, None, exact_alpha=read_eps(float(value)))
 
 
 def inputs_of(n: object, argument: str = "n") -> Labels:

@@ -33,7 +33,7 @@ def randomised_response(
     labels = inputs if outputs is None else inputs_of(outputs, "outputs")
     level = privacy(eps, alpha)
     if outputs is None:
-        return ResponseChannel(len(labels), level.eps, level.alpha, labels)
+        return ResponseChannel(len(labels), level, labels)
     size = len(labels)
     require_dense(len(inputs), size, "randomised response")
     position = {name: j for j, name in enumerate(labels)}
