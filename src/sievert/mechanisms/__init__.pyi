@@ -1,6 +1,8 @@
 from ._exponential import exponential as exponential
 from ._exponential import nominal_epsilon as nominal_epsilon
 from ._exponential import true_epsilon as true_epsilon
+from ._family import Family as Family
+from ._family import LevelledFamily as LevelledFamily
 from ._family import Privacy as Privacy
 from ._family import inputs_of as inputs_of
 from ._family import privacy as privacy

@@ -12,18 +12,22 @@ import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 from scipy.optimize import brentq
 
 from sievert.arrays import FloatArray
 from sievert.channels import RELATIVE, Channel, epsilon
 from sievert.errors import MechanismError
-from sievert.mechanisms._family import privacy
+from sievert.kinds import kind
+from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
+from sievert.policies import Answers, Policy, Query
+from sievert.proofs import EXPONENTIAL
 from sievert.sampling import SAMPLER, BitSource, ExponentialRows, Timing, exponential_rows
-from sievert.spaces import Metric, metric_of
+from sievert.spaces import Metric, metric_of, metrics
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
 
@@ -210,3 +214,41 @@ def _rational_root(alpha: Fraction | None) -> Fraction | None:
     if top * top != alpha.numerator or bottom * bottom != alpha.denominator:
         return None
     return Fraction(top, bottom)
+
+
+@kind(Family, "exponential")
+class Exponential(LevelledFamily):
+    """Near answers more often: a probability proportional to e^(-(nominal/2)·distance)."""
+
+    in_theorems = EXPONENTIAL
+
+    level: Annotated[
+        Literal["nominal", "true"] | None,
+        Field(description="whether eps is the nominal parameter, or the true ε (the default)"),
+    ] = None
+
+    @property
+    def _nominal(self) -> bool:
+        """Whether the parameter promises no ε of its own."""
+        return self.level == "nominal"
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return exponential(answers.metric, self.eps, self.level or "true", alpha=self.alpha)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return None if self._nominal else super().claimed(policy, query)
+
+    @property
+    def promised(self) -> float | None:
+        return None if self._nominal else self.eps
+
+    def words(self) -> str:
+        return f"{super().words()} ({'the nominal parameter, not ε' if self._nominal else 'true ε'})"
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        return exponential(metric, eps, "true")
+
+    @classmethod
+    def on_line(cls, n: int, eps: float) -> Channel | None:
+        return exponential(metrics.line(n), nominal_epsilon(n, eps))

@@ -7,19 +7,23 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any, Never
+from typing import Annotated, Any, ClassVar, Never, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
 from sievert.arrays import FloatArray
 from sievert.channels import RELATIVE, Channel, require_dense
 from sievert.errors import ChannelError, MechanismError
-from sievert.mechanisms._family import Privacy, inputs_of, privacy
+from sievert.kinds import kind
+from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, Privacy, inputs_of, privacy
 from sievert.mechanisms._truncated import TruncatedGeometricChannel, two_sided_noise
 from sievert.numerics import brief, generator_of, require_float
+from sievert.policies import Answers, Policy, Query
+from sievert.proofs import GEOMETRIC
 from sievert.sampling import SAMPLER, BitSource, ClampedGeometric, DiscreteLaplace, IrregularGeometric, Timing
-from sievert.spaces import labels_or_range, listed, shown
+from sievert.spaces import Labels, Metric, labels_or_range, listed, shown
 
 __all__ = ["GeometricChannel", "geometric", "truncated_geometric"]
 # Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
@@ -328,3 +332,96 @@ def _equivalent(positions: list[int], level: Privacy) -> Channel:
         return TruncatedGeometricChannel(len(positions), level, range(low, high + 1), names)
     clamped = _clamped(positions, list(range(low, high + 1)), level)
     return Channel._trusted(clamped._data, clamped.form, positions, names)
+
+
+# ── As a file names it ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class NoiseOnNumbers(LevelledFamily):
+    """Geometric noise on the answer: eps is scaled by the query's sensitivity, alpha is for one unit."""
+
+    # Whether noisy numbers are clamped to the range of the answers where the file names no outputs.
+    clamps: ClassVar[bool]
+    in_theorems = GEOMETRIC
+
+    outputs: Annotated[
+        list[int] | None,
+        Field(description="consecutive whole numbers to which the noisy one is clamped instead"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _outputs_follow_each_other(self) -> Self:
+        found = self.outputs
+        if found is not None and (not found or found != list(range(found[0], found[0] + len(found)))):
+            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
+        return self
+
+    @classmethod
+    def on(
+        cls, points: list[Any], eps: float | None, alpha: object = None, outputs: list[int] | None = None
+    ) -> Channel:
+        """The noise on these numbers, eps for one unit."""
+        make = truncated_geometric if cls.clamps else geometric
+        return make(points=points, eps=eps, alpha=alpha, outputs=outputs)
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        points = self._numbers(answers.labels)
+        sensitivity = query.sensitivity(answers.policy)
+        unit = None if self.eps is None else self.eps / (sensitivity or 1.0)
+        return self.on(points, unit, self.alpha, self.outputs)
+
+    def _numbers(self, labels: Labels) -> list[Any]:
+        for answer in () if isinstance(labels, range) else labels:
+            if not isinstance(answer, int | float):
+                raise MechanismError(
+                    f"{self.declared()} noise needs numbers but an answer is {brief(answer)}; "
+                    "use exponential or randomised-response"
+                )
+        return list(labels)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        level = privacy(self.eps, self.alpha).eps
+        return level if self.alpha is None else level * query.sensitivity(policy)
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        points = list(metric.points)
+        for point in points:
+            if isinstance(point, bool) or not isinstance(point, int | float):
+                raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
+        return cls.on(points, eps / _change_of_unit(points, metric))
+
+    @classmethod
+    def on_line(cls, n: int, eps: float) -> Channel | None:
+        return truncated_geometric(n, eps)
+
+    def added(self) -> AddedToNumbers:
+        return AddedToNumbers(self.eps, self.alpha, self.outputs, self.clamps)
+
+
+@kind(Family, "truncated-geometric")
+class TruncatedGeometric(NoiseOnNumbers):
+    """Geometric noise, cut off at the ends of the range."""
+
+    clamps = True
+
+
+@kind(Family, "geometric")
+class Geometric(NoiseOnNumbers):
+    """Geometric noise on all integers, the discrete Laplace."""
+
+    clamps = False
+
+
+def _change_of_unit(points: list[Any], metric: Metric) -> float:
+    """The largest change of the numbers for a unit of distance."""
+    numbers = np.array(points, dtype=np.float64)
+    change = np.abs(numbers[:, None] - numbers[None, :])
+    apart = (change > 0) & np.isfinite(metric.matrix)
+    if not apart.any():
+        return 1.0
+    with np.errstate(divide="ignore"):
+        sensitivity = float((change[apart] / metric.matrix[apart]).max())
+    if math.isinf(sensitivity):
+        raise MechanismError("different numbers are at distance 0, so noise on them cannot be private")
+    return sensitivity

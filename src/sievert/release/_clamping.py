@@ -77,10 +77,11 @@ def _limits(plan: Plan) -> tuple[str, str] | None:
         return None
     if isinstance(mechanism, AddedNoise):
         found = mechanism.limits
-    elif getattr(plan.scenario.document.mechanism, "kind", None) == "truncated-geometric":
-        found = table.range(plan.scenario.policy)
     else:
-        return None
+        noise = plan.scenario.mechanism.added()
+        if noise is None or not noise.clamps:
+            return None
+        found = table.range(plan.scenario.policy)
     return None if found is None else (number(found[0] * table.step), number(found[1] * table.step))
 
 

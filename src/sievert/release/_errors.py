@@ -81,7 +81,6 @@ class AddedNoise:
     step_alpha: Fraction | None
     step: Fraction
     limits: tuple[int, int] | None
-    kind: str
 
     @property
     def rate(self) -> float:
@@ -134,24 +133,23 @@ def added_noise(
 
     With `absence`, rows may be left out of the table.
     """
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.kind not in ("geometric", "truncated-geometric"):
+    noise = scenario.mechanism.added()
+    if noise is None:
         return None
-    if model.kind == "truncated-geometric" and model.outputs is None:
+    if noise.clamps and noise.outputs is None:
         if len(table.cells) == 1 and not consecutive(table, scenario.policy):
             return None
         limits: tuple[int, int] | None = table.range(scenario.policy, absence)
-    elif model.outputs is not None:
-        limits = _steps_of(model.outputs, table.step)
+    elif noise.outputs is not None:
+        limits = _steps_of(noise.outputs, table.step)
     else:
         limits = None
-    if model.eps is not None:
-        eps = finite_eps(model.eps)
+    if noise.eps is not None:
+        eps = finite_eps(noise.eps)
         per_step = eps / steps if steps else eps
         charged = eps if steps else Fraction(0)  # one record moves nothing
-        return AddedNoise(charged, per_step, None, table.step, limits, model.kind)
-    alpha = exact_alpha(model.alpha)
+        return AddedNoise(charged, per_step, None, table.step, limits)
+    alpha = exact_alpha(noise.alpha)
     if table.step.denominator != 1:
         raise FileError(
             f"mechanism.alpha is for one unit of the answer, but answers are multiples of {table.step}; give "
@@ -159,7 +157,7 @@ def added_noise(
         )
     per_step_alpha = Fraction(alpha**table.step.numerator)
     eps = rounded_up(-log_fraction(per_step_alpha) * float(steps)) if alpha != 1 else Fraction(0)
-    return AddedNoise(eps, None, per_step_alpha, table.step, limits, model.kind)
+    return AddedNoise(eps, None, per_step_alpha, table.step, limits)
 
 
 def finite_eps(value: float) -> Fraction:
@@ -286,32 +284,27 @@ def randomiser(scenario: Scenario, table: Statistic | None, steps: Fraction) -> 
 
     `table` and `steps` describe values that are numbers, for geometric noise.
     """
-    model = scenario.document.mechanism
-    assert model is not None
-    labels = scenario.answers.labels
-    parameter = "" if model.alpha is None else f"alpha = {model.alpha}"
-    if model.eps is not None:
-        parameter = f"eps = {model.eps:g}"
-    if model.kind == "randomised-response":
-        level, eps = _level(model.eps, model.alpha)
+    family, labels = scenario.mechanism, scenario.answers.labels
+    if family.equidistant:
+        level, eps = _level(**family.written())
         _require_unit_distance(scenario, eps)
         return Randomiser(
             labels,
             labels,
             eps,
-            f"randomised response, {parameter}",
+            family.words(),
             lambda **options: randomised_response(len(labels), **level, **options),
             scenario.channel,
         )
-    if model.kind in ("geometric", "truncated-geometric") and model.outputs is None:
-        if model.kind == "geometric":
+    noise = family.added()
+    if noise is not None and noise.outputs is None:
+        if not noise.clamps:
             raise FileError(
                 "mechanism: geometric noise on all integers has no last output; for values released one by "
                 'one use "truncated-geometric"'
             )
-        return _kernel(scenario, table, steps, parameter)
-    name = model.kind or f"the matrix {model.matrix}"
-    return _rows(scenario, f"{name}, {parameter}" if model.kind and parameter else name)
+        return _kernel(scenario, table, steps)
+    return _rows(scenario, family.words())
 
 
 def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
@@ -333,7 +326,7 @@ def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
         )
 
 
-def _level(eps: float | None, alpha: object) -> tuple[dict[str, Any], Fraction]:
+def _level(eps: float | None = None, alpha: object = None) -> tuple[dict[str, Any], Fraction]:
     if eps is not None:
         exact = finite_eps(eps)
         return {"eps": exact}, exact
@@ -341,22 +334,21 @@ def _level(eps: float | None, alpha: object) -> tuple[dict[str, Any], Fraction]:
     return {"alpha": ratio}, rounded_up(-log_fraction(ratio)) if ratio != 1 else Fraction(0)
 
 
-def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction, parameter: str) -> Randomiser:
+def _kernel(scenario: Scenario, table: Statistic | None, steps: Fraction) -> Randomiser:
     """The truncated geometric on the answers, consecutive or not."""
-    model, labels = scenario.document.mechanism, scenario.answers.labels
-    assert model is not None
+    family, labels = scenario.mechanism, scenario.answers.labels
     if table is None:
         raise FileError(
             "mechanism: truncated-geometric noise needs numbers; use exponential or randomised-response"
         )
     steady = _gap(labels)
     per_unit = steps * table.step  # sensitivity in the answer's units
-    level, eps = _level(model.eps, model.alpha)
+    level, eps = _level(**family.written())
     if "eps" in level:
         level = {"eps": eps / per_unit if per_unit else eps}
     else:
         eps = rounded_up(-log_fraction(level["alpha"]) * float(per_unit)) if level["alpha"] != 1 else eps
-    words = f"truncated geometric, {parameter}"
+    words = family.words()
     if steady is not None and ("eps" in level or steady.denominator == 1):
         unit: dict[str, Any] = (
             {"eps": level["eps"] * steady} if "eps" in level else {"alpha": level["alpha"] ** int(steady)}

@@ -149,17 +149,15 @@ class PlaceNoise:
 
 def place_noise(scenario: Scenario, rules: ReleaseModel) -> PlaceNoise:
     """The mechanism of a file whose policy is about a region."""
-    model, region = scenario.document.mechanism, scenario.region
-    assert model is not None and region is not None
+    eps, region = scenario.mechanism.per_metre, scenario.region
+    assert region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
     if scenario.document.query.kind != "record":
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
     population = None if rules.remap is None else _population(scenario, rules.remap, region)
-    if model.kind == "planar-geometric":
-        if model.eps is None:
-            raise FileError("mechanism: planar-geometric noise needs eps, nats for each metre")
-        noise = PlaceNoise(region, finite_eps(model.eps), None, population)
+    if eps is not None:
+        noise = PlaceNoise(region, finite_eps(eps), None, population)
         _require_drawable(noise)
         return noise
     channel = randomiser(scenario, None, Fraction(0))
