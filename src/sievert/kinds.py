@@ -195,6 +195,8 @@ class Noun(Section):
     @classmethod
     def _misplaced(cls, key: str) -> str:
         """Which kinds a key goes with, where this one does not have it."""
+        if key in cls.leading():
+            return f"{key} goes without {cls.tag}"
         others = [other for other in cls.kinds().values() if key in other.owner.model_fields]
         named = [f'{cls.tag} = "{other}"' if other.name else str(other) for other in others]
         return f"{key} goes with {_listed(named)}" if named else ""
