@@ -78,7 +78,9 @@ class Kind:
     @property
     def bare(self) -> bool:
         """Whether the name alone will do: the kind has no key that must be given."""
-        return self.name is not None and not any(f.is_required() for f in self.owner.model_fields.values())
+        if self.name is None or self.owner.tables_only:
+            return False
+        return not any(field.is_required() for field in self.owner.model_fields.values())
 
 
 class Noun(Section):
@@ -87,6 +89,8 @@ class Noun(Section):
     noun: ClassVar[str] = ""
     # The key that names the kind in a table.
     tag: ClassVar[str] = "kind"
+    # Whether the noun is a table of the file, which no bare name replaces.
+    tables_only: ClassVar[bool] = False
     # The kind meant by a table with neither tag nor leading key.
     default: ClassVar[str | None] = None
     # Leading keys under which a plain list, or a text that is no name, is taken.
@@ -97,6 +101,8 @@ class Noun(Section):
     # Names from elsewhere, with what to write here.
     elsewhere: ClassVar[Mapping[str, str]] = {}
     registry: ClassVar[dict[str, Kind]]
+    # Every noun by its name.
+    nouns: ClassVar[dict[str, type[Noun]]] = {}
 
     model_config = ConfigDict(frozen=True)
 
@@ -104,6 +110,7 @@ class Noun(Section):
         super().__init_subclass__(**keywords)
         if noun:
             cls.noun, cls.registry = noun, {}
+            Noun.nouns[noun] = cls
 
     @classmethod
     def __pydantic_init_subclass__(cls, *, noun: str = "", **keywords: Any) -> None:
@@ -139,6 +146,8 @@ class Noun(Section):
         """The kind that a file's value names, with its keys checked."""
         if isinstance(raw, cls):
             return raw
+        if cls.tables_only and not isinstance(raw, dict):
+            raise _mistake("kind", raw, "a table", choices=[], elsewhere={})
         if isinstance(raw, str):
             if raw not in cls.names() and cls.text_key is not None:
                 return cls._with_keys(cls.kinds()[cls.text_key], {cls.text_key: raw}, context)
@@ -301,6 +310,12 @@ class FilePath(str):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_after_validator_function(cls._bound, core_schema.str_schema(strict=True))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "format": "path"}
 
     @classmethod
     def _bound(cls, text: str, info: core_schema.ValidationInfo[Any]) -> Self:
