@@ -224,7 +224,10 @@ class Exponential(LevelledFamily):
 
     level: Annotated[
         Literal["nominal", "true"] | None,
-        Field(description="whether eps is the nominal parameter, or the true ε (the default)"),
+        Field(
+            description='what eps is: "true" (unless given), the ε it really has, or "nominal", the parameter '
+            "of the formula, a promise of no ε: audit, design and the charge then use the smaller ε that it has"
+        ),
     ] = None
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from sievert.channels import Channel
 from sievert.errors import FileError, MechanismError
@@ -115,6 +115,7 @@ class AddedToNumbers:
 class Family(Noun, noun="mechanism"):
     """What is released: a family of channels with its parameter, or a channel in a public file."""
 
+    tables_only = True
     # Candidates of a design are listed in this order.
     homes = (
         "sievert.mechanisms._geometric",
@@ -194,12 +195,14 @@ class Family(Noun, noun="mechanism"):
 class LevelledFamily(Family):
     """A family with one parameter, eps or alpha."""
 
-    eps: Annotated[NonNegative | None, Field(description="ε in nats, promised for the policy")] = None
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["eps"]}, {"required": ["alpha"]}]},
+    )
+
+    eps: Annotated[NonNegative | None, Field(description="the ε promised for the policy, in nats")] = None
     alpha: Annotated[
         str | float | int | None,
-        Field(
-            description='e^-ε instead of eps; a fraction as a text, such as "1/3", is computed with exactly'
-        ),
+        Field(description="e^-ε instead of eps; a fraction in quotes makes the channel exact"),
     ] = None
 
     @model_validator(mode="after")
@@ -228,9 +231,12 @@ class LevelledFamily(Family):
 
 @kind(Family, key="matrix")
 class MatrixMechanism(Family):
-    """A channel of your own, in a public file with a row for each answer of the query."""
+    """A channel of your own, in a public file with a row for each answer of the query, in any order."""
 
-    matrix: Annotated[PublicPath, Field(description="a channel as .csv, .npz or .parquet")]
+    matrix: Annotated[
+        PublicPath,
+        Field(description="a channel as .csv, .npz or .parquet; histograms are rows such as [2, 1]"),
+    ]
     eps: Annotated[NonNegative | None, Field(description="the ε it is claimed to satisfy, in nats")] = None
 
     def channel(self, answers: Answers, query: Query) -> Channel:
