@@ -225,8 +225,9 @@ class Exponential(LevelledFamily):
     level: Annotated[
         Literal["nominal", "true"] | None,
         Field(
-            description='what eps is: "true" (unless given), the ε it really has, or "nominal", the parameter '
-            "of the formula, a promise of no ε: audit, design and the charge then use the smaller ε that it has"
+            description='what eps is: "true" (unless given), the ε it really has, or "nominal", the '
+            "parameter of the formula, a promise of no ε: audit, design and the charge then use the smaller ε "
+            "that it has"
         ),
     ] = None
 

@@ -235,7 +235,7 @@ class MatrixMechanism(Family):
 
     matrix: Annotated[
         PublicPath,
-        Field(description="a channel as .csv, .npz or .parquet; histograms are rows such as [2, 1]"),
+        Field(description="a channel as .csv, .npz or .parquet; a histogram's row is called [2, 1]"),
     ]
     eps: Annotated[NonNegative | None, Field(description="the ε it is claimed to satisfy, in nats")] = None
 

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from sievert.arrays import FloatArray
 from sievert.channels import RELATIVE, Channel, require_dense
 from sievert.errors import ChannelError, MechanismError
-from sievert.kinds import kind
+from sievert.kinds import NonNegative, kind
 from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, Privacy, inputs_of, privacy
 from sievert.mechanisms._truncated import TruncatedGeometricChannel, two_sided_noise
 from sievert.numerics import brief, generator_of, require_float
@@ -344,6 +344,16 @@ class NoiseOnNumbers(LevelledFamily):
     clamps: ClassVar[bool]
     in_theorems = GEOMETRIC
 
+    eps: Annotated[
+        NonNegative | None,
+        Field(
+            description="the ε promised for the policy, in nats: noise is scaled by the query's sensitivity"
+        ),
+    ] = None
+    alpha: Annotated[
+        str | float | int | None,
+        Field(description="e^-ε for one unit of the answer instead of eps; exact as a fraction in quotes"),
+    ] = None
     outputs: Annotated[
         list[int] | None,
         Field(description="consecutive whole numbers to which the noisy one is clamped instead"),
