@@ -226,8 +226,8 @@ class Exponential(LevelledFamily):
         Literal["nominal", "true"] | None,
         Field(
             description='what eps is: "true" (unless given), the ε it really has, or "nominal", the '
-            "parameter of the formula, a promise of no ε: audit, design and the charge then use the smaller ε "
-            "that it has"
+            "parameter of the formula, a promise of no ε: audit, design and the charge then use the smaller "
+            "ε that it has"
         ),
     ] = None
 

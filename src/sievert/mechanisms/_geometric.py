@@ -346,9 +346,7 @@ class NoiseOnNumbers(LevelledFamily):
 
     eps: Annotated[
         NonNegative | None,
-        Field(
-            description="the ε promised for the policy, in nats: noise is scaled by the query's sensitivity"
-        ),
+        Field(description="the ε promised for the policy, in nats; the query's sensitivity scales the noise"),
     ] = None
     alpha: Annotated[
         str | float | int | None,
