@@ -255,4 +255,4 @@ class Exponential(LevelledFamily):
 
     @classmethod
     def on_line(cls, n: int, eps: float) -> Channel | None:
-        return exponential(metrics.line(n), nominal_epsilon(n, eps))
+        return exponential(metrics.line(n), nominal_epsilon(n, eps) if n > 1 else eps)
