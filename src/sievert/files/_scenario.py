@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, epsilon
+from sievert.channels import Channel, NoiseChannel, epsilon
 from sievert.channels.priors import as_prior, from_counts
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files._document import (
@@ -34,6 +34,7 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._mistakes import validated
+from sievert.files._noise import Tabulated, noise_of, tabulated
 from sievert.files._paths import FolderReader, files_read, refuse_private
 from sievert.files._permitted import build_permitted
 from sievert.files._queries import build_count, histogram_by, sum_of
@@ -125,6 +126,16 @@ class Scenario:
         policy, query = self.policy, self.query
         with self._at("query"):
             return query.answers(policy)
+
+    @cached_property
+    def tabulated(self) -> Tabulated:
+        """The table over all records that the query asks for, known without a list."""
+        return tabulated(self)
+
+    @cached_property
+    def noise(self) -> NoiseChannel | None:
+        """The mechanism as noise that needs no list of answers: on a table over the data, or on a map."""
+        return noise_of(self)
 
     @property
     def mechanism(self) -> Family:

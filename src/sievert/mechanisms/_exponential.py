@@ -11,7 +11,6 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -19,14 +18,14 @@ from pydantic import Field
 from scipy.optimize import brentq
 
 from sievert.arrays import FloatArray
-from sievert.channels import RELATIVE, Channel, epsilon
+from sievert.channels import Channel, epsilon
 from sievert.errors import MechanismError
 from sievert.kinds import kind
 from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import EXPONENTIAL
-from sievert.sampling import SAMPLER, BitSource, ExponentialRows, Timing, exponential_rows
+from sievert.sampling import BitSource, ChannelSampler, Sampler, Timing, exact_sampler, exponential_rows
 from sievert.spaces import Metric, metric_of, metrics
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
@@ -81,14 +80,14 @@ def exponential(
     if math.isinf(given.eps):
         return _nearest(distances, *names)
     if level == "true" and given.eps > 0:
-        return _log_channel(
+        return ExponentialChannel(
             distances, _solve_nominal(distances, metric.restricted(names[0]), given.eps), *names
         )
     root = _rational_root(given.alpha)
     finite = distances[np.isfinite(distances)]
     if root is not None and np.array_equal(finite, np.rint(finite)):
         return _exact_channel(distances, root, *names)
-    return _log_channel(distances, given.eps, *names)
+    return ExponentialChannel(distances, given.eps, *names)
 
 
 def _positions(metric: Metric, labels: Iterable[object] | None, argument: str) -> list[int]:
@@ -148,7 +147,7 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
         )
 
     def excess(nominal: float) -> float:
-        return epsilon(_log_channel(distances, nominal, metric.points, None), metric).nats - true
+        return epsilon(ExponentialChannel(distances, nominal, metric.points, None), metric).nats - true
 
     # Where every input is also an output the true ε is at least half the nominal one.
     high = 2 * true
@@ -170,24 +169,41 @@ def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None
         )
 
 
-def _log_channel(
-    distances: FloatArray, nominal: float, inputs: Iterable[object], outputs: Iterable[object] | None
-) -> Channel:
-    unreachable = np.isinf(distances)
-    scores = np.where(unreachable, -np.inf, -(nominal / 2) * np.where(unreachable, 0.0, distances))
-    totals = log_sum(scores, axis=1)
-    channel = Channel._trusted(scores - totals[:, None], "log", inputs, outputs)
-    # ln of the mean weight, with its digits where all weights are close to 1.
-    short = np.expm1(scores).mean(axis=1)
-    means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), totals - math.log(distances.shape[1]))
-    channel._cache[RELATIVE] = scores - means[:, None]
-    channel._cache[SAMPLER] = partial(_sampler, distances, nominal)
-    return channel
+class ExponentialChannel(Channel):
+    """Outputs weighted by e^(-(nominal/2)·distance), in logarithms."""
+
+    def __init__(
+        self,
+        distances: FloatArray,
+        nominal: float,
+        inputs: Iterable[object],
+        outputs: Iterable[object] | None,
+    ) -> None:
+        self.distances, self.nominal = distances, nominal
+        scores = self._scores()
+        self._set(scores - log_sum(scores, axis=1)[:, None], "log", inputs, outputs)
+
+    def _scores(self) -> FloatArray:
+        unreachable = np.isinf(self.distances)
+        weighted = -(self.nominal / 2) * np.where(unreachable, 0.0, self.distances)
+        return np.where(unreachable, -np.inf, weighted)
+
+    def _relative_entries(self) -> FloatArray:
+        """Less ln of the mean weight, with its digits where all weights are close to 1."""
+        scores = self._scores()
+        short = np.expm1(scores).mean(axis=1)
+        far = log_sum(scores, axis=1) - math.log(scores.shape[1])
+        means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), far)
+        return np.asarray(scores - means[:, None])
 
 
-def _sampler(distances: FloatArray, nominal: float, timing: Timing, source: BitSource) -> ExponentialRows:
-    """The exact sampler of positions for the parameter as it is written; see `sampling.for_channel`."""
-    return exponential_rows(distances, read_eps(nominal) / 2, timing=timing, insecure_rng=source)
+@exact_sampler.register
+def _exactly(channel: ExponentialChannel, timing: Timing, source: BitSource) -> Sampler:
+    """For the parameter as it is written."""
+    positions = exponential_rows(
+        channel.distances, read_eps(channel.nominal) / 2, timing=timing, insecure_rng=source
+    )
+    return ChannelSampler(channel, positions)
 
 
 def _nearest(distances: FloatArray, inputs: Iterable[object], outputs: Iterable[object]) -> Channel:

@@ -15,32 +15,18 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from sievert.channels import Channel
+from sievert.channels import Channel, Privacy
 from sievert.errors import FileError, MechanismError
 from sievert.kinds import NonNegative, Noun, PublicPath, kind
-from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative
+from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query
-from sievert.sampling import Ratio, ratio
 from sievert.spaces import Labels, Metric, labels_of, metrics
 
-__all__ = ["AddedToNumbers", "Family", "LevelledFamily", "Privacy", "inputs_of", "privacy"]
-
+__all__ = ["AddedToNumbers", "Family", "LevelledFamily", "inputs_of", "privacy"]
 
 # An exact channel holds powers of alpha; a ratio longer than this (100 digits) is no measurement. Floats have
 # denominators of up to 2^1074 and are computed with as floats.
 MOST_BITS = 333
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """eps in nats and, when it was given exactly, alpha = e^-eps as a fraction."""
-
-    eps: float
-    alpha: Fraction | None
-
-    def ratio(self) -> Ratio:
-        """What an exact sampler needs: alpha where it is known, else eps as it is written."""
-        return ratio(None, self.alpha) if self.alpha is not None else ratio(self.eps, None)
 
 
 def privacy(eps: object, alpha: object) -> Privacy:
@@ -51,9 +37,11 @@ def privacy(eps: object, alpha: object) -> Privacy:
     if alpha is not None:
         return _from_alpha(alpha)
     value = level("eps", eps)
-    if value == 0 or math.isinf(value):
-        return Privacy(value, Fraction(1 if value == 0 else 0))
-    return Privacy(value, None)
+    if math.isinf(value):
+        return Privacy(value, Fraction(0))
+    if value == 0:
+        return Privacy(value, Fraction(1), exact_eps=Fraction(0))
+    return Privacy(value, None, exact_eps=as_fraction(eps) if is_exact(eps) else read_eps(value))
 
 
 def level(argument: str, eps: object) -> float:
@@ -83,8 +71,9 @@ def _from_alpha(alpha: object) -> Privacy:
             "the memory; round it, or give eps"
         )
     eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
-    exact = is_exact(alpha) or value in (0, 1)
-    return Privacy(eps, value if exact else None)
+    if is_exact(alpha) or value in (0, 1):
+        return Privacy(eps, value)
+    return Privacy(eps, None, exact_alpha=read_eps(float(value)))
 
 
 def inputs_of(n: object, argument: str = "n") -> Labels:
@@ -118,11 +107,10 @@ class Family(Noun, noun="mechanism"):
     tables_only = True
     # Candidates of a design are listed in this order.
     homes = (
-        "sievert.mechanisms._geometric",
+        "sievert.mechanisms._noise",
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
-        "sievert.mechanisms._planar",
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
@@ -139,8 +127,6 @@ class Family(Noun, noun="mechanism"):
     }
     # What theorems about the order of two families on 0…n-1 call it; None: they do not speak of it.
     in_theorems: ClassVar[str | None] = None
-    # Whether any two inputs are told apart equally well, as by randomised response.
-    equidistant: ClassVar[bool] = False
 
     @abstractmethod
     def channel(self, answers: Answers, query: Query) -> Channel:

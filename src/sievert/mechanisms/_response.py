@@ -38,7 +38,7 @@ def randomised_response(
     labels = inputs if outputs is None else inputs_of(outputs, "outputs")
     level = privacy(eps, alpha)
     if outputs is None:
-        return ResponseChannel(len(labels), level.eps, level.alpha, labels)
+        return ResponseChannel(len(labels), level, labels)
     size = len(labels)
     require_dense(len(inputs), size, "randomised response")
     position = {name: j for j, name in enumerate(labels)}
@@ -71,7 +71,6 @@ class RandomisedResponse(LevelledFamily):
     """The truth with the largest probability that ε allows, else any other answer, each as likely."""
 
     in_theorems = RESPONSE
-    equidistant = True
 
     def channel(self, answers: Answers, query: Query) -> Channel:
         return randomised_response(answers.labels, self.eps, alpha=self.alpha)

@@ -15,9 +15,9 @@ from sievert.errors import SievertError
 from sievert.files import Scenario
 from sievert.measures import Identity, record_leakage
 from sievert.numerics import belief_growth, bits, guess_words, in_percent, number, times
+from sievert.questions import is_exact
 from sievert.questions.audit import Audit, Finding, bits_at
 from sievert.questions.noise import NoiseAudit
-from sievert.release import CLOSED_FORM
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.spaces.secrets import SecretGraph
@@ -333,7 +333,7 @@ def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
         verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
         kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
     yield "Does it keep its promise?", [found.promise, proof, *kept]
-    most = "" if found.record.method == CLOSED_FORM else "at most "
+    most = "" if is_exact(found.record) else "at most "
     lines = [
         "Someone who knows every other record guesses the remaining one with probability "
         f"{in_percent(found.record.before)} now and {most}{in_percent(found.record.after)} after the "
