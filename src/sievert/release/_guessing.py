@@ -36,13 +36,13 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
     small = policy.constrained or policy.records * len(policy.values) ** 2 <= LARGEST_LISTED
     if small and not (histogram and isinstance(mechanism, AddedNoise)) and _has_channel(plan):
         try:
-            found = record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
+            found = record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
             return found.before, found.after, found.method.startswith("bound")
         except TooLargeError:
             pass  # the bound below needs no list
     if prior in (None, "uniform") and len(policy.values) > LARGEST_PAIRS:
         return _uniform_bound(policy, float(plan.unit_eps))
-    found = record_leakage(float(plan.unit_eps), policy, scenario.record_prior)
+    found = record_leakage(float(plan.unit_eps), policy, prior=scenario.record_prior)
     return found.before, found.after, True
 
 
