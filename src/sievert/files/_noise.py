@@ -13,7 +13,7 @@ from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
 from sievert.files._queries import column_place
 from sievert.ledger import amount
-from sievert.mechanisms import noise_on_cells, noise_on_map
+from sievert.mechanisms import AddedToNumbers, noise_on_cells, noise_on_map
 from sievert.numerics import as_fraction, brief
 from sievert.policies import Sensitivity, Statistic, statistic_of_cells
 
@@ -83,42 +83,37 @@ def _histogram(scenario: Scenario) -> Statistic:
 
 def noise_of(scenario: Scenario) -> NoiseChannel | None:
     """The noise that [mechanism] adds to the table or to places; None where it is a channel on a list."""
-    model = scenario.document.mechanism
-    if model is None:
+    family = scenario.document.mechanism
+    if family is None:
         return None
-    if model.kind == "planar-geometric":
-        return _on_map(scenario, model.eps)
+    if family.per_metre is not None:
+        return _on_map(scenario, family.per_metre)
     over_data = bool(scenario.columns) and scenario.document.query.kind in ("count", "sum", "histogram")
-    if model.kind not in ("geometric", "truncated-geometric") or not over_data:
-        return None
-    return _on_cells(scenario, model.kind == "truncated-geometric", model.outputs)
+    added = family.added()
+    return None if added is None or not over_data else _on_cells(scenario, added)
 
 
-def _on_map(scenario: Scenario, eps: float | None) -> NoiseChannel | None:
+def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:
     if scenario.region is None:
         return None
-    if eps is None:
-        raise FileError("mechanism: planar-geometric noise needs eps, nats for each metre")
     try:
         return noise_on_map(scenario.region, finite_eps(eps))
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 
 
-def _on_cells(scenario: Scenario, truncated: bool, outputs: Sequence[int] | None) -> TableNoise | None:
-    found, policy, model = scenario.tabulated, scenario.policy, scenario.document.mechanism
-    assert model is not None
+def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
+    found, policy = scenario.tabulated, scenario.policy
     table, steps = found.statistic, found.sensitivity.steps
-    limits = None if outputs is None else _steps_of(outputs, table.step)
-    if truncated and outputs is None:
+    limits = None if added.outputs is None else _steps_of(added.outputs, table.step)
+    if added.clamps and added.outputs is None:
         if len(table.cells) == 1 and not table.consecutive(policy):
             return None
         limits = table.range(policy, found.absence)
-    if model.eps is not None:
-        return noise_on_cells(table, steps, finite_eps(model.eps), limits=limits)
-    alpha = exact_alpha(model.alpha)
+    if added.eps is not None:
+        return noise_on_cells(table, steps, finite_eps(added.eps), limits=limits)
     try:
-        return noise_on_cells(table, steps, alpha=alpha, limits=limits)
+        return noise_on_cells(table, steps, alpha=exact_alpha(added.alpha), limits=limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 

@@ -40,13 +40,13 @@ def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
     small = policy.constrained or policy.records * len(policy.values) ** 2 <= LARGEST_LISTED
     if small and is_listed(scenario):
         try:
-            return record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
+            return record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
         except TooLargeError:
             pass  # the bound below needs no list
     if uniform and len(policy.values) > LARGEST_PAIRS:
         before, after = _uniform_bound(policy, eps)
         return RecordLeakage.at_most(before, after, math.log2(after / before))
-    return record_leakage(eps, policy, scenario.record_prior)
+    return record_leakage(eps, policy, prior=scenario.record_prior)
 
 
 def _uniform_bound(policy: Policy, eps: float) -> tuple[float, float]:

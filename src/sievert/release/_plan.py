@@ -181,10 +181,7 @@ class Plan:
         if not self.rules.stable:
             return None
         document = self.scenario.document
-        parts = [
-            document.policy.model_dump_json(),
-            document.mechanism.model_dump_json() if document.mechanism else "",
-        ]
+        parts = [document.model_dump_json(include={"policy", "mechanism"})]
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
         parts += ["seeded"] if self.seeded else []
         parts += contents([document.policy, document.mechanism], self.scenario.folder)
