@@ -22,7 +22,7 @@ from sievert.kinds import (
     Value,
 )
 from sievert.measures import Gain, Loss
-from sievert.numerics import brief
+from sievert.spaces import Secrets, Values
 
 __all__ = [
     "AcceptModel",
@@ -35,94 +35,11 @@ __all__ = [
     "PermittedModel",
     "PolicyModel",
     "QueryModel",
-    "RegionModel",
     "ReleaseModel",
-    "SecretsModel",
     "UseModel",
     "UseValue",
-    "ValuesModel",
     "dumps",
 ]
-
-
-class ValuesModel(Section):
-    """`values` by rule instead of by list: a range of integers (every `step`-th), a column of a public
-    codebook file, or all combinations of the values of several columns."""
-
-    range: tuple[int, int] | list[int] | None = None
-    step: Positive | None = None
-    file: PublicPath | None = None
-    column: str | None = None
-    product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _one_rule(self) -> Self:
-        if sum(rule is not None for rule in (self.range, self.file, self.product)) != 1:
-            raise ValueError(
-                'give range = [first, last], file = "codebook.csv", or product = [[…], […]] with the values '
-                "of each column"
-            )
-        if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
-            raise ValueError(f"range is {brief(list(self.range))}; give [first, last] with first ≤ last")
-        if self.step is not None and self.range is None:
-            raise ValueError("step goes with range: every how many-th number is a value")
-        if self.step is not None and self.range is not None and (self.range[1] - self.range[0]) % self.step:
-            raise ValueError(
-                f"range is {brief(list(self.range))}, and step = {brief(self.step)} does not reach the end; "
-                "give a last value that is a whole number of steps above the first"
-            )
-        return self
-
-
-class RegionModel(Section):
-    """Places on a map: a rectangle of latitudes and longitudes in square cells, `cell` metres wide."""
-
-    south: Annotated[float, Field(ge=-80, le=84)]
-    west: Annotated[float, Field(ge=-180, le=180)]
-    north: Annotated[float, Field(ge=-80, le=84)]
-    east: Annotated[float, Field(ge=-180, le=180)]
-    cell: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-    @model_validator(mode="after")
-    def _a_rectangle(self) -> Self:
-        if not self.south < self.north:
-            raise ValueError(f"south is {self.south} and north is {self.north}; south must be less")
-        if not self.west < self.east:
-            raise ValueError(f"west is {self.west} and east is {self.east}; west must be less")
-        return self
-
-
-class SecretsModel(Section):
-    """`secrets` that need a parameter; exactly one kind."""
-
-    threshold: NonNegative | None = None
-    partition: list[list[Value]] | dict[str, list[Value]] | None = None
-    edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
-    tree: dict[str, str] | None = None
-    metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
-    points: PublicPath | None = None
-    region: RegionModel | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            name
-            for name in ("threshold", "partition", "edges", "tree", "metric")
-            if getattr(self, name) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                f"give exactly one of threshold, partition, edges, tree, metric (given: {kinds or 'none'})"
-            )
-        if self.points is not None and self.metric not in ("euclidean", "manhattan"):
-            raise ValueError('points goes with metric = "euclidean" or "manhattan"')
-        if self.region is not None and (self.metric != "euclidean" or self.points is not None):
-            raise ValueError('region goes with metric = "euclidean" and takes the place of points')
-        if self.metric in ("euclidean", "manhattan") and self.points is None and self.region is None:
-            raise ValueError(
-                f'metric = "{self.metric}" needs points = "file.csv" with a label and coordinates in each row'
-            )
-        return self
 
 
 class PermittedModel(Section):
@@ -149,8 +66,8 @@ class PermittedModel(Section):
 class PolicyModel(Section):
     """[policy]: what must stay hidden."""
 
-    values: list[Value] | ValuesModel | None = None
-    secrets: Literal["complete", "line", "cycle"] | SecretsModel = "complete"
+    values: Values | None = None
+    secrets: Secrets = Field(default_factory=lambda: Secrets.resolve("complete"))
     records: Positive = 1
     adjacency: Literal["replace", "add-remove"] = "replace"
     person_records: Positive = 1

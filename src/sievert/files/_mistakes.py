@@ -44,7 +44,6 @@ OTHER_NAMES = {
     "warner": 'it is called "randomised-response" here',
     "planar-laplace": 'the discrete planar Laplace is called "planar-geometric" here',
     "geo-indistinguishability": 'use "planar-geometric" noise, with a region as secrets',
-    "dp": 'differential privacy is secrets = "complete" with records',
     "mean": "a mean is a sum divided by a public number of records",
 }
 

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel
 from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.kinds import FilePath, PrivatePath, PublicPath, paths_in
+from sievert.numerics import did_you_mean
 from sievert.spaces import Labels, Table
 from sievert.tables import existing, read_channel, read_table, same_file
 
@@ -80,7 +81,8 @@ class FolderReader:
         return read_channel(self._existing(path), inputs)
 
     def _existing(self, path: PublicPath) -> Path:
-        return existing(self.folder / path, "; paths in the file are relative to its own folder")
+        named = did_you_mean(path, path.names)
+        return existing(self.folder / path, f"{named}; paths in the file are relative to its own folder")
 
 
 def refuse_private(document: BaseModel, folder: Path, source: str, data: str | Path | None = None) -> None:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,7 @@ from sievert.files._document import (
     MechanismModel,
     PolicyModel,
     QueryModel,
-    SecretsModel,
     UseModel,
-    ValuesModel,
     dumps,
 )
 from sievert.files._mistakes import validated
@@ -44,7 +41,7 @@ from sievert.mechanisms import privacy
 from sievert.numerics import brief, did_you_mean, file_path, require_size
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Proof, load_proof, save_proof
-from sievert.spaces import KnownLabels, Labels, Metric, Region, Row, Table, label, metrics, secrets, shown
+from sievert.spaces import KnownLabels, Labels, Metric, Region, SecretGraph, Table, metrics, number_in, shown
 from sievert.tables import existing, read_channel, read_table, write_channel, write_text
 
 __all__ = [
@@ -110,11 +107,8 @@ class Scenario:
     @cached_property
     def region(self) -> Region | None:
         """The part of the map that the policy is about, if it is about places."""
-        chosen = self.document.policy.secrets
-        if not isinstance(chosen, SecretsModel) or chosen.region is None:
-            return None
         with self._at("policy"):
-            return Region.checked(**chosen.region.model_dump())
+            return self.document.policy.secrets.places()
 
     @property
     def columns(self) -> list[str]:
@@ -344,135 +338,29 @@ def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
 
 # ── From the file's tables to objects: policy, query, mechanism, prior and gains ────────────────────────────
 
-# A list of so many values is all that fits into a few GB with what is computed from it.
-LARGEST_VALUES = 2_000_000
-
 
 def build_policy(model: PolicyModel, folder: Path) -> Policy:
     """The policy of [policy]."""
-    policy = _unconstrained(model, folder)
+    policy = _unconstrained(model)
     if model.permitted is None:
         return policy
     return dataclasses.replace(policy, permitted=build_permitted(model.permitted, policy, folder))
 
 
-def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
+def _unconstrained(model: PolicyModel) -> Policy:
     """The policy before public knowledge."""
-    chosen = model.secrets
-    if isinstance(chosen, SecretsModel) and chosen.region is not None:
-        if model.values is not None:
-            raise FileError("values: the cells of the region are the values; leave values out")
-        return _sized(Region.checked(**chosen.region.model_dump()).metric(), model, "metric")
-    if isinstance(chosen, SecretsModel) and chosen.points is not None:
-        if model.values is not None:
-            raise FileError("values: the points file already names the values; leave values out")
-        return _sized(_points_metric(chosen, folder), model, "metric")
-    if isinstance(chosen, SecretsModel) and (chosen.tree is not None or chosen.partition is not None):
-        built = _secrets(chosen, [])
-        if model.values is not None:
-            _refuse_other_values(_values(model.values, folder), built)
-        return _sized(built, model, "blowfish")
-    if model.values is None:
-        raise FileError("values is missing; list the values a record can take")
-    values = _values(model.values, folder)
-    if isinstance(chosen, SecretsModel):
-        built = _secrets(chosen, values)
-        return _sized(built, model, "metric" if isinstance(built, Metric) else "blowfish")
-    if chosen != "complete":
-        return _sized(getattr(secrets, chosen)(values), model, "blowfish")
-    if model.records == 1 and model.adjacency == "replace":
-        return _sized(secrets.complete(values), model, "local")
-    return Policy.differential(values, model.records, model.adjacency, model.person_records)
-
-
-def _sized(chosen: secrets.SecretGraph | Metric, model: PolicyModel, preset: str) -> Policy:
-    if model.adjacency != "replace":
+    built = model.secrets.over(model.values)
+    if model.adjacency == "replace":
+        return Policy(built, model.records, person_records=model.person_records)
+    if not model.secrets.allows_absence:
         raise FileError('adjacency: "add-remove" goes with secrets = "complete"')
-    return Policy(chosen, model.records, person_records=model.person_records, preset=preset)
-
-
-def _refuse_other_values(values: Sequence[Hashable], built: secrets.SecretGraph | Metric) -> None:
-    """A partition or a tree names the values itself, in an order that list priors follow."""
-    named = list(built.nodes) if isinstance(built, secrets.SecretGraph) else list(built.points)
-    if list(values) != named:
-        raise FileError(
-            f"values is {shown(values)} but the secrets name {shown(named)}; leave values out, or list the "
-            "same values in the same order"
-        )
-
-
-def _values(model: list[Any] | ValuesModel, folder: Path) -> Sequence[Hashable]:
-    if isinstance(model, list):
-        return [label(value) for value in model]
-    if model.range is not None:
-        first, last = model.range
-        step = model.step or 1
-        _require_values((last - first) // step + 1, "range")
-        return range(first, last + 1, step)
-    if model.product is not None:
-        parts = [_values(part, folder) for part in model.product]
-        _require_values(math.prod(map(len, parts)), "product")
-        return list(cartesian(*parts))
-    assert model.file is not None
-    table = _table(folder, model.file)
-    column = 0
-    if model.column is not None:
-        if model.column not in table.header:
-            raise FileError(
-                f"{model.file}: has no column {brief(model.column)}, but {shown(table.header)}"
-                f"{did_you_mean(model.column, table.header)}"
-            )
-        column = table.header.index(model.column)
-    return [table.value(row[column]) for row in table.rows]
-
-
-def _require_values(count: int, rule: str) -> None:
-    require_size(count, LARGEST_VALUES, f"values by {rule}", "so use coarser values (step = 1000 in a range)")
+    values = built.nodes if isinstance(built, SecretGraph) else built.points
+    return Policy.differential(values, model.records, model.adjacency, model.person_records)
 
 
 def _table(folder: Path, file: str) -> Table:
     existing(folder / file, "; paths in the file are relative to its own folder")
     return read_table(folder / file)
-
-
-def _secrets(model: SecretsModel, values: Sequence[Hashable]) -> secrets.SecretGraph | Metric:
-    if model.threshold is not None:
-        return secrets.threshold(values, model.threshold)
-    if model.partition is not None:
-        return secrets.partition(model.partition)
-    if model.tree is not None:
-        return secrets.tree({child: parent or None for child, parent in model.tree.items()})
-    if model.edges is not None:
-        return secrets.edges(values, [(label(edge[0]), label(edge[1])) for edge in model.edges])
-    if model.metric == "line":
-        return metrics.line(values)  # type: ignore[arg-type]
-    if model.metric == "discrete":
-        return metrics.discrete(values)
-    return secrets.cycle(values).metric()
-
-
-def _points_metric(model: SecretsModel, folder: Path) -> Metric:
-    assert model.points is not None
-    table = _table(folder, model.points)
-    if len(table.header) < 2:
-        raise FileError(f"{model.points}: needs a label and at least one coordinate in each row")
-    columns = range(1, len(table.header))
-    coordinates = [[_coordinate(table, row, i, model.points) for i in columns] for row in table.rows]
-    make = metrics.euclidean if model.metric == "euclidean" else metrics.manhattan
-    return make(coordinates, labels=[table.value(row[0]) for row in table.rows])
-
-
-def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
-    try:
-        number = float(row[column])
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise FileError(
-            f"{file}: {brief(row[column])} for {brief(row[0])} in column {brief(table.header[column])} "
-            "is not a number"
-        )
-    return number
 
 
 def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
@@ -629,7 +517,7 @@ def build_prior(
         name = _expected(known, row[0], labels, given)
         if name in weights:
             raise FileError(f"{given}: {brief(name)} is there twice; give one weight for each label")
-        weights[name] = _coordinate(table, row, 1, given)
+        weights[name] = number_in(table, row, 1, given)
         if weights[name] < 0:
             raise FileError(f"{given}: the weight of {brief(name)} is {weights[name]:g}; weights must be ≥ 0")
     missing = [name for name in labels if name not in weights]

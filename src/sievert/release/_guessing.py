@@ -10,6 +10,7 @@ from sievert.policies import Policy
 from sievert.release._errors import AddedNoise, Randomiser
 from sievert.release._places import PlaceNoise
 from sievert.release._plan import Plan
+from sievert.spaces import SecretGraph
 
 __all__ = ["CLOSED_FORM", "guesses", "histogram_guess"]
 
@@ -28,7 +29,7 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
     policy = scenario.policy
     prior = scenario.document.adversary.record_prior or scenario.document.adversary.prior
     histogram = plan.central and plan.table is not None and len(plan.table.cells) > 1
-    plain_policy = policy.preset == "differential" and not policy.constrained
+    plain_policy = policy.records > 1 and policy.hides_any_two and not policy.constrained
     if histogram and isinstance(mechanism, AddedNoise) and prior in (None, "uniform") and plain_policy:
         assert plan.table is not None
         if len(plan.table.cells) == len(policy.values):
@@ -55,7 +56,7 @@ def _uniform_bound(policy: Policy, eps: float) -> tuple[float, float, bool]:
     apart = policy.record_metric.uniform_distance
     if apart is not None:
         spread = 1 + (size - 1) * math.exp(-eps * apart)
-    elif getattr(policy.secrets, "kind", None) == "line":
+    elif isinstance(policy.secrets, SecretGraph) and policy.secrets.is_path:
         spread = float(size) if eps == 0 else math.expm1(-eps * size) / math.expm1(-eps)
     else:
         spread = 1.0

@@ -75,7 +75,7 @@ class Plan:
         """What ε is counted for: neighbours, a metre on a map, or a unit of the policy's distance."""
         if isinstance(self.mechanism, PlaceNoise):
             return "metre"
-        return "unit of distance" if self.scenario.policy.preset == "metric" else UNIT
+        return "unit of distance" if self.scenario.policy.is_metric else UNIT
 
     @property
     def columns(self) -> list[str]:
@@ -257,7 +257,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         raise FileError("release: remap, stable and keep go with a release row by row")
     table = statistic(scenario)
     drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
-    complete = getattr(policy.secrets, "kind", None) == "complete" and not policy.constrained
+    complete = policy.hides_any_two and not policy.constrained
     if drops and policy.absent is None and not complete:
         raise QueryError(
             "dropping rows changes the table, but secrets does not say how far a dropped row is from the "

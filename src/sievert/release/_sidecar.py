@@ -117,7 +117,9 @@ def promise(plan: Plan) -> str:
             "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at "
             f"most e^({eps}·({stretch}·d + {slack}))."
         )
-    distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
+    policy = plan.scenario.policy
+    any_two = policy.hides_any_two or policy.absent is not None
+    distance = "" if plan.unit == UNIT and any_two else "·d"
     apart = " at distance d" if distance else ""
     owned = ""
     if plan.owned > 1:
