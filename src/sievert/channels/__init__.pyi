@@ -19,6 +19,7 @@ from ._hyper import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
+from ._kinds import StatedPrior as StatedPrior
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sievert.files._paths import NoisyPath, OutputPath, OwnPath, PriorText
+from sievert.channels import StatedPrior
+from sievert.constraints import PublicKnowledge
+from sievert.files._paths import NoisyPath, OutputPath, OwnPath
 from sievert.kinds import (
     Count,
     Finite,
@@ -32,7 +34,6 @@ __all__ = [
     "Document",
     "EstimateModel",
     "MechanismModel",
-    "PermittedModel",
     "PolicyModel",
     "QueryModel",
     "ReleaseModel",
@@ -40,27 +41,6 @@ __all__ = [
     "UseValue",
     "dumps",
 ]
-
-
-class PermittedModel(Section):
-    """`permitted`: what everybody knows; all that is given holds."""
-
-    total: int | Finite | None = None
-    weights: dict[str, int | Finite] | list[int | Finite] | None = None
-    histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
-    counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
-    attribute: Count | None = None
-    databases: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if all(given is None for given in (self.total, self.histogram, self.counts, self.databases)):
-            raise ValueError("give total, histogram, counts or databases: what does everybody know?")
-        if self.weights is not None and self.total is None:
-            raise ValueError("weights goes with total: what each value counts, or a factor for each record")
-        if self.attribute is not None and self.counts is None:
-            raise ValueError("attribute goes with counts: which part of the values is counted, from 0")
-        return self
 
 
 class PolicyModel(Section):
@@ -71,7 +51,7 @@ class PolicyModel(Section):
     records: Positive = 1
     adjacency: Literal["replace", "add-remove"] = "replace"
     person_records: Positive = 1
-    permitted: PermittedModel | list[PermittedModel] | None = None
+    permitted: PublicKnowledge | None = None
 
 
 class WhereModel(Section):
@@ -167,8 +147,8 @@ class MechanismModel(Section):
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: PriorText | list[float] | None = None
-    record_prior: PriorText | list[float] | None = None
+    prior: StatedPrior | None = None
+    record_prior: StatedPrior | None = None
     gains: list[Gain] = Field(default_factory=lambda: [Gain.resolve("identity")])
     observations: Positive = 1
 
@@ -177,7 +157,7 @@ class UseModel(Section):
     """[use]: what the released data is for."""
 
     loss: Loss = Field(default_factory=lambda: Loss.resolve("absolute"))
-    prior: PriorText | list[float] | None = None
+    prior: StatedPrior | None = None
 
 
 class ClaimModel(Section):

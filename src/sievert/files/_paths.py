@@ -11,9 +11,9 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import BaseModel
 
 from sievert.channels import Channel
 from sievert.errors import FileError
@@ -27,7 +27,6 @@ __all__ = [
     "NoisyPath",
     "OutputPath",
     "OwnPath",
-    "PriorText",
     "contents",
     "files_read",
     "moved",
@@ -56,14 +55,6 @@ class OutputPath(FilePath):
                     "on the command line (--output)"
                 )
         return super().checked(text)
-
-
-def _prior(text: str) -> str:
-    return text if text == "uniform" else PublicPath.checked(text)
-
-
-# A prior by name, or the public file that holds it.
-PriorText = Annotated[str, AfterValidator(_prior)]
 
 
 @dataclass(frozen=True)

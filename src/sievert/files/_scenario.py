@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert import mechanisms
-from sievert.channels import Channel, epsilon
-from sievert.channels.priors import as_prior, from_counts
+from sievert.channels import Channel, StatedPrior, epsilon
+from sievert.channels.priors import as_prior
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files._document import (
     AcceptModel,
@@ -34,21 +34,19 @@ from sievert.files._document import (
 )
 from sievert.files._mistakes import validated
 from sievert.files._paths import FolderReader, files_read, refuse_private
-from sievert.files._permitted import build_permitted
 from sievert.files._queries import build_count, histogram_by, sum_of
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, did_you_mean, file_path, require_size
+from sievert.numerics import brief, file_path, require_size
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Proof, load_proof, save_proof
-from sievert.spaces import KnownLabels, Labels, Metric, Region, SecretGraph, Table, metrics, number_in, shown
+from sievert.spaces import KnownLabels, Labels, Metric, Region, SecretGraph, Table, label_in, metrics
 from sievert.tables import existing, read_channel, read_table, write_channel, write_text
 
 __all__ = [
     "Scenario",
     "build_mechanism",
     "build_policy",
-    "build_prior",
     "build_query",
     "file_eps",
     "inputs_metric",
@@ -95,7 +93,7 @@ class Scenario:
     def policy(self) -> Policy:
         """What must stay hidden."""
         with self._at("policy"):
-            return build_policy(self.document.policy, self.folder)
+            return build_policy(self.document.policy)
 
     @cached_property
     def query(self) -> Query:
@@ -174,7 +172,7 @@ class Scenario:
     def _belief_about_record(self) -> NDArray[Any]:
         given = self.document.adversary.record_prior
         with self._at("adversary.record_prior"):
-            return build_prior(given, self.policy.values, self.folder, self.policy.absent)
+            return stated_prior(given, self.policy.values, self.policy.absent)
 
     @cached_property
     def _priors(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -182,7 +180,7 @@ class Scenario:
         values, absent = self.policy.values, self.policy.absent
         with self._at("adversary.prior"):
             inputs_have = absent if self.query.kind == "record" else None
-            prior = build_prior(model.prior, channel.inputs, self.folder, inputs_have)
+            prior = stated_prior(model.prior, channel.inputs, inputs_have)
         about_record = self._belief_about_record()
         if self.query.kind != "record":
             return prior, about_record
@@ -247,7 +245,7 @@ class Scenario:
             given, where = adversary.record_prior, "adversary.record_prior"
         answers = self.answers
         with self._at(where):
-            return build_prior(given, answers.labels, self.folder, self.policy.absent)
+            return stated_prior(given, answers.labels, self.policy.absent)
 
     @property
     def observations(self) -> int:
@@ -339,12 +337,13 @@ def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
 # ── From the file's tables to objects: policy, query, mechanism, prior and gains ────────────────────────────
 
 
-def build_policy(model: PolicyModel, folder: Path) -> Policy:
+def build_policy(model: PolicyModel) -> Policy:
     """The policy of [policy]."""
     policy = _unconstrained(model)
     if model.permitted is None:
         return policy
-    return dataclasses.replace(policy, permitted=build_permitted(model.permitted, policy, folder))
+    known = model.permitted.constraints(policy.values, policy.records)
+    return dataclasses.replace(policy, permitted=known)
 
 
 def _unconstrained(model: PolicyModel) -> Policy:
@@ -404,19 +403,12 @@ def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashab
     known = KnownLabels(policy.values)
     answers: dict[Hashable, Hashable] = {}
     for row in table.rows:
-        values = tuple(_expected(known, cell, policy.values, file) for cell in row[:-1])
+        values = tuple(label_in(known, cell, policy.values, file) for cell in row[:-1])
         key = values[0] if policy.records == 1 else values
         if key in answers:
             raise FileError(f"{file}: the database {brief(key)} is there twice; give one answer for each")
         answers[key] = table.value(row[-1])
     return answers
-
-
-def _expected(known: KnownLabels, cell: Any, labels: Labels, file: str) -> Hashable:
-    found = known.find(cell)
-    if found is None:
-        raise FileError(f"{file}: {brief(cell)} is not one of {shown(labels)}{did_you_mean(cell, labels)}")
-    return found
 
 
 def mechanism_claim(model: MechanismModel, policy: Policy, query: Query) -> float | None:
@@ -492,49 +484,9 @@ def _numbers(labels: Labels, kind: str | None) -> list[Any]:
     return list(labels)
 
 
-def build_prior(
-    given: str | list[float] | None, labels: Labels, folder: Path, absent: Hashable | None = None
-) -> NDArray[Any]:
-    """A prior over labels: "uniform" (the default), a list, or a public CSV of label and weight.
-
-    `absent` is the label of a missing record, which whoever wrote the file may not think of.
-    """
-    if given is None or given == "uniform":
-        return as_prior(None, len(labels))
-    if isinstance(given, list):
-        if len(given) != len(labels):
-            raise FileError(
-                f"the list has {len(given)} entries but {len(labels)} are needed, one for each of "
-                f"{shown(labels)}, in this order{_about_absence(labels, absent)}"
-            )
-        return as_prior(given, labels)
-    table = _table(folder, given)
-    if len(table.header) < 2:
-        raise FileError(f"{given}: needs a label and a weight in each row")
-    known = KnownLabels(labels)
-    weights: dict[Hashable, float] = {}
-    for row in table.rows:
-        name = _expected(known, row[0], labels, given)
-        if name in weights:
-            raise FileError(f"{given}: {brief(name)} is there twice; give one weight for each label")
-        weights[name] = number_in(table, row, 1, given)
-        if weights[name] < 0:
-            raise FileError(f"{given}: the weight of {brief(name)} is {weights[name]:g}; weights must be ≥ 0")
-    missing = [name for name in labels if name not in weights]
-    if missing:
-        raise FileError(
-            f"{given}: has no weight for {brief(missing[0])}; give each label one, 0 where it is "
-            f"impossible{_about_absence(missing, absent)}"
-        )
-    if not any(weights.values()):
-        raise FileError(f"{given}: every weight is 0; at least one must be positive")
-    return from_counts(weights, labels)
-
-
-def _about_absence(labels: Sequence[Hashable], absent: Hashable | None) -> str:
-    if absent is None or absent not in labels:
-        return ""
-    return f'; with adjacency = "add-remove" a record may also be {absent!r}, which needs a probability too'
+def stated_prior(given: StatedPrior | None, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+    """What is believed, which is uniform where nothing is stated."""
+    return as_prior(None, len(labels)) if given is None else given.over(labels, absent)
 
 
 def inputs_metric(answers: Answers) -> Metric:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.errors import FileError, PolicyError, TooLargeError
-from sievert.files import ClaimModel, Scenario, build_prior
+from sievert.files import ClaimModel, Scenario
 from sievert.limits import composed_epsilon, gaussian_delta, odds_growth, policy_guess
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, claim_of
 from sievert.measures import RecordLeakage, record_leakage
@@ -160,10 +160,9 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     given = adversary.record_prior
     if given is None and scenario.query.kind == "record":
         given = adversary.prior
-    if given is None or given == "uniform":
+    if given is None or given.is_uniform:
         return None
-    found = build_prior(given, scenario.policy.values, scenario.folder, scenario.policy.absent)
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 
 def is_exact(record: RecordLeakage) -> bool:

@@ -27,10 +27,12 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
     if isinstance(mechanism, PlaceNoise):
         return None, None, False
     policy = scenario.policy
-    prior = scenario.document.adversary.record_prior or scenario.document.adversary.prior
+    adversary = scenario.document.adversary
+    prior = adversary.record_prior or adversary.prior
+    uniform = prior is None or prior.is_uniform
     histogram = plan.central and plan.table is not None and len(plan.table.cells) > 1
     plain_policy = policy.records > 1 and policy.hides_any_two and not policy.constrained
-    if histogram and isinstance(mechanism, AddedNoise) and prior in (None, "uniform") and plain_policy:
+    if histogram and isinstance(mechanism, AddedNoise) and uniform and plain_policy:
         assert plan.table is not None
         if len(plan.table.cells) == len(policy.values):
             return histogram_guess(len(policy.values), mechanism.rate)
@@ -41,7 +43,7 @@ def guesses(plan: Plan) -> tuple[float | None, float | None, bool]:
             return found.before, found.after, found.method.startswith("bound")
         except TooLargeError:
             pass  # the bound below needs no list
-    if prior in (None, "uniform") and len(policy.values) > LARGEST_PAIRS:
+    if uniform and len(policy.values) > LARGEST_PAIRS:
         return _uniform_bound(policy, float(plan.unit_eps))
     found = record_leakage(float(plan.unit_eps), policy, scenario.record_prior)
     return found.before, found.after, True

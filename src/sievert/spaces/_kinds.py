@@ -14,12 +14,12 @@ from sievert.errors import FileError
 from sievert.kinds import NonNegative, Noun, Positive, PublicPath, Section, Value, kind
 from sievert.numerics import brief, did_you_mean, require_size
 from sievert.spaces import metrics, secrets
-from sievert.spaces._labels import Row, Table, label, shown
+from sievert.spaces._labels import KnownLabels, Labels, Row, Table, label, shown
 from sievert.spaces._metric import Metric
 from sievert.spaces._regions import Region
 from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["MapRegion", "Secrets", "Values", "number_in"]
+__all__ = ["MapRegion", "Secrets", "Values", "label_in", "number_in"]
 
 # A list of so many values is all that fits into a few GB with what is computed from it.
 LARGEST_VALUES = 2_000_000
@@ -345,3 +345,11 @@ def number_in(table: Table, row: Row, column: int, file: str) -> float:
             "is not a number"
         )
     return number
+
+
+def label_in(known: KnownLabels, cell: object, labels: Labels, file: str) -> Hashable:
+    """The expected label that a cell of a public file means."""
+    found = known.find(cell)
+    if found is None:
+        raise FileError(f"{file}: {brief(cell)} is not one of {shown(labels)}{did_you_mean(cell, labels)}")
+    return found
