@@ -11,7 +11,6 @@ from ._identity import identified as identified
 from ._paths import contents as contents
 from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
-from ._queries import column_place as column_place
 from ._scenario import Scenario as Scenario
 from ._scenario import file_eps as file_eps
 from ._scenario import load as load

@@ -10,11 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from sievert.channels import StatedPrior
-from sievert.constraints import PublicKnowledge
 from sievert.files._paths import NoisyPath, OutputPath, OwnPath
 from sievert.kinds import (
     Count,
-    Finite,
     NonNegative,
     Positive,
     PrivatePath,
@@ -24,7 +22,7 @@ from sievert.kinds import (
     Value,
 )
 from sievert.measures import Gain, Loss
-from sievert.spaces import Secrets, Values
+from sievert.policies import AskedQuery, PolicyModel
 
 __all__ = [
     "AcceptModel",
@@ -34,67 +32,11 @@ __all__ = [
     "Document",
     "EstimateModel",
     "MechanismModel",
-    "PolicyModel",
-    "QueryModel",
     "ReleaseModel",
     "UseModel",
     "UseValue",
     "dumps",
 ]
-
-
-class PolicyModel(Section):
-    """[policy]: what must stay hidden."""
-
-    values: Values | None = None
-    secrets: Secrets = Field(default_factory=lambda: Secrets.resolve("complete"))
-    records: Positive = 1
-    adjacency: Literal["replace", "add-remove"] = "replace"
-    person_records: Positive = 1
-    permitted: PublicKnowledge | None = None
-
-
-class WhereModel(Section):
-    """`where` by bounds: at_least ≤ value ≤ at_most."""
-
-    at_least: Finite | None = None
-    at_most: Finite | None = None
-
-    @model_validator(mode="after")
-    def _some_bound(self) -> Self:
-        if self.at_least is None and self.at_most is None:
-            raise ValueError("give at_least, at_most or both: which values are counted?")
-        return self
-
-
-Condition = Annotated[Value | list[Value] | WhereModel, Field(union_mode="left_to_right")]
-
-
-class QueryModel(Section):
-    """[query]: what is computed before noise."""
-
-    kind: Literal["record", "count", "sum", "histogram", "table"] = "record"
-    where: Annotated[
-        Value | list[Value] | WhereModel | Annotated[dict[str, Condition], Field(min_length=1)] | None,
-        Field(union_mode="left_to_right"),
-    ] = None
-    by: str | list[str] | None = None
-    of: str | None = None
-    table: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _parameters(self) -> Self:
-        if self.by is not None and self.kind != "histogram":
-            raise ValueError('by goes with kind = "histogram": the columns it counts by')
-        if self.of is not None and self.kind != "sum":
-            raise ValueError('of goes with kind = "sum": the column that is summed')
-        if (self.kind == "count") != (self.where is not None):
-            raise ValueError(
-                'where goes with kind = "count", and a count needs it: which values are counted?'
-            )
-        if (self.kind == "table") != (self.table is not None):
-            raise ValueError('table = "file.csv" goes with kind = "table"')
-        return self
 
 
 def _consecutive(numbers: list[int]) -> bool:
@@ -268,7 +210,7 @@ class Document(Section):
     version: Literal[1]
     title: str | None = None
     policy: PolicyModel
-    query: QueryModel = QueryModel()
+    query: AskedQuery = Field(default_factory=lambda: AskedQuery.resolve({}))
     mechanism: MechanismModel | None = None
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None

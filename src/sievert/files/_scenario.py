@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import tomllib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,27 +26,22 @@ from sievert.files._document import (
     AcceptModel,
     Document,
     MechanismModel,
-    PolicyModel,
-    QueryModel,
     UseModel,
     dumps,
 )
 from sievert.files._mistakes import validated
 from sievert.files._paths import FolderReader, files_read, refuse_private
-from sievert.files._queries import build_count, histogram_by, sum_of
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import privacy
 from sievert.numerics import brief, file_path, require_size
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Proof, load_proof, save_proof
-from sievert.spaces import KnownLabels, Labels, Metric, Region, SecretGraph, Table, label_in, metrics
-from sievert.tables import existing, read_channel, read_table, write_channel, write_text
+from sievert.spaces import Labels, Metric, Region, metrics
+from sievert.tables import existing, read_channel, write_channel, write_text
 
 __all__ = [
     "Scenario",
     "build_mechanism",
-    "build_policy",
-    "build_query",
     "file_eps",
     "inputs_metric",
     "load",
@@ -93,14 +87,14 @@ class Scenario:
     def policy(self) -> Policy:
         """What must stay hidden."""
         with self._at("policy"):
-            return build_policy(self.document.policy)
+            return self.document.policy.policy()
 
     @cached_property
     def query(self) -> Query:
         """What is computed before noise."""
         policy = self.policy
         with self._at("query"):
-            return build_query(self.document.query, self.folder, policy, self.columns)
+            return self.document.query.query(policy, self.columns)
 
     @cached_property
     def region(self) -> Region | None:
@@ -165,7 +159,7 @@ class Scenario:
     @cached_property
     def record_prior(self) -> NDArray[Any]:
         """What the adversary believes about one record; for a query that is the record, the same belief."""
-        if self.query.kind == "record":
+        if self.query.is_record:
             return self._priors[1]
         return self._belief_about_record()
 
@@ -179,10 +173,10 @@ class Scenario:
         model, channel = self.document.adversary, self.channel
         values, absent = self.policy.values, self.policy.absent
         with self._at("adversary.prior"):
-            inputs_have = absent if self.query.kind == "record" else None
+            inputs_have = absent if self.query.is_record else None
             prior = stated_prior(model.prior, channel.inputs, inputs_have)
         about_record = self._belief_about_record()
-        if self.query.kind != "record":
+        if not self.query.is_record:
             return prior, about_record
         # The channel's inputs are the permitted values, perhaps in the order of a matrix file.
         position = {value: i for i, value in enumerate(values)}
@@ -241,7 +235,7 @@ class Scenario:
         where = "use.prior"
         if given is None:
             given, where = adversary.prior, "adversary.prior"
-        if given is None and self.query.kind == "record" and not self.policy.constrained:
+        if given is None and self.query.is_record and not self.policy.constrained:
             given, where = adversary.record_prior, "adversary.record_prior"
         answers = self.answers
         with self._at(where):
@@ -334,81 +328,7 @@ def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
     return np.abs(first.astype(np.float64) - second.astype(np.float64)) > SAME_PROBABILITY
 
 
-# ── From the file's tables to objects: policy, query, mechanism, prior and gains ────────────────────────────
-
-
-def build_policy(model: PolicyModel) -> Policy:
-    """The policy of [policy]."""
-    policy = _unconstrained(model)
-    if model.permitted is None:
-        return policy
-    known = model.permitted.constraints(policy.values, policy.records)
-    return dataclasses.replace(policy, permitted=known)
-
-
-def _unconstrained(model: PolicyModel) -> Policy:
-    """The policy before public knowledge."""
-    built = model.secrets.over(model.values)
-    if model.adjacency == "replace":
-        return Policy(built, model.records, person_records=model.person_records)
-    if not model.secrets.allows_absence:
-        raise FileError('adjacency: "add-remove" goes with secrets = "complete"')
-    values = built.nodes if isinstance(built, SecretGraph) else built.points
-    return Policy.differential(values, model.records, model.adjacency, model.person_records)
-
-
-def _table(folder: Path, file: str) -> Table:
-    existing(folder / file, "; paths in the file are relative to its own folder")
-    return read_table(folder / file)
-
-
-def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
-    """The query of [query]; `columns` names the parts of a record whose values are lists."""
-    _require_parts(policy, columns)
-    if model.kind == "count":
-        return build_count(model.where, columns)
-    if model.kind == "histogram" and model.by is not None:
-        return histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
-    if model.kind == "sum" and (columns or model.of is not None):
-        return sum_of(model.of, columns)
-    if model.kind == "table":
-        assert model.table is not None
-        return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
-    make: Callable[[], Query] = getattr(Query, model.kind)
-    return make()
-
-
-def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
-    """Where [data] names several columns, each value is a list with an entry for each of them."""
-    if len(columns) < 2:
-        return
-    for value in policy.values:
-        if not isinstance(value, tuple) or len(value) != len(columns):
-            if value == policy.absent:
-                continue
-            raise FileError(
-                f"data.column names {len(columns)} columns ({', '.join(columns)}) but policy.values has "
-                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or "
-                "lists with an entry for each column"
-            )
-
-
-def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
-    """Answer of each database: a value of the policy for each record, then the answer."""
-    if len(table.header) != policy.records + 1:
-        raise FileError(
-            f"{file}: has {len(table.header)} columns; it needs {policy.records} for the records "
-            "and one for the answer"
-        )
-    known = KnownLabels(policy.values)
-    answers: dict[Hashable, Hashable] = {}
-    for row in table.rows:
-        values = tuple(label_in(known, cell, policy.values, file) for cell in row[:-1])
-        key = values[0] if policy.records == 1 else values
-        if key in answers:
-            raise FileError(f"{file}: the database {brief(key)} is there twice; give one answer for each")
-        answers[key] = table.value(row[-1])
-    return answers
+# ── From the file's tables to objects ───────────────────────────────────────────────────────────────────────
 
 
 def mechanism_claim(model: MechanismModel, policy: Policy, query: Query) -> float | None:

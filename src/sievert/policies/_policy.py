@@ -43,32 +43,15 @@ from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.secrets import SecretGraph
 
 __all__ = [
-    "ABSENT",
     "LARGEST_ENUMERATION",
     "Policy",
 ]
 
-ABSENT = "absent"
 LARGEST_ENUMERATION = 100_000
 # Numbers of up to this many bits are written out.
 LARGEST_NUMBER = 10_000_000
 
 Database = tuple[Hashable, ...]
-
-
-class PresenceGraph(SecretGraph):
-    """A missing record joined to each value: neighbours differ by the presence of a record."""
-
-    words = "whether a record is present, and with which value, may not be told"
-    absent = ABSENT
-
-    def preset(self, records: int) -> str:
-        """Differential privacy."""
-        return "differential (add-remove)"
-
-    def diameter(self) -> int:
-        """Out with one value and in with another."""
-        return min(2, self.size - 1)
 
 
 @dataclass(frozen=True)
@@ -174,13 +157,12 @@ class Policy:
         choice("adjacency", adjacency, ("replace", "add-remove"), PolicyError)
         if adjacency == "replace":
             return cls(secret_graphs.complete(items), records, permitted, person_records)
-        if ABSENT in listed(items, "values"):
+        if secret_graphs.ABSENT in listed(items, "values"):
             raise PolicyError(
-                f"values contains {brief(ABSENT)}, which add-remove adjacency uses for a missing record"
+                f"values contains {brief(secret_graphs.ABSENT)}, which add-remove adjacency uses for a "
+                "missing record"
             )
-        pairs = np.column_stack([np.zeros(len(items), np.intp), np.arange(1, len(items) + 1)])
-        star = secret_graphs._of_pairs(PresenceGraph, [ABSENT, *items], pairs)
-        return cls(star, records, permitted, person_records)
+        return cls(secret_graphs.presence(items), records, permitted, person_records)
 
     @classmethod
     def local(cls, values: int | Iterable[object]) -> Policy:

@@ -73,14 +73,15 @@ def has_added_noise(scenario: Scenario) -> bool:
     """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
     mechanism = scenario.document.mechanism
     noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and bool(scenario.columns) and scenario.document.query.kind in ("count", "sum", "histogram")
+    asked = scenario.document.query
+    return noisy and bool(scenario.columns) and (asked.is_total or asked.is_histogram)
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:
     """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
     mechanism = scenario.document.mechanism
     noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and scenario.document.query.kind == "histogram"
+    return noisy and scenario.document.query.is_histogram
 
 
 def checks(
@@ -158,7 +159,7 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     """The belief about one record; None where it is uniform."""
     adversary = scenario.document.adversary
     given = adversary.record_prior
-    if given is None and scenario.query.kind == "record":
+    if given is None and scenario.query.is_record:
         given = adversary.prior
     if given is None or given.is_uniform:
         return None

@@ -153,7 +153,7 @@ def place_noise(scenario: Scenario, rules: ReleaseModel) -> PlaceNoise:
     assert model is not None and region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
-    if scenario.document.query.kind != "record":
+    if not scenario.document.query.is_record:
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
     population = None if rules.remap is None else _population(scenario, rules.remap, region)
     if model.kind == "planar-geometric":

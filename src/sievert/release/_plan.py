@@ -203,7 +203,7 @@ def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if scenario.region is not None:
         noise = place_noise(scenario, rules)
         return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
-    if scenario.document.query.kind == "record":
+    if scenario.document.query.is_record:
         return _local(scenario, rules, name)
     return _central(scenario, rules, name)
 
@@ -270,7 +270,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
     if drops:
         raise FileError("release: rows can be dropped only with geometric noise on the answer")
-    if len(table.cells) > 1 and scenario.document.query.by is not None:
+    if len(table.cells) > 1 and scenario.document.query.names_columns:
         raise FileError(
             'mechanism: a histogram by columns is released with kind = "geometric" or "truncated-geometric"'
         )

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import FileError, QueryError
-from sievert.files import Scenario, column_place
+from sievert.files import Scenario
 from sievert.numerics import as_fraction
-from sievert.policies import Policy
+from sievert.policies import Policy, column_place
 from sievert.proofs import Move
 from sievert.results import upwards
 
@@ -168,13 +168,13 @@ def _moves(change: IntArray, lengths: NDArray[np.float64]) -> tuple[Move, ...]:
 
 def statistic(scenario: Scenario) -> Statistic:
     """The table that [query] asks for."""
-    model, policy, query = scenario.document.query, scenario.policy, scenario.query
+    asked, policy, query = scenario.document.query, scenario.policy, scenario.query
     values, absent = policy.values, policy.absent
-    if model.kind == "histogram":
+    if asked.is_histogram:
         return _histogram(scenario, [value for value in values if absent is None or value != absent])
-    if model.kind not in ("count", "sum"):
+    if not asked.is_total:
         raise FileError(
-            f'{scenario.source}, query: kind = "{model.kind}" is not computed over data; use "count", "sum" '
+            f'{scenario.source}, query: {query.words} is not computed over data; use kind = "count", "sum" '
             'or "histogram", or "record" for a release row by row'
         )
     return _one_cell(*query.whole_contributions(policy), policy.records, query.words)
@@ -194,8 +194,8 @@ def _one_cell(numbers: Sequence[int], scale: int, records: int, words: str) -> S
 
 
 def _histogram(scenario: Scenario, present: list[Hashable]) -> Statistic:
-    model, columns = scenario.document.query, scenario.columns
-    by = columns if model.by is None else [model.by] if isinstance(model.by, str) else model.by
+    columns = scenario.columns
+    by = scenario.document.query.counted_by(columns)
     places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
 
     def cell(value: Any) -> tuple[Hashable, ...]:

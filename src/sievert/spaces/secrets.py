@@ -20,6 +20,8 @@ from sievert.spaces._tabular import floats
 
 __all__ = ["SecretGraph", "complete", "cycle", "edges", "line", "partition", "product", "threshold", "tree"]
 
+# The value of a missing record.
+ABSENT = "absent"
 LARGEST_PRODUCT = 20_000
 LARGEST_EDGES = 50_000_000
 LARGEST_DISTANCES = 100_000_000
@@ -110,6 +112,21 @@ class CycleGraph(SecretGraph):
         return self.size // 2
 
 
+class PresenceGraph(SecretGraph):
+    """A missing record joined to each value: neighbours differ by the presence of a record."""
+
+    words = "whether a record is present, and with which value, may not be told"
+    absent = ABSENT
+
+    def preset(self, records: int) -> str:
+        """Differential privacy, whose neighbours have one record more or less."""
+        return "differential (add-remove)"
+
+    def diameter(self) -> int:
+        """Out with one value and in with another."""
+        return min(2, self.size - 1)
+
+
 def _secret(
     nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], words: str
 ) -> SecretGraph:
@@ -140,6 +157,17 @@ def complete(values: int | Iterable[object]) -> SecretGraph:
     [('yes', 'no')]
     """
     return CompleteGraph(_values(values))
+
+
+def presence(values: Iterable[object]) -> SecretGraph:
+    """Whether a record is there, and with which value, must not be told: each value is next to "absent".
+
+    >>> presence(["yes", "no"]).labelled_edges()
+    [('absent', 'yes'), ('absent', 'no')]
+    """
+    items = listed(_values(values), "values")
+    pairs = np.column_stack([np.zeros(len(items), np.intp), np.arange(1, len(items) + 1)])
+    return _of_pairs(PresenceGraph, [ABSENT, *items], pairs)
 
 
 def _refuse_many_edges(count: int, size: int) -> None:
