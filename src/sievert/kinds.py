@@ -359,6 +359,12 @@ class FilePath(str):
         return core_schema.with_info_after_validator_function(cls._bound, core_schema.str_schema(strict=True))
 
     @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "format": "path"}
+
+    @classmethod
     def _bound(cls, text: str, info: core_schema.ValidationInfo[Any]) -> Self:
         return cls.checked(text)
 

@@ -127,11 +127,11 @@ def test_advantage_of_curves(agrees, eps):
     agrees(from_profile([eps], [0.0]).advantage, tanh(mpf(eps) / 2))
     channel = sv.mechanisms.randomised_response(3, eps)
     told = expm1(mpf(eps)) / (exp(mpf(eps)) + 2)
-    agrees(sv.tradeoff_function(channel, pair=(0, 1)).advantage, told)
-    agrees(sv.tradeoff_function(channel, sv.metrics.discrete(3)).advantage, told)
-    agrees(sv.average_level(channel).distance, told)
-    agrees(sv.average_level(channel).bits, log(1 + told) / log(2))
-    agrees(sv.geometric_rate(eps=eps).bits, log(cosh(mpf(eps) / 2)) / log(2))
+    agrees(sv.divergences.tradeoff_function(channel, pair=(0, 1)).advantage, told)
+    agrees(sv.divergences.tradeoff_function(channel, sv.metrics.discrete(3)).advantage, told)
+    agrees(sv.observations.average_level(channel).distance, told)
+    agrees(sv.observations.average_level(channel).bits, log(1 + told) / log(2))
+    agrees(sv.observations.geometric_rate(eps=eps).bits, log(cosh(mpf(eps) / 2)) / log(2))
 
 
 MUS = [1e-12, 1e-6, 1e-3, 0.1, 0.9, 1.1, 5.0, 20.0]

@@ -119,13 +119,13 @@ def test_information(agrees, family, prior, eps):
     channel, rows = mechanism(4, eps), table(4, eps)
     columns, belief = joint(rows, prior)
     before, after = entropy(belief), sum(map(entropy, columns))
-    agrees(sv.mutual_information(channel, prior), before - after)
+    agrees(sv.information.mutual_information(channel, prior), before - after)
     compared(agrees, sv.leakage(channel, prior, sv.losses.shannon(4)), before, after)
     for order in (0.5, 2.0, 10.0):
         a = mpf(order)
         for measure, weights in (
-            (sv.sibson_information, belief),
-            (sv.arimoto_information, [p**a / sum(q**a for q in belief) for p in belief]),
+            (sv.information.sibson_information, belief),
+            (sv.information.arimoto_information, [p**a / sum(q**a for q in belief) for p in belief]),
         ):
             powers = (
                 sum(w * row[y] ** a for w, row in zip(weights, rows, strict=True)) ** (1 / a)

@@ -178,7 +178,7 @@ def test_the_gap_of_the_shannon_capacity_is_proved(channel: sv.Channel) -> None:
     """At the prior reported, the average divergence is the value and the largest one is within the gap."""
     found = sv.capacity(channel, "shannon")
     assert found.gap <= 1e-9
-    assert sv.mutual_information(channel, found.prior) == pytest.approx(found.bits, abs=1e-9)
+    assert sv.information.mutual_information(channel, found.prior) == pytest.approx(found.bits, abs=1e-9)
     output = np.asarray(found.prior) @ channel.matrix
     divergences = [
         sum(p * math.log2(p / q) for p, q in zip(row, output, strict=True) if p > 0) for row in channel.matrix
@@ -273,4 +273,4 @@ def test_alvim_ex_17_two_records_of_three_values() -> None:
 def test_alvim_worked_bounds(u: int, v: int, eps: float, bits: str) -> None:
     channel = sv.mechanisms.randomised_response(v, eps).product(u)
     assert f"{sv.capacity(channel).bits:.6f}" == bits
-    assert f"{sv.min_entropy_leakage(channel):.6f}" == bits
+    assert f"{sv.information.min_entropy_leakage(channel):.6f}" == bits

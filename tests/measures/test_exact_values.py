@@ -144,7 +144,9 @@ def test_fernandes_f13_noise_on_all_integers_leaks_as_its_reduction(points: Any,
             for case in ("average", "max"):
                 ours, expected = (sv.leakage(c, belief, gain, "additive", case) for c in (noise, wide))  # type: ignore[arg-type]
                 assert ours.posterior == expected.posterior
-        assert sv.mutual_information(noise, belief) == pytest.approx(sv.mutual_information(wide, belief))
+        assert sv.information.mutual_information(noise, belief) == pytest.approx(
+            sv.information.mutual_information(wide, belief)
+        )
         assert sv.capacity(noise, prior=belief).factor == sv.capacity(wide, prior=belief).factor
         assert (
             sv.capacity(noise, "additive", "unit", prior).difference

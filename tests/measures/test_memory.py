@@ -42,11 +42,11 @@ def gains() -> dict[str, Any]:
 
 
 INFORMATION: dict[str, Callable[..., float]] = {
-    "mutual": sv.mutual_information,
-    "min-entropy": sv.min_entropy_leakage,
-    "maximal": sv.maximal_leakage,
-    "Sibson": sv.sibson_information,
-    "Arimoto": sv.arimoto_information,
+    "mutual": sv.information.mutual_information,
+    "min-entropy": sv.information.min_entropy_leakage,
+    "maximal": sv.information.maximal_leakage,
+    "Sibson": sv.information.sibson_information,
+    "Arimoto": sv.information.arimoto_information,
 }
 
 
@@ -132,7 +132,9 @@ def test_what_a_million_records_leak() -> None:
     assert "the logarithm grows by 7.894e+05 bits" in str(sv.leakage(channel))
     assert sv.capacity(channel).bits == pytest.approx(MILLION * sv.capacity(single).bits)
     assert sv.capacity(channel).factor == math.inf
-    assert sv.mutual_information(channel) == pytest.approx(MILLION * sv.mutual_information(single))
+    assert sv.information.mutual_information(channel) == pytest.approx(
+        MILLION * sv.information.mutual_information(single)
+    )
     entropy = sv.leakage(channel, None, sv.losses.shannon(3))
     assert entropy.prior == pytest.approx(MILLION * math.log2(3))
     assert sv.record_leakage(channel, policy).after == pytest.approx(math.e / (2 + math.e))

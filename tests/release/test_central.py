@@ -47,7 +47,7 @@ def scenario(folder: Path, text: str, rows: list[str], column: str = "income", b
     return load_scenario(folder / "file.toml")
 
 
-def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.release.Release:
+def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.Release:
     """Release as a test: the file with a seed of its own."""
     rules = (described.document.release or ReleaseModel()).model_copy(update={"test_seed": seed})
     document = described.document.model_copy(update={"release": rules})

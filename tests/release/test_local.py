@@ -87,7 +87,7 @@ def scenario(
     return load_scenario(folder / "file.toml")
 
 
-def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.release.Release:
+def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.Release:
     """Release as a test: the file with a seed of its own."""
     assert described.document.release is not None
     rules = described.document.release.model_copy(update={"test_seed": seed})

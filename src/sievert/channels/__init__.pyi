@@ -31,3 +31,6 @@ from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel
 from ._structured import largest_rate as largest_rate
 from ._structured import rate as rate
+from .divergences import DeltaCurve as DeltaCurve
+from .divergences import RenyiCurve as RenyiCurve
+from .divergences import Tradeoff as Tradeoff

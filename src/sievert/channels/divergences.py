@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, finite_channel
-from sievert.channels._privacy import epsilon
+from sievert.channels._privacy import (
+    composed_distinguishability,
+    epsilon,
+    one_sided_divergence,
+    posterior_privacy_vulnerability,
+    privacy_vulnerability,
+)
 from sievert.errors import ChannelError, MetricError, PolicyError
 from sievert.numerics import brief, exp_excess, log_sum, probability, taken
 from sievert.policies import Answers, Policy, Query, query_over
@@ -25,15 +31,21 @@ from sievert.results import Result
 from sievert.spaces import Edges, Graph, Metric, align, floats, iterable
 
 __all__ = [
-    "DeltaCurve",
-    "RenyiCurve",
-    "Tradeoff",
+    "composed_distinguishability",
     "delta_curve",
-    "neighbours_of",
+    "one_sided_divergence",
+    "posterior_privacy_vulnerability",
+    "privacy_vulnerability",
     "renyi_curve",
     "smallest_epsilon",
     "tradeoff_function",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Against = Policy | Metric | Graph | Answers
 # Entries looked at together: half a megabyte.
 BLOCK_ENTRIES = 65_536

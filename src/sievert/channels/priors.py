@@ -14,7 +14,17 @@ from sievert.errors import PriorError, TooLargeError
 from sievert.numerics import as_fraction, brief, is_exact, non_negative, readable, whole
 from sievert.spaces import Labels, LazyLabels, by_label, column_of, labels_of, shown
 
-__all__ = ["SUM_TOLERANCE", "as_prior", "from_counts", "point", "uniform"]
+__all__ = [
+    "as_prior",
+    "from_counts",
+    "point",
+    "uniform",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 # A prior typed with six decimals is off by at most 1e-6 relative; accumulated rounding stays below 1e-9.
 SUM_TOLERANCE = 1e-9

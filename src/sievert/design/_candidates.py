@@ -22,8 +22,7 @@ from sievert.channels import Channel, epsilon, finite_channel, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._optimal import OptimalMechanism, as_loss, optimal_mechanism
 from sievert.errors import GainError, MechanismError, SievertError
-from sievert.measures import Adversary, MatrixAdversary, posterior_vulnerability, vulnerability
-from sievert.measures.gains import as_gain
+from sievert.measures import Adversary, MatrixAdversary, as_gain, posterior_vulnerability, vulnerability
 from sievert.numerics import advance, brief, exact_matmul, fractions_of, instance
 from sievert.orders import refines
 from sievert.policies import Answers, Policy, Query

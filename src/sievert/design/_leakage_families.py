@@ -261,7 +261,7 @@ def frontier(
 
     Parameters
     ----------
-    prior, loss, gain : as in `sv.least_loss`
+    prior, loss, gain : as in `sv.design.least_loss`
     points : how many points, equally far apart in what the adversary reaches; or the values themselves
 
     Examples

@@ -15,3 +15,4 @@ from ._scenario import Scenario as Scenario
 from ._scenario import file_eps as file_eps
 from ._scenario import load as load
 from ._scenario import load_scenario as load_scenario
+from ._schema import document_schema as document_schema

@@ -89,27 +89,44 @@ class MechanismModel(Section):
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: StatedPrior | None = None
-    record_prior: StatedPrior | None = None
-    gains: list[Gain] = Field(default_factory=lambda: [Gain.resolve("identity")])
-    observations: Positive = 1
+    prior: StatedPrior | None = Field(
+        None,
+        description="belief about the mechanism's input; a list follows the order of the answers, or of the "
+        "rows of `matrix`; uniform unless given",
+    )
+    record_prior: StatedPrior | None = Field(
+        None,
+        description="belief about one record, likewise; a list follows the order of the values (with "
+        "add-remove, `absent` comes first). Where the query is the record, this and `prior` are one belief: "
+        "give one of them",
+    )
+    gains: list[Gain] = Field(
+        default_factory=lambda: [Gain.resolve("identity")], description="what they want, a finding for each"
+    )
+    observations: Positive = Field(1, description="independent releases of the same data")
 
 
 class UseModel(Section):
     """[use]: what the released data is for."""
 
-    loss: Loss = Field(default_factory=lambda: Loss.resolve("absolute"))
-    prior: StatedPrior | None = None
+    loss: Loss = Field(
+        default_factory=lambda: Loss.resolve("absolute"), description="what `sievert design` makes small"
+    )
+    prior: StatedPrior | None = Field(
+        None, description="what is known about the released answer; what the adversary knows unless given"
+    )
 
 
 class ClaimModel(Section):
     """[claim]: what is promised, where no mechanism is described or more than ε is claimed."""
 
-    eps: NonNegative | None = None
-    delta: Probability = 0.0
-    rho: NonNegative | None = None
-    sigma: NonNegative | None = None
-    sensitivity: NonNegative = 1.0
+    eps: NonNegative | None = Field(
+        None, description="ε in nats; where `[mechanism]` says `eps` too, they must agree"
+    )
+    delta: Probability = Field(0.0, description="with `eps`: the δ of the promise")
+    rho: NonNegative | None = Field(None, description="ρ of zero-concentrated differential privacy")
+    sigma: NonNegative | None = Field(None, description="the standard deviation of Gaussian noise")
+    sensitivity: NonNegative = Field(1.0, description="with `sigma`: how far one person moves the answer")
 
     @model_validator(mode="after")
     def _one_claim(self) -> Self:
@@ -124,12 +141,16 @@ class ClaimModel(Section):
 class AcceptModel(Section):
     """[accept]: limits; an audit or an explanation that exceeds one exits with 1."""
 
-    guess: Probability | None = None
-    bits: NonNegative | None = None
-    odds: Annotated[float, Field(ge=1)] | None = None
-    advantage: Probability | None = None
-    eps: NonNegative | None = None
-    delta: Probability | None = None
+    guess: Probability | None = Field(
+        None, description="best guess about one record after all observations, everything else known"
+    )
+    bits: NonNegative | None = Field(None, description="log2 of the growth of that guess")
+    odds: Annotated[float, Field(ge=1)] | None = Field(
+        None, description="how many times the odds of a right guess may grow"
+    )
+    advantage: Probability | None = Field(None, description="growth of that guess in probability")
+    eps: NonNegative | None = Field(None, description="total ε of all observations for one person")
+    delta: Probability | None = Field(None, description="with `eps`: the total ε is judged at this δ")
 
     @model_validator(mode="after")
     def _delta_of_eps(self) -> Self:
@@ -157,43 +178,80 @@ class UseValue(Section):
 class ReleaseModel(Section):
     """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
 
-    output: OutputPath | None = None
-    ledger: OwnPath | None = None
-    ledger_key: OwnPath | None = None
-    missing: Literal["reject", "drop"] | UseValue = "reject"
-    unknown: Literal["reject", "drop"] | UseValue = "reject"
-    out_of_range: Literal["reject", "clamp", "drop"] = "reject"
-    off_grid: Literal["reject", "nearest", "drop"] = "reject"
-    keep: list[str] = Field(default_factory=list)
-    remap: PublicPath | None = None
-    stable: bool = False
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    sampler: Literal["exact", "float"] = "exact"
-    timing: Literal["fixed", "fast"] = "fixed"
-    test_seed: Count | None = None
+    output: OutputPath | None = Field(
+        None,
+        description="`.csv`, `.parquet` or `.arrow`, in the file's folder or below it (`--output` may name "
+        "any place); what was done is written beside it; the file's name with `-released.csv` unless given",
+    )
+    ledger: OwnPath | None = Field(
+        None,
+        description="the budget file, required for a release: `person = 3.0`, limits under `[columns]`, and "
+        '`relation = "replace"` or `"add-remove"` ([what a ledger adds up](release.md)); what was spent is '
+        "kept beside it",
+    )
+    ledger_key: OwnPath | None = Field(
+        None, description="a file with a secret that binds the ledger's records"
+    )
+    missing: Literal["reject", "drop"] | UseValue = Field(
+        "reject", description="rows without a value: refuse, leave out, or `{ use = value }`"
+    )
+    unknown: Literal["reject", "drop"] | UseValue = Field(
+        "reject", description="rows with a value that the policy does not have, likewise"
+    )
+    out_of_range: Literal["reject", "clamp", "drop"] = Field(
+        "reject", description="numbers beyond the first or last value"
+    )
+    off_grid: Literal["reject", "nearest", "drop"] = Field("reject", description="numbers between two values")
+    keep: list[str] = Field(default_factory=list, description="row by row: public columns to copy")
+    remap: PublicPath | None = Field(
+        None, description="places: a public CSV of latitude, longitude and weight"
+    )
+    stable: bool = Field(False, description="places: one place for each person")
+    confidence: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="probability of the intervals")
+    sampler: Literal["exact", "float"] = Field(
+        "exact", description="how noise is drawn; `float` where no exact sampler exists"
+    )
+    timing: Literal["fixed", "fast"] = Field(
+        "fixed", description="the same work whatever the noise, or as little as it takes"
+    )
+    test_seed: Count | None = Field(
+        None,
+        description="the file is a test: noise comes from this seed, is NOT private, and every row says so",
+    )
 
 
 class ReportGroupModel(Section):
     """Reports of users who applied the same family at another ε."""
 
-    reports: NoisyPath | list[NoisyPath]
-    eps: NonNegative | None = None
+    reports: NoisyPath | list[NoisyPath] = Field(description="the files of the group, or patterns")
+    eps: NonNegative | None = Field(None, description="the ε of the group; the mechanism's unless given")
 
 
 class EstimateModel(Section):
     """[estimate]: where the noisy reports are, and how the distribution behind them is estimated."""
 
-    reports: NoisyPath | list[NoisyPath] | None = None
-    column: str | None = None
-    counts: str | None = None
-    groups: list[ReportGroupModel] | None = None
-    missing: Literal["reject", "drop"] = "reject"
-    method: Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"] = "auto"
-    interval: Literal["normal", "bootstrap", "profile", "none"] = "normal"
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    seed: Count = 0
-    original: PrivatePath | None = None
-    original_column: str | None = None
+    reports: NoisyPath | list[NoisyPath] | None = Field(
+        None, description="a file of noisy reports, a pattern, or a list of them (`--reports` names others)"
+    )
+    column: str | None = Field(None, description="the column of the report")
+    counts: str | None = Field(None, description="the column that says how often a report occurs")
+    groups: list[ReportGroupModel] | None = Field(
+        None, description="reports of users who applied the same family at another ε"
+    )
+    missing: Literal["reject", "drop"] = Field("reject", description="rows without a report")
+    method: Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"] = Field(
+        "auto", description="how the distribution is found ([which is when good](estimate.md))"
+    )
+    interval: Literal["normal", "bootstrap", "profile", "none"] = Field(
+        "normal", description="how its intervals are found"
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="probability of the intervals")
+    seed: Count = Field(0, description="for the bootstrap and the folds of the regularised estimate")
+    original: PrivatePath | None = Field(
+        None,
+        description="true values, where they are public or synthetic: drawn beside the estimate",
+    )
+    original_column: str | None = Field(None, description="their column")
 
     @model_validator(mode="after")
     def _reports_once(self) -> Self:
@@ -207,8 +265,8 @@ class EstimateModel(Section):
 class Document(Section):
     """The whole file."""
 
-    version: Literal[1]
-    title: str | None = None
+    version: Literal[1] = Field(description="of the format")
+    title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     policy: PolicyModel
     query: AskedQuery = Field(default_factory=lambda: AskedQuery.resolve({}))
     mechanism: MechanismModel | None = None

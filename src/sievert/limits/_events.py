@@ -16,8 +16,8 @@ from typing import Any
 
 from sievert.errors import MechanismError
 from sievert.limits._explain import Explanation
+from sievert.limits._measurements import QUESTIONS, explain_about, limited, require_once
 from sievert.limits._replacement import ReplacementClaim
-from sievert.limits.adapters import QUESTIONS, explain_about, limited, require_once
 from sievert.limits.promises import (
     Claim,
     GaussianClaim,

@@ -16,7 +16,6 @@ from sievert.results import Result, in_bits
 from sievert.spaces import iterable
 
 __all__ = [
-    "Bound",
     "blowfish_bound",
     "complete_capacity",
     "cycle_capacity",
@@ -27,6 +26,11 @@ __all__ = [
     "posterior_bound",
     "regular_capacity",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 LN2 = math.log(2)
 LARGEST_SIZE = 10**18

@@ -19,6 +19,7 @@ from sievert.channels.divergences import Tradeoff
 from sievert.errors import MechanismError
 from sievert.limits._approximate import Ends
 from sievert.limits._composition import (
+    composed_claim,
     composed_delta,
     composed_epsilon,
     composed_points,
@@ -37,18 +38,14 @@ from sievert.limits._composition import (
 from sievert.numerics import brief, non_negative, probability, whole
 
 __all__ = [
-    "ApproximateClaim",
-    "Claim",
-    "GaussianClaim",
-    "ProfileClaim",
-    "RenyiClaim",
-    "ZeroConcentratedClaim",
-    "checked_delta",
-    "checked_eps",
-    "checked_releases",
-    "claim_of",
-    "promised",
+    "composed_claim",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 LARGEST_RELEASES = 10_000_000
 GRID_POINTS = 240
 # ε above which nobody could tell a promise from none.

@@ -15,7 +15,15 @@ from sievert.errors import ChannelError
 from sievert.numerics import brief, instance
 from sievert.spaces import Metric, align, metric_of
 
-__all__ = ["diagonalise", "smooth_by_distance", "symmetrise"]
+__all__ = [
+    "diagonalise",
+    "smooth_by_distance",
+    "symmetrise",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def diagonalise(channel: Channel) -> Channel:

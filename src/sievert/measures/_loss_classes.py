@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from sievert.arrays import FloatArray
 from sievert.errors import GainError
 from sievert.measures._adversary import MatrixAdversary, table_adversary
-from sievert.measures.losses import canonical
+from sievert.measures._loss_algebra import canonical
 from sievert.results import Result
 from sievert.spaces import Metric, align, metric_of
 

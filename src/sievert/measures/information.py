@@ -39,6 +39,11 @@ __all__ = [
     "sibson_information",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # Logarithms are divided by the order, which must not leave the range of floats.
 LEAST_ORDER, LARGEST_ORDER = 1e-290, 1e290
 LN2 = math.log(2)

@@ -15,8 +15,7 @@ import numpy as np
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import TooLargeError
-from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries
-from sievert.measures.gains import as_gain
+from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries, as_gain
 from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._observation_counts import observation_counts

@@ -19,7 +19,7 @@ from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, GainError, PriorError
-from sievert.measures import Adversary, posterior_vulnerability
+from sievert.measures import Adversary, as_gain, posterior_vulnerability
 from sievert.measures import gains as gain_functions
 from sievert.numerics import brief, exact_matmul, fractions_of, instance, non_negative
 from sievert.orders._decisions import TOLERANCE, aligned
@@ -39,6 +39,10 @@ __all__ = [
     "refines_class",
     "within",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,7 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
     if isinstance(adversary, Adversary) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):
         adversary = [adversary]
     if isinstance(adversary, list | tuple):
-        return gains([gain_functions.as_gain(item, channel.inputs) for item in adversary])
+        return gains([as_gain(item, channel.inputs) for item in adversary])
     raise GainError(
         f"adversary is {brief(adversary)}; give a gain function, a list of them, or a class such as "
         "sv.adversaries.within(metric, radius)"
@@ -216,7 +220,7 @@ def _objector(
 
 def _size(gain: Any, channel: Channel) -> float:
     """The largest gain, which rounding is relative to; 1 for gains that are no table."""
-    table = getattr(gain_functions.as_gain(gain, channel.inputs), "matrix", None)
+    table = getattr(as_gain(gain, channel.inputs), "matrix", None)
     return 1.0 if table is None else float(np.abs(np.asarray(table, dtype=np.float64)).max())
 
 
@@ -235,7 +239,7 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
             worst = (difference, before.value, after.value, gain)
     if worst[0] <= 0:
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
-    adversary = gain_functions.as_gain(worst[3], first.inputs)
+    adversary = as_gain(worst[3], first.inputs)
     belief = as_prior(wanted.prior, first)
     objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief, secrets=first.inputs)
     proof = None

@@ -32,15 +32,17 @@ from sievert.spaces import Metric, align, metric_of
 
 __all__ = [
     "NoBoundError",
-    "channel_with_posteriors",
-    "extreme_columns",
     "in_both_hulls",
-    "intersection_rays",
     "join",
     "meet",
     "privacy_join_metric",
     "privacy_meet_metric",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Order = Literal["average", "max", "privacy"]
 LARGEST_SECRETS = 6

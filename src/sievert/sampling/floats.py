@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class GeneratorBits(BitSource):
     """numpy's generator: good for simulation, not for secrets."""
 

@@ -4,6 +4,7 @@ from . import secrets as secrets
 from . import symmetries as symmetries
 from ._arguments import graph_of as graph_of
 from ._arguments import metric_of as metric_of
+from ._automorphisms import Automorphisms as Automorphisms
 from ._automorphisms import automorphisms as automorphisms
 from ._automorphisms import by_first as by_first
 from ._components import extents as extents
@@ -50,3 +51,6 @@ from ._tabular import pandas_axis as pandas_axis
 from ._tabular import table_of as table_of
 from ._traversal import distances_to_nearest as distances_to_nearest
 from .secrets import SecretGraph as SecretGraph
+from .symmetries import PairOrbits as PairOrbits
+from .symmetries import ProductSymmetries as ProductSymmetries
+from .symmetries import Symmetries as Symmetries

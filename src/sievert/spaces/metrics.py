@@ -19,7 +19,21 @@ from sievert.spaces._labels import labels_of, labels_or_range, listed, shown
 from sievert.spaces._metric import Edges, Metric, uniform_matrix
 from sievert.spaces._tabular import floats, table_of
 
-__all__ = ["cycle", "discrete", "euclidean", "from_graph", "grid", "hamming", "line", "manhattan"]
+__all__ = [
+    "cycle",
+    "discrete",
+    "euclidean",
+    "from_graph",
+    "grid",
+    "hamming",
+    "line",
+    "manhattan",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 LARGEST_EXPLICIT = 20_000
 LARGEST_CELLS = 2_000_000

@@ -18,7 +18,22 @@ from sievert.spaces._labels import Labels, align, label, labels_of, labels_or_ra
 from sievert.spaces._metric import Metric, uniform_matrix
 from sievert.spaces._tabular import floats
 
-__all__ = ["SecretGraph", "complete", "cycle", "edges", "line", "partition", "product", "threshold", "tree"]
+__all__ = [
+    "SecretGraph",
+    "complete",
+    "cycle",
+    "edges",
+    "line",
+    "partition",
+    "product",
+    "threshold",
+    "tree",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 # The value of a missing record.
 ABSENT = "absent"

@@ -39,3 +39,7 @@ __all__ = [
     "threshold_curves",
     "tradeoff_curve",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
