@@ -1,6 +1,5 @@
 from ._document import AcceptModel as AcceptModel
 from ._document import ClaimModel as ClaimModel
-from ._document import DataModel as DataModel
 from ._document import EstimateModel as EstimateModel
 from ._document import ReleaseModel as ReleaseModel
 from ._document import UseValue as UseValue

@@ -23,12 +23,12 @@ from sievert.kinds import (
 )
 from sievert.measures import Gain, Loss
 from sievert.policies import AskedQuery, PolicyModel
+from sievert.tables import Source
 
 __all__ = [
     "AcceptModel",
     "AdversaryModel",
     "ClaimModel",
-    "DataModel",
     "Document",
     "EstimateModel",
     "MechanismModel",
@@ -159,16 +159,6 @@ class AcceptModel(Section):
         return self
 
 
-class DataModel(Section):
-    """[data]: where the records are."""
-
-    input: PrivatePath
-    column: str | list[str] | None = None
-    person: str | None = None
-    rows_per_person: Positive = 1
-    missing_values: list[str] = Field(default_factory=list)
-
-
 class UseValue(Section):
     """A declared value of the policy that takes the place of one that does not fit."""
 
@@ -274,7 +264,7 @@ class Document(Section):
     use: UseModel | None = None
     claim: ClaimModel | None = None
     accept: AcceptModel | None = None
-    data: DataModel | None = None
+    data: Source | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
 

@@ -105,8 +105,7 @@ class Scenario:
     @property
     def columns(self) -> list[str]:
         """The columns of the data that make up a record."""
-        named = None if self.document.data is None else self.document.data.column
-        return [] if named is None else [named] if isinstance(named, str) else named
+        return [] if self.document.data is None else self.document.data.columns
 
     @cached_property
     def answers(self) -> Answers:

@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 
 from sievert.errors import DataError, FileError, QueryError, SievertError, TooLargeError
-from sievert.files import DataModel, ReleaseModel, Scenario, contents, refuse_private
+from sievert.files import ReleaseModel, Scenario, contents, refuse_private
 from sievert.ledger import UNIT, Budget
 from sievert.numerics import brief, file_path
 from sievert.release._domain import Domain
 from sievert.release._errors import AddedNoise, Randomiser, added_noise, randomiser
 from sievert.release._places import PlaceNoise, Places, place_noise
 from sievert.release._statistics import Sensitivity, Statistic, record_statistic, statistic
-from sievert.tables import require_writable
+from sievert.tables import Source, require_writable
 
 __all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
 
@@ -47,7 +47,7 @@ class Plan:
     output_name: str | None = field(default=None)
 
     @property
-    def data(self) -> DataModel:
+    def data(self) -> Source:
         """The table [data]."""
         found = self.scenario.document.data
         assert found is not None

@@ -23,6 +23,11 @@ __all__ = ["MapRegion", "Secrets", "Values", "label_in", "number_in"]
 
 # A list of so many values is all that fits into a few GB with what is computed from it.
 LARGEST_VALUES = 2_000_000
+REGION = (
+    "in place of points, `{ south = …, west = …, north = …, east = …, cell = … }`: a rectangle on a map, in "
+    "degrees, and the width of its cells in metres; the cells are the values"
+)
+POINTS = "a public CSV with a label, which is the value, and coordinates in each row"
 
 
 # ── Values ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -42,7 +47,9 @@ class Values(Noun, noun="values"):
 class ListedValues(Values):
     """The values one by one; a value of several columns is a list."""
 
-    listed: Annotated[list[Value], Field(description="the values")]
+    listed: Annotated[
+        list[Value], Field(description="the values one by one; a value of several columns is a list")
+    ]
 
     def labels(self) -> Sequence[Hashable]:
         return [label(value) for value in self.listed]
@@ -251,15 +258,12 @@ class MapRegion(Section):
         return Region.checked(**self.model_dump())
 
 
-Points = Annotated[PublicPath, Field(description="a CSV with a label and coordinates in each row")]
-
-
 @kind(Distance, "euclidean")
 class EuclideanDistance(Distance):
     """The straight line between points, or between the cells of a map. It names the values."""
 
-    points: Points | None = None
-    region: Annotated[MapRegion | None, Field(description="a part of a map, in place of points")] = None
+    points: Annotated[PublicPath | None, Field(description=POINTS)] = None
+    region: Annotated[MapRegion | None, Field(description=REGION)] = None
 
     @model_validator(mode="after")
     def _points_or_region(self) -> Self:
@@ -287,7 +291,7 @@ class EuclideanDistance(Distance):
 class ManhattanDistance(Distance):
     """Along the axes between points. It names the values."""
 
-    points: Points
+    points: Annotated[PublicPath, Field(description=POINTS)]
 
     def over(self, values: Values | None) -> Metric:
         return metrics.manhattan(*_located(self.points, values))
