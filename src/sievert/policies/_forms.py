@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -26,7 +26,9 @@ from sievert.policies._answers import (
     additive_edges,
     contexts_of,
     edges_of_answers,
+    in_order,
     induced_edges,
+    largest_ratio,
     no_edges,
     reachable_totals,
     whole_numbers,
@@ -64,11 +66,11 @@ class Form(ABC):
         if apart is not None and self._is_numeric(policy):
             # Any two values are equally far apart, so the least and the greatest decide.
             spread = self._spread(policy) if len(policy.values) > 1 else 0.0
-            return _largest_ratio(np.array([spread]), np.array([apart]))
+            return largest_ratio(np.array([spread]), np.array([apart]))
         change = self._changes(policy)
         if change is None:
             return self._explicit_sensitivity(policy, None, words)
-        return _largest_ratio(change, policy.record_edges.lengths)
+        return largest_ratio(change, policy.record_edges.lengths)
 
     def _explicit_sensitivity(self, policy: Policy, metric: Metric | None, words: str) -> float:
         answers = self.answers(policy, words)
@@ -79,7 +81,7 @@ class Form(ABC):
         else:
             index = np.array([metric.index(answer) for answer in answers.labels])
             change = metric.matrix[index[first], index[second]]
-        return _largest_ratio(change, answers.edges.lengths)
+        return largest_ratio(change, answers.edges.lengths)
 
     def images(self, policy: Policy) -> list[Hashable]:
         """The answers on all databases, in the order of `policy.databases()`."""
@@ -191,7 +193,7 @@ class Tabulated(Form):
         return self._indexed(self._unconstrained_images(policy))
 
     def _indexed(self, images: list[Hashable]) -> tuple[Labels, IndexArray]:
-        labels = _sorted(set(images))
+        labels = in_order(set(images))
         position = {answer: i for i, answer in enumerate(labels)}
         return labels, np.array([position[image] for image in images], dtype=np.intp)
 
@@ -396,21 +398,3 @@ def _histograms(records: int, values: int) -> int | float:
 
 def _is_absent(value: Hashable, policy: Policy) -> bool:
     return policy.absent is not None and value == policy.absent
-
-
-def _largest_ratio(change: NDArray[np.float64], lengths: NDArray[np.float64]) -> float:
-    """max change/length with 0/0 = 0 and positive/0 = inf."""
-    if not len(change):
-        return 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(change == 0, 0.0, change / lengths)
-    return float(ratios.max())
-
-
-def _sorted(answers: Iterable[Hashable]) -> Labels:
-    """Answers in their natural order, or by their text when they cannot be compared."""
-    items = list(answers)
-    try:
-        return tuple(sorted(items))  # type: ignore[type-var]
-    except TypeError:
-        return tuple(sorted(items, key=repr))
