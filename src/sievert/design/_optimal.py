@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, target_metric
+from sievert.channels import Channel, Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
 from sievert.design._problem import Problem
@@ -21,7 +21,7 @@ from sievert.design._solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
 from sievert.measures import MatrixAdversary, table_adversary
-from sievert.mechanisms import Privacy, privacy
+from sievert.mechanisms import privacy
 from sievert.numerics import brief, choice, finite, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Decay, OptimalDesignProof, Proof, costs

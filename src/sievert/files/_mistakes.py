@@ -33,20 +33,6 @@ NOUNS = {
 
 LONGEST_KEY = 60
 
-# Names that others give to what a file calls differently.
-OTHER_NAMES = {
-    "laplace": 'the discrete Laplace is called "geometric" here',
-    "discrete-laplace": 'the discrete Laplace is called "geometric" here',
-    "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
-    "staircase": "`sievert design` finds the best mechanism, staircases among them",
-    "rr": 'it is called "randomised-response" here',
-    "grr": 'it is called "randomised-response" here',
-    "k-rr": 'it is called "randomised-response" here',
-    "warner": 'it is called "randomised-response" here',
-    "planar-laplace": 'the discrete planar Laplace is called "planar-geometric" here',
-    "geo-indistinguishability": 'use "planar-geometric" noise, with a region as secrets',
-}
-
 
 def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document:
     """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
@@ -131,6 +117,13 @@ def _nearest(written: str, known: list[str], in_table: bool) -> str:
     return f"keys here are {', '.join(known)}{hint}"
 
 
+def _keys(table: type[Section]) -> set[str]:
+    """The keys of a table; of a noun, those of all its kinds."""
+    if not issubclass(table, Noun):
+        return set(table.model_fields)
+    return {key for found in table.kinds().values() for key in found.owner.model_fields}
+
+
 def _table_of(location: tuple[str | int, ...]) -> type[Section]:
     """The table that a location of pydantic's is in; in a union the branch is named after its class."""
     table: type[Section] = Document
@@ -174,9 +167,6 @@ def _right_word(given: Any, branches: list[ErrorDetails]) -> str:
     """What was meant by a word that is none of those a key knows."""
     if not isinstance(given, str):
         return ""
-    other = OTHER_NAMES.get(given.strip().lower().replace("_", "-").replace(" ", "-"))
-    if other is not None:
-        return f"; {other}"
     choices = [
         word
         for branch in branches

@@ -8,3 +8,8 @@ from ._kinds import PolicyModel as PolicyModel
 from ._kinds import column_place as column_place
 from ._policy import Policy as Policy
 from ._query import Query as Query
+from ._statistic import Move as Move
+from ._statistic import Sensitivity as Sensitivity
+from ._statistic import Statistic as Statistic
+from ._statistic import statistic_of_cells as statistic_of_cells
+from ._words import promise_words as promise_words

@@ -7,6 +7,7 @@ databases; any other function is evaluated on each.
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IndexArray
 from sievert.errors import QueryError, TooLargeError
-from sievert.numerics import brief, did_you_mean, readable, require_float
+from sievert.numerics import as_fraction, brief, did_you_mean, readable, require_float
 from sievert.policies._answers import (
     LARGEST_ANSWERS,
     Answers,
@@ -34,6 +35,7 @@ from sievert.policies._answers import (
     whole_numbers,
 )
 from sievert.policies._policy import Policy
+from sievert.policies._statistic import Statistic, statistic_of_cells, statistic_of_numbers
 from sievert.spaces import Labels, Metric, label, shown
 
 __all__ = ["Count", "Form", "Histogram", "Record", "Sum", "Tabulated", "as_number"]
@@ -99,6 +101,10 @@ class Form(ABC):
         """What each value adds as a whole number of 1/scale, and the scale; None where it adds no number."""
         return None
 
+    def statistic(self, policy: Policy, words: str) -> Statistic | None:
+        """The table that records add up to; None where answers are no such table."""
+        return None
+
     @abstractmethod
     def _unconstrained(self, policy: Policy, words: str) -> Answers:
         """The answers over every combination of values."""
@@ -148,6 +154,14 @@ class Record(Form):
 
     def evaluate(self, items: tuple[Hashable, ...], policy: Policy) -> Hashable:
         return items[0]
+
+    def statistic(self, policy: Policy, words: str) -> Statistic | None:
+        values = policy.values
+        if isinstance(values, range):
+            return statistic_of_numbers(values, 1, 1, words)
+        if not all(map(_is_number, values)):
+            return None
+        return statistic_of_numbers(*_over_one_scale([as_fraction(str(value)) for value in values]), 1, words)
 
     def _is_numeric(self, policy: Policy) -> bool:
         return policy.records == 1
@@ -254,9 +268,10 @@ class Total(Additive):
         return integers, lambda total: total // scale if total % scale == 0 else total / scale
 
     def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:
-        numbers = self._numbers(policy)
-        scale = math.lcm(*(number.denominator for number in numbers))
-        return [number.numerator * (scale // number.denominator) for number in numbers], scale
+        return _over_one_scale(self._numbers(policy))
+
+    def statistic(self, policy: Policy, words: str) -> Statistic:
+        return statistic_of_numbers(*self.whole_contributions(policy), policy.records, words)
 
     def _numbers(self, policy: Policy) -> list[Fraction]:
         """Each value's contribution, decimals read as written; absent records give 0."""
@@ -347,6 +362,10 @@ class Histogram(Additive):
         integers = [0 if _is_absent(value, policy) else next(digits) for value in policy.values]
         return whole_numbers(integers, radix), lambda total: tuple((total // p) % radix for p in powers)
 
+    def statistic(self, policy: Policy, words: str) -> Statistic:
+        cells = [None if _is_absent(value, policy) else (value,) for value in policy.values]
+        return statistic_of_cells(cells, ("value",), words)
+
     def _answer_of(self, policy: Policy) -> tuple[Labels, IndexArray]:
         rows = policy.permitted_databases.rows
         present = [i for i, value in enumerate(policy.values) if not _is_absent(value, policy)]
@@ -386,6 +405,18 @@ def as_number(value: object) -> Fraction | float:
         raise QueryError(f"value {brief(value)} is not finite, so it cannot be summed or compared")
     require_float("value", value, QueryError)
     return value
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max  # neither NaN nor beyond the floats
+
+
+def _over_one_scale(numbers: list[Fraction]) -> tuple[list[int], int]:
+    """Numbers as whole numbers of 1/scale, and the scale."""
+    scale = math.lcm(*(number.denominator for number in numbers))
+    return [number.numerator * (scale // number.denominator) for number in numbers], scale
 
 
 def _histograms(records: int, values: int) -> int | float:

@@ -88,6 +88,11 @@ class AskedQuery(Noun, noun="query"):
         """Whether the answer is a number that each record adds to."""
         return self.form.is_total
 
+    @property
+    def is_table(self) -> bool:
+        """Whether all records add up to the answer: a count, a sum or a histogram."""
+        return self.is_total or self.is_histogram
+
     def query(self, policy: Policy, columns: Sequence[str] = ()) -> Query:
         """The query; `columns` names the parts of a record whose values are lists."""
         _require_parts(policy, columns)

@@ -19,6 +19,7 @@ from sievert.numerics import instance, taken
 from sievert.policies._answers import Answers
 from sievert.policies._forms import Count, Form, Histogram, Record, Sum, Tabulated, as_number
 from sievert.policies._policy import Policy
+from sievert.policies._statistic import Statistic
 from sievert.spaces import Metric, iterable, label
 
 __all__ = ["Query"]
@@ -135,6 +136,14 @@ class Query:
         if found is None:
             raise QueryError(f"query: {self.words} is no count or sum, to which each record adds a number")
         return found
+
+    def statistic(self, policy: Policy) -> Statistic | None:
+        """The table that records add up to, known without a list; None where answers are no such table.
+
+        >>> Query.sum().statistic(Policy.differential([0, 0.5, 2], 10)).amount.tolist()
+        [0, 1, 4]
+        """
+        return self.form.statistic(_policy(policy), self.words)
 
     def evaluate(self, database: object, policy: Policy) -> Hashable:
         """The answer on one database."""

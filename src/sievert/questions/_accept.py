@@ -71,17 +71,18 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
 
 def has_added_noise(scenario: Scenario) -> bool:
     """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
-    mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    asked = scenario.document.query
-    return noisy and bool(scenario.columns) and (asked.is_total or asked.is_histogram)
+    on_table = scenario.document.query.is_table
+    return bool(scenario.columns) and on_table and _adds_noise(scenario)
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:
     """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
+    return scenario.document.query.is_histogram and _adds_noise(scenario)
+
+
+def _adds_noise(scenario: Scenario) -> bool:
     mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and scenario.document.query.is_histogram
+    return mechanism is not None and mechanism.added() is not None
 
 
 def checks(
