@@ -140,7 +140,7 @@ class CyclicChannel(StructuredChannel):
             padded.fill(Fraction(0))
         padded[:length] = noise._data[0]
         turned = np.roll(padded, _integer("first", first) % count)
-        self.noise = Channel._trusted(turned[None, :], noise.form)
+        self.noise = Channel.trusted(turned[None, :], noise.form)
         self.kernel: FloatArray = self.noise.rounded()[0]
 
     def _entries(self) -> NDArray[Any]:

@@ -219,7 +219,7 @@ def _exact_channel(
     powers = np.empty(len(distinct), dtype=object)
     powers[:] = [Fraction(0) if math.isinf(d) else root ** int(d) for d in distinct]
     scores = powers[inverse.reshape(distances.shape)]
-    return Channel._trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
+    return Channel.trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
 
 
 def _rational_root(alpha: Fraction | None) -> Fraction | None:

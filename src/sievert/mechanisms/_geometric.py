@@ -360,7 +360,7 @@ def _exact_clamped(inputs: list[int], outputs: list[int], alpha: Fraction) -> Ch
     data = _objects([inner * alpha ** int(distance) for distance in distances])[index]
     data[:, 0] = [tail(x - outputs[0]) for x in inputs]
     data[:, -1] = [tail(outputs[-1] - x) for x in inputs]
-    return Channel._trusted(data, "exact", inputs, outputs)
+    return Channel.trusted(data, "exact", inputs, outputs)
 
 
 def _equivalent(positions: list[int], level: Privacy) -> Channel:
@@ -374,4 +374,4 @@ def _equivalent(positions: list[int], level: Privacy) -> Channel:
     if _is_consecutive(positions):
         return TruncatedGeometricChannel(len(positions), level, range(low, high + 1), names)
     clamped = _clamped(positions, list(range(low, high + 1)), level)
-    return Channel._trusted(clamped._data, clamped.form, positions, names)
+    return Channel.trusted(clamped._data, clamped.form, positions, names)

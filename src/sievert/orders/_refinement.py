@@ -150,7 +150,7 @@ def _exact_verdict(first: Channel, second: Channel, decided: ExactDecision) -> V
         return objected(first, second, decided.witness, decided.method)
     assert decided.post is not None
     proof = CascadeProof(first._data, second._data, decided.post)
-    post = Channel._trusted(decided.post, "exact", first.outputs, second.outputs)
+    post = Channel.trusted(decided.post, "exact", first.outputs, second.outputs)
     return Verdict(True, "average", 0.0, proof, None, decided.method, True, post)
 
 
@@ -161,7 +161,7 @@ def _float_verdict(first: Channel, second: Channel, guess: Decision) -> Verdict:
     if guess.holds is None or guess.post is None:
         return Verdict(None, "average", guess.upper, None, None, NEAR)
     proof = CascadeProof(first.rounded(), second.rounded(), guess.post, Fraction(TOLERANCE))
-    post = Channel._trusted(guess.post, "float", first.outputs, second.outputs)
+    post = Channel.trusted(guess.post, "float", first.outputs, second.outputs)
     return Verdict(True, "average", guess.upper, proof, None, guess.method, False, post)
 
 
@@ -186,7 +186,7 @@ def _family(first: Channel, second: Channel) -> Verdict | None:
     found = decide_family(family, a, b)
     witness = None
     if found.witness is not None and found.lower > 0:
-        floats, others = (Channel._trusted(table, "float", first.inputs) for table in (a, b))
+        floats, others = (Channel.trusted(table, "float", first.inputs) for table in (a, b))
         witness = objected(floats, others, found.witness, found.method).witness
     return Verdict(False, "average", found.lower, closed, witness, method, True)
 
@@ -262,7 +262,7 @@ def _maximum_of_family(first: Channel, second: Channel, exact: bool) -> Verdict 
     if proved is not None:
         assert proved.witness is not None
         return _separated(first, second, proved.witness[:, 0], exact)
-    floats = [Channel._trusted(channel.rounded(), "float", first.inputs) for channel in (first, second)]
+    floats = [Channel.trusted(channel.rounded(), "float", first.inputs) for channel in (first, second)]
     found = decide_family(family, *(channel.rounded() for channel in floats))
     if found.witness is None:
         return replace(verdict, order="max", witness=None)
