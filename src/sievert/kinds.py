@@ -241,7 +241,8 @@ class Noun(Section):
         table = self.model_dump(exclude_unset=not defaults)
         if found.name is None:
             alone = set(self.model_fields_set) in ({base.list_key}, {base.text_key})
-            return table[str(found.key)] if alone else table
+            leading = str(found.key)
+            return table[leading] if alone else {leading: table[leading], **table}
         return found.name if found.bare and not table else {base.tag: found.name, **table}
 
 
