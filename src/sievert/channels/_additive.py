@@ -110,7 +110,7 @@ class ConvolutionChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         return starts + self.first + generator.choice(len(self.kernel), len(starts), p=self.kernel)
 
     def smallest_epsilon(self, metric: Metric) -> Level | None:
@@ -183,7 +183,7 @@ class CyclicChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         drawn = (starts + generator.choice(len(self.kernel), len(starts), p=self.kernel)) % self.shape[0]
         return np.asarray(drawn)
 
