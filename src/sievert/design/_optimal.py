@@ -223,7 +223,7 @@ def _certified(
         solved.upper,
         tuple(metric.points),
     )
-    channel = Channel._trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
+    channel = Channel.trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
     return OptimalMechanism(
         channel,
         solved.upper,
@@ -260,7 +260,7 @@ def _exact(
                 'exactly optimal; use method="auto", whose gap is proved'
             )
         return None
-    channel = Channel._trusted(found.channel, "exact", metric.points, wanted.actions)
+    channel = Channel.trusted(found.channel, "exact", metric.points, wanted.actions)
     before = min(
         sum((p * Fraction(v) for p, v in zip(belief, row, strict=True)), Fraction(0))
         for row in wanted.table.tolist()

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from sievert.arrays import FloatArray
 from sievert.estimation._interior_point import maximise, water_filling
@@ -48,7 +47,7 @@ def normal_intervals(reports: Reports, p: FloatArray, level: float) -> FloatArra
     nothing, however few the reports. That only widens the interval.
     """
     centre = np.clip(invert(reports), 0.0, 1.0)
-    reach = float(norm.ppf((1 + level) / 2)) * standard_errors(
+    reach = float(ndtri((1 + level) / 2)) * standard_errors(
         reports, np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
     )
     limits = np.clip(np.column_stack([centre - reach, centre + reach]), 0.0, 1.0)
@@ -84,7 +83,9 @@ def profile_intervals(
     operator: Operator, shares: FloatArray, fit: Fit, total: float, level: float
 ) -> FloatArray:
     """The probabilities v of each input for which some distribution is within χ²/2 nats of the maximum."""
-    allowed = float(chi2.ppf(level, 1)) / 2 / total
+    from scipy.optimize import brentq
+
+    allowed = _allowed(total, level)
     shortfall = profile_shortfall(operator, shares, fit, allowed)
 
     def end(i: int, inside: float, outside: float) -> float:
@@ -110,8 +111,13 @@ def profile_intervals(
 def _profiles_of_response(
     operator: ResponseOperator, shares: FloatArray, fit: Fit, total: float, level: float
 ) -> FloatArray:
-    allowed = float(chi2.ppf(level, 1)) / 2 / total
-    return np.asarray(response_profiles(operator.whole(shares)[None, :], operator.lie, allowed)[0])
+    profiles = response_profiles(operator.whole(shares)[None, :], operator.lie, _allowed(total, level))
+    return np.asarray(profiles[0])
+
+
+def _allowed(total: float, level: float) -> float:
+    """χ²/2 of one degree of freedom, in nats per report."""
+    return float(gammaincinv(0.5, level)) / total
 
 
 @singledispatch

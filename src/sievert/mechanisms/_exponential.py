@@ -15,7 +15,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.optimize import brentq
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, epsilon
@@ -124,6 +123,8 @@ def nominal_epsilon(n: int, true: float) -> float:
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
+    from scipy.optimize import brentq
+
     n = min(whole("n", n, MechanismError), LONGEST_LINE)
     true = non_negative("true", true, MechanismError, infinite=True)
     if true == 0 or math.isinf(true):
@@ -139,6 +140,8 @@ def nominal_epsilon(n: int, true: float) -> float:
 
 def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     """The nominal parameter with a given true ε, which is at most the nominal one for any metric."""
+    from scipy.optimize import brentq
+
     if metric.size == 1:
         return true
     if true > LARGEST_TRUE:
@@ -219,7 +222,7 @@ def _exact_channel(
     powers = np.empty(len(distinct), dtype=object)
     powers[:] = [Fraction(0) if math.isinf(d) else root ** int(d) for d in distinct]
     scores = powers[inverse.reshape(distances.shape)]
-    return Channel._trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
+    return Channel.trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
 
 
 def _rational_root(alpha: Fraction | None) -> Fraction | None:

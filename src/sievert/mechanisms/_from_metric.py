@@ -35,7 +35,7 @@ def metric_channel(metric: Metric) -> Channel:
     require_dense(metric.size, metric.size + 1, "the metric channel")
     logs = -metric.matrix - 1.0 - math.log(metric.size)
     rest = np.log1p(-np.exp(log_sum(logs, axis=1)))
-    return Channel._trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
+    return Channel.trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
 
 
 def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object = None) -> Channel:
@@ -72,7 +72,7 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     kept = logs + log_of(np.maximum(weights, 0.0))
     if not np.allclose(np.exp(log_sum(kept, axis=1)), 1.0, rtol=0.0, atol=ROW_SUM_TOLERANCE):
         raise _ill_conditioned(f"eps = {level.eps:g}")
-    return Channel._trusted(kept, "log", metric.points, metric.points)
+    return Channel.trusted(kept, "log", metric.points, metric.points)
 
 
 def _ill_conditioned(where: str) -> MechanismError:
@@ -113,7 +113,7 @@ def _exact_tight(metric: Metric, alpha: Fraction) -> Channel:
             f"tight constraints: Φ is singular at alpha = {alpha}; change alpha slightly"
         ) from None
     _refuse_negative(weights.astype(np.float64), metric, 0.0)
-    return Channel._trusted(powers * weights[None, :], "exact", metric.points, metric.points)
+    return Channel.trusted(powers * weights[None, :], "exact", metric.points, metric.points)
 
 
 def _power(alpha: Fraction, distance: float) -> Fraction:

@@ -49,12 +49,12 @@ def randomised_response(
         data = np.full((len(inputs), size), level.alpha / total, dtype=object)
         data[truthful, column[truthful]] = 1 / total
         data[column < 0] = Fraction(1, size)
-        return Channel._trusted(data, "exact", inputs, labels)
+        return Channel.trusted(data, "exact", inputs, labels)
     normaliser = math.log1p((size - 1) * math.exp(-level.eps))
     logs = np.full((len(inputs), size), -level.eps - normaliser)
     logs[truthful, column[truthful]] = -normaliser
     logs[column < 0] = -math.log(size)
-    return Channel._trusted(logs, "log", inputs, labels)
+    return Channel.trusted(logs, "log", inputs, labels)
 
 
 def warner(yes: Hashable = "yes", no: Hashable = "no") -> Channel:
