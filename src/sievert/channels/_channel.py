@@ -271,6 +271,11 @@ class Channel(Constructors):
         """An equivalent channel with finitely many outputs: itself, unless it has infinitely many."""
         return self
 
+    @property
+    def listed_outputs(self) -> Labels | None:
+        """The outputs, where there are finitely many."""
+        return self.outputs
+
     def is_rule_beyond(self, entries: int) -> bool:
         """Whether it is known by a rule and its matrix would have more entries than this."""
         return False

@@ -140,10 +140,11 @@ def capacity(
     Fraction(1, 4)
     """
     finite = finite_channel(channel)
-    if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
-        return _property(finite, gains, kind)
+    own = gains if isinstance(gains, MatrixAdversary) else None
+    if own is not None and kind in ("multiplicative", "risk") and prior is None:
+        return _property(finite, own, kind)
     choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
-    if gains is not None and not isinstance(gains, MatrixAdversary):
+    if gains is not None and own is None:
         choice("gains", gains, tuple(WORDS), GainError)
     default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
     chosen = default if gains is None else gains

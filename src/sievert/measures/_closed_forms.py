@@ -28,7 +28,7 @@ from sievert.measures._adversary import (
 from sievert.numerics import brief, require_size
 from sievert.spaces import Labels
 
-__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries", "as_gain"]
+__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries", "adversary_of", "as_gain"]
 
 LARGEST_ACTIONS = 200_000
 FORM_ENTRIES = 1_000_000
@@ -284,5 +284,9 @@ def as_gain(gain: object, secrets: Labels) -> Adversary:
     secrets = labels_of_secrets(secrets)
     if gain is None:
         return Identity(secrets)
-    adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
-    return adversary.for_secrets(secrets)
+    return adversary_of(gain).for_secrets(secrets)
+
+
+def adversary_of(gain: object) -> Adversary:
+    """An adversary as it is; a matrix [action, secret] as a gain."""
+    return gain if isinstance(gain, Adversary) else table_adversary(gain)
