@@ -16,8 +16,9 @@ from typing import Any
 
 from sievert.errors import MetricError, PolicyError, QueryError
 from sievert.numerics import instance, taken
+from sievert.policies._additive import Count, Histogram, Sum
 from sievert.policies._answers import Answers
-from sievert.policies._forms import Count, Form, Histogram, Record, Sum, Tabulated, as_number
+from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
 from sievert.spaces import Metric, iterable, label
