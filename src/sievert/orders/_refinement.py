@@ -22,8 +22,8 @@ from sievert.orders._closed_forms import (
     decide_binary,
     decide_family,
     decide_family_exactly,
-    family_of,
     family_proof,
+    member_of,
 )
 from sievert.orders._decisions import TOLERANCE, Decision, aligned, residual, two_action_gap
 from sievert.orders._deficiency import Deficiency, deficiency
@@ -167,7 +167,7 @@ def _float_verdict(first: Channel, second: Channel, guess: Decision) -> Verdict:
 
 def _family(first: Channel, second: Channel) -> Verdict | None:
     """A truncated geometric, randomised response or exponential on a line as the less safe channel."""
-    family = family_of(first)
+    family = member_of(first)
     if family is None:
         return None
     if not _both_exact(first, second):
@@ -175,7 +175,7 @@ def _family(first: Channel, second: Channel) -> Verdict | None:
     decided = decide_family_exactly(family, second)
     if decided is not None:
         return _exact_verdict(first, second, decided)
-    other = family_of(second)
+    other = member_of(second)
     closed = family_proof(family, other)
     if closed is None or other is None:
         return None
@@ -241,7 +241,7 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
 
 def _maximum_of_family(first: Channel, second: Channel, exact: bool) -> Verdict | None:
     """Families have independent columns, so that average and max refinement coincide (Fernandes, Lem 2.6)."""
-    family = family_of(first)
+    family = member_of(first)
     if family is None:
         return None
     verdict = _average(first, second)
