@@ -121,7 +121,15 @@ class Noun(Section):
         """Every kind by its name or leading key, those of modules not yet loaded included."""
         for home in cls.homes:
             import_module(home)
-        return cls.registry
+        # In the order of the homes, whichever was loaded first.
+        rank = {home: place for place, home in enumerate(cls.homes)}
+        known = cls.registry.items()
+        return dict(sorted(known, key=lambda item: rank.get(item[1].owner.__module__, len(rank))))
+
+    @classmethod
+    def classes(cls) -> list[type[Self]]:
+        """The class of every kind."""
+        return [found.owner for found in cls.kinds().values()]  # type: ignore[misc]
 
     @classmethod
     def names(cls) -> list[str]:
@@ -196,6 +204,8 @@ class Noun(Section):
     @classmethod
     def _misplaced(cls, key: str) -> str:
         """Which kinds a key goes with, where this one does not have it."""
+        if key in cls.leading():
+            return f"{key} goes without {cls.tag}"
         others = [other for other in cls.kinds().values() if key in other.owner.model_fields]
         named = [f'{cls.tag} = "{other}"' if other.name else str(other) for other in others]
         return f"{key} goes with {_listed(named)}" if named else ""
@@ -233,17 +243,20 @@ class Noun(Section):
         # Kinds hold kinds, and later ones count: whoever writes the schema fills the noun in.
         return handler(schema) if "registry" not in cls.__dict__ else {"x-noun": cls.noun}
 
+    @classmethod
+    def declared(cls) -> Kind:
+        """How a file names this kind."""
+        return next(kind for kind in cls.registry.values() if kind.owner is cls)
+
     def spelled(self, defaults: bool = False) -> Any:
         """The value as a file writes it; keys that were not given are left out, or hold their defaults."""
-        base = next(c for c in type(self).__mro__ if "registry" in c.__dict__)
-        assert issubclass(base, Noun)
-        found = next(kind for kind in base.registry.values() if kind.owner is type(self))
+        found = self.declared()
         table = self.model_dump(exclude_unset=not defaults)
         if found.name is None:
-            alone = set(self.model_fields_set) in ({base.list_key}, {base.text_key})
+            alone = set(self.model_fields_set) in ({self.list_key}, {self.text_key})
             leading = str(found.key)
             return table[leading] if alone else {leading: table[leading], **table}
-        return found.name if found.bare and not table else {base.tag: found.name, **table}
+        return found.name if found.bare and not table else {self.tag: found.name, **table}
 
 
 Owner = TypeVar("Owner", bound=type[Noun])

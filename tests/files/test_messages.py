@@ -27,7 +27,7 @@ SPELLING = {
     "no such key": (HEAD + "zzz = 1.0\n", "key policy.zzz is unknown", "keys here are values, secrets, rec"),
     "kind": (
         HEAD + '[mechanism]\nkind = "randomized-response"\neps = 1.0\n',
-        "mechanism.kind must be 'geometric'",
+        "mechanism.kind must be 'truncated-geometric'",
         "did you mean 'randomised-response'?",
     ),
     "kind that has another name": (

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, label_array
 from sievert.channels._composition import require_dense
+from sievert.channels._level import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, log_of
@@ -293,13 +294,13 @@ class ResponseChannel(StructuredChannel):
     def __init__(
         self,
         size: int,
-        eps: float,
-        alpha: Fraction | None,
+        level: Privacy,
         labels: Iterable[object] | None = None,
     ) -> None:
-        super().__init__("log" if alpha is None else "exact", (size, size), labels, labels)
-        self.eps = eps
-        self.alpha = alpha
+        super().__init__("log" if level.alpha is None else "exact", (size, size), labels, labels)
+        self.level = level
+        self.eps = eps = level.eps
+        self.alpha = level.alpha
         # truth = 1/(1 + (n-1)·e^-eps), also when e^-eps is below the smallest float.
         self.log_truth = -math.log1p((size - 1) * math.exp(-eps))
         self.log_lie = self.log_truth - eps if size > 1 else -math.inf

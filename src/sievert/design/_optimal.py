@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, target_metric
+from sievert.channels import Channel, Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
 from sievert.design._problem import Problem
@@ -21,7 +21,7 @@ from sievert.design._solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
 from sievert.measures import MatrixAdversary, table_adversary
-from sievert.mechanisms import Privacy, privacy
+from sievert.mechanisms import privacy
 from sievert.numerics import brief, choice, finite, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
@@ -123,7 +123,7 @@ def _is_ratio(value: float | Fraction) -> bool:
 
 
 def optimal_mechanism(
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     eps: float | None = None,
     prior: object = None,
     loss: object = None,
@@ -138,7 +138,7 @@ def optimal_mechanism(
 
     Parameters
     ----------
-    metric_or_policy : Metric, Policy or Answers
+    policy_or_metric : Policy, Metric or Answers
         What must be hidden. With a `query`, noise for its answers: the policy is carried over to them
         (Alvim et al., Def 25 and Prop 26).
     eps : float
@@ -170,7 +170,7 @@ def optimal_mechanism(
     >>> print(optimal_mechanism(metrics.grid(3, 3), 1.0).certificate.verify().holds)
     True
     """
-    metric = target_metric(metric_or_policy, query)
+    metric = target_metric(policy_or_metric, query)
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)

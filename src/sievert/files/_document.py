@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -22,6 +21,7 @@ from sievert.kinds import (
     Value,
 )
 from sievert.measures import Gain, Loss
+from sievert.mechanisms import Family
 from sievert.numerics import brief
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "DataModel",
     "Document",
     "EstimateModel",
-    "MechanismModel",
     "PermittedModel",
     "PolicyModel",
     "QueryModel",
@@ -204,53 +203,6 @@ class QueryModel(Section):
             )
         if (self.kind == "table") != (self.table is not None):
             raise ValueError('table = "file.csv" goes with kind = "table"')
-        return self
-
-
-def _consecutive(numbers: list[int]) -> bool:
-    return bool(numbers) and all(second - first == 1 for first, second in pairwise(numbers))
-
-
-class MechanismModel(Section):
-    """[mechanism]: a family with its parameter, or a matrix in a file."""
-
-    kind: (
-        Literal[
-            "geometric",
-            "truncated-geometric",
-            "randomised-response",
-            "exponential",
-            "tight-constraints",
-            "metric-channel",
-            "planar-geometric",
-        ]
-        | None
-    ) = None
-    matrix: PublicPath | None = None
-    eps: NonNegative | None = None
-    alpha: str | float | int | None = None
-    level: Literal["nominal", "true"] | None = None
-    outputs: list[int] | None = None
-
-    @model_validator(mode="after")
-    def _one_mechanism(self) -> Self:
-        if (self.kind is None) == (self.matrix is None):
-            raise ValueError('give kind = "…" (a family) or matrix = "channel.csv"')
-        parameters = (self.eps is not None) + (self.alpha is not None)
-        if self.matrix is not None and self.alpha is not None:
-            raise ValueError(
-                "alpha goes with a family; with a matrix, eps states what it is claimed to satisfy"
-            )
-        if self.kind == "metric-channel" and parameters:
-            raise ValueError("metric-channel takes no eps: it realises the policy's distance itself")
-        if self.kind not in (None, "metric-channel") and parameters != 1:
-            raise ValueError("give exactly one of eps and alpha (alpha = e^-eps)")
-        if self.level is not None and self.kind != "exponential":
-            raise ValueError('level goes with kind = "exponential"')
-        if self.outputs is not None and self.kind not in ("geometric", "truncated-geometric"):
-            raise ValueError('outputs goes with kind = "geometric" or "truncated-geometric"')
-        if self.outputs is not None and not _consecutive(self.outputs):
-            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
         return self
 
 
@@ -437,7 +389,7 @@ class Document(Section):
     title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     policy: PolicyModel
     query: QueryModel = QueryModel()
-    mechanism: MechanismModel | None = None
+    mechanism: Family | None = None
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None
     claim: ClaimModel | None = None
@@ -449,14 +401,14 @@ class Document(Section):
     @model_validator(mode="after")
     def _one_promise(self) -> Self:
         """[claim] and [mechanism] may both say what is promised, if they say the same."""
-        claim, mechanism = self.claim, self.mechanism
-        if claim is None or mechanism is None or claim.eps is None or mechanism.eps is None:
+        claim = self.claim
+        promised = None if self.mechanism is None else self.mechanism.promised
+        if claim is None or claim.eps is None or promised is None:
             return self
-        # A nominal ε is a parameter, and a claim with δ is another kind of promise.
-        nominal = mechanism.level == "nominal"
-        if not nominal and not claim.delta and not math.isclose(claim.eps, mechanism.eps, rel_tol=1e-9):
+        # A claim with δ is another kind of promise.
+        if not claim.delta and not math.isclose(claim.eps, promised, rel_tol=1e-9):
             raise ValueError(
-                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {mechanism.eps:g}; they must agree, "
+                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {promised:g}; they must agree, "
                 "so state the promise once"
             )
         return self

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from sievert.errors import FileError
 from sievert.files import _document as schema
 from sievert.files._document import Document
-from sievert.kinds import Reader, Section
+from sievert.kinds import Noun, Reader, Section
 from sievert.numerics import brief, did_you_mean
 
 __all__ = ["validated"]
@@ -34,16 +34,6 @@ LONGEST_KEY = 60
 
 # Names that others give to what a file calls differently.
 OTHER_NAMES = {
-    "laplace": 'the discrete Laplace is called "geometric" here',
-    "discrete-laplace": 'the discrete Laplace is called "geometric" here',
-    "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
-    "staircase": "`sievert design` finds the best mechanism, staircases among them",
-    "rr": 'it is called "randomised-response" here',
-    "grr": 'it is called "randomised-response" here',
-    "k-rr": 'it is called "randomised-response" here',
-    "warner": 'it is called "randomised-response" here',
-    "planar-laplace": 'the discrete planar Laplace is called "planar-geometric" here',
-    "geo-indistinguishability": 'use "planar-geometric" noise, with a region as secrets',
     "dp": 'differential privacy is secrets = "complete" with records',
     "mean": "a mean is a sum divided by a public number of records",
 }
@@ -121,11 +111,18 @@ def _right_key(error: ErrorDetails) -> str:
     homes = [
         f"[{name}]"
         for name, field in Document.model_fields.items()
-        if (home := _only_table(field.annotation)) is not None and written in home.model_fields
+        if (home := _only_table(field.annotation)) is not None and written in _keys(home)
     ]
     if not hint and homes:
         return f"it is a key of {' and of '.join(homes)}"
     return f"keys here are {', '.join(known)}{hint}"
+
+
+def _keys(table: type[Section]) -> set[str]:
+    """The keys of a table; of a noun, those of all its kinds."""
+    if not issubclass(table, Noun):
+        return set(table.model_fields)
+    return {key for found in table.kinds().values() for key in found.owner.model_fields}
 
 
 def _table_of(location: tuple[str | int, ...]) -> type[Section]:

@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert import mechanisms
-from sievert.channels import Channel, epsilon
+from sievert.channels import Channel, NoiseChannel, epsilon
 from sievert.channels.priors import as_prior, from_counts
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files._document import (
     AcceptModel,
     Document,
-    MechanismModel,
     PolicyModel,
     QueryModel,
     SecretsModel,
@@ -36,11 +34,12 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._mistakes import validated
+from sievert.files._noise import Tabulated, noise_of, tabulated
 from sievert.files._paths import FolderReader, files_read, refuse_private
 from sievert.files._permitted import build_permitted
 from sievert.files._queries import build_count, histogram_by, sum_of
 from sievert.measures import Adversary, MatrixAdversary
-from sievert.mechanisms import privacy
+from sievert.mechanisms import Family
 from sievert.numerics import brief, did_you_mean, file_path, require_size
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Proof, load_proof, save_proof
@@ -49,7 +48,6 @@ from sievert.tables import existing, read_channel, read_table, write_channel, wr
 
 __all__ = [
     "Scenario",
-    "build_mechanism",
     "build_policy",
     "build_prior",
     "build_query",
@@ -130,20 +128,31 @@ class Scenario:
             return query.answers(policy)
 
     @cached_property
-    def channel(self) -> Channel:
-        """The mechanism as a channel on the answers."""
-        return self._built_mechanism(None)
+    def tabulated(self) -> Tabulated:
+        """The table over all records that the query asks for, known without a list."""
+        return tabulated(self)
 
-    def _built_mechanism(self, eps: float | None) -> Channel:
-        model, answers = self._mechanism, self.answers
-        with self._at("mechanism"):
-            return build_mechanism(model, answers, self.query, self.folder, eps)
+    @cached_property
+    def noise(self) -> NoiseChannel | None:
+        """The mechanism as noise that needs no list of answers: on a table over the data, or on a map."""
+        return noise_of(self)
 
     @property
-    def _mechanism(self) -> MechanismModel:
+    def mechanism(self) -> Family:
+        """The family of [mechanism], with its parameter."""
         if self.document.mechanism is None:
             raise FileError(f"{self.source}: table [mechanism] is missing")
         return self.document.mechanism
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The mechanism as a channel on the answers."""
+        return self._channel_of(self.mechanism)
+
+    def _channel_of(self, family: Family) -> Channel:
+        answers, query = self.answers, self.query
+        with self._at("mechanism"):
+            return family.channel(answers, query)
 
     @property
     def claimed_eps(self) -> float | None:
@@ -151,12 +160,17 @@ class Scenario:
         stated = self.document.claim
         if stated is None:
             with self._at("mechanism"):
-                return mechanism_claim(self._mechanism, self.policy, self.query)
+                return self.mechanism.claimed(self.policy, self.query)
         return None if stated.delta else stated.eps
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
-        return self._built_mechanism(eps)
+        other = self.mechanism.with_eps(eps)
+        if other is None:
+            raise FileError(
+                f"{self.source}, mechanism: {self.mechanism.words()} has no other ε; name a family with eps"
+            )
+        return self._channel_of(other)
 
     @cached_property
     def distance(self) -> Metric:
@@ -529,79 +543,6 @@ def _expected(known: KnownLabels, cell: Any, labels: Labels, file: str) -> Hasha
     if found is None:
         raise FileError(f"{file}: {brief(cell)} is not one of {shown(labels)}{did_you_mean(cell, labels)}")
     return found
-
-
-def mechanism_claim(model: MechanismModel, policy: Policy, query: Query) -> float | None:
-    """The ε that [mechanism] claims for the policy, which needs no list of answers; None: it claims none."""
-    if model.matrix is not None:
-        return model.eps
-    _require_no_map(model)
-    if model.kind == "metric-channel":
-        return 1.0
-    claimed = privacy(model.eps, model.alpha).eps
-    if model.kind in ("geometric", "truncated-geometric") and model.alpha is not None:
-        return claimed * query.sensitivity(policy)
-    # The nominal parameter of the exponential mechanism promises no ε of its own.
-    return None if model.level == "nominal" else claimed
-
-
-def _require_no_map(model: MechanismModel) -> None:
-    if model.kind == "planar-geometric":
-        raise FileError(
-            "planar-geometric noise is on a map and has no list of outputs; "
-            "`sievert release FILE --preview` says what it gives away"
-        )
-
-
-def build_mechanism(
-    model: MechanismModel, answers: Answers, query: Query, folder: Path, eps: float | None = None
-) -> Channel:
-    """The channel of [mechanism] on the query's answers.
-
-    For a family, `eps` is the ε promised for the policy: noise on the answers is scaled by the query's
-    sensitivity. `alpha` is the ratio for one unit of the answer. `eps` given here replaces the file's.
-    """
-    if model.matrix is not None:
-        existing(folder / model.matrix, "; paths in the file are relative to its own folder")
-        channel = read_channel(folder / model.matrix, answers.labels)
-        missing = [answer for answer in answers.labels if answer not in channel.inputs]
-        if missing or len(channel.inputs) != len(answers.labels):
-            what = f"no row for {missing[0]!r}" if missing else f"{len(channel.inputs)} rows"
-            raise FileError(
-                f"matrix: {model.matrix} has {what}; it needs one row for each of the "
-                f"{len(answers.labels)} answers of the query"
-            )
-        return channel
-    _require_no_map(model)
-    if model.kind == "metric-channel":
-        return mechanisms.metric_channel(answers.metric)
-    alpha = None if eps is not None else model.alpha
-    eps = model.eps if eps is None and alpha is None else eps
-    return _family(model, answers, query, eps, alpha)
-
-
-def _family(model: MechanismModel, answers: Answers, query: Query, eps: float | None, alpha: Any) -> Channel:
-    if model.kind in ("geometric", "truncated-geometric"):
-        points = _numbers(answers.labels, model.kind)
-        sensitivity = query.sensitivity(answers.policy)
-        unit = None if eps is None else eps / (sensitivity or 1.0)
-        make = mechanisms.geometric if model.kind == "geometric" else mechanisms.truncated_geometric
-        return make(points=points, eps=unit, alpha=alpha, outputs=model.outputs)
-    if model.kind == "randomised-response":
-        return mechanisms.randomised_response(answers.labels, eps, alpha=alpha)
-    if model.kind == "exponential":
-        return mechanisms.exponential(answers.metric, eps, model.level or "true", alpha=alpha)
-    return mechanisms.tight_constraints(answers.metric, eps, alpha=alpha)
-
-
-def _numbers(labels: Labels, kind: str | None) -> list[Any]:
-    for answer in () if isinstance(labels, range) else labels:
-        if not isinstance(answer, int | float):
-            raise FileError(
-                f"{kind} noise needs numbers but an answer is {brief(answer)}; "
-                "use exponential or randomised-response"
-            )
-    return list(labels)
 
 
 def build_prior(

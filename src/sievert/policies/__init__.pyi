@@ -5,3 +5,8 @@ from ._arguments import query_over as query_over
 from ._arguments import target_of as target_of
 from ._policy import Policy as Policy
 from ._query import Query as Query
+from ._statistic import Move as Move
+from ._statistic import Sensitivity as Sensitivity
+from ._statistic import Statistic as Statistic
+from ._statistic import statistic_of_cells as statistic_of_cells
+from ._words import promise_words as promise_words

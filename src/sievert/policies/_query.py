@@ -10,7 +10,8 @@ listing the databases.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -21,7 +22,16 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IndexArray
 from sievert.errors import MetricError, PolicyError, QueryError, TooLargeError
-from sievert.numerics import brief, choice, did_you_mean, instance, readable, require_float, taken
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    choice,
+    did_you_mean,
+    instance,
+    readable,
+    require_float,
+    taken,
+)
 from sievert.policies._answers import (
     LARGEST_ANSWERS,
     Answers,
@@ -35,6 +45,7 @@ from sievert.policies._answers import (
     whole_numbers,
 )
 from sievert.policies._policy import Policy
+from sievert.policies._statistic import Statistic, statistic_of_cells, statistic_of_numbers
 from sievert.spaces import Labels, Metric, iterable, label, shown
 
 __all__ = ["Query"]
@@ -246,9 +257,25 @@ class Query:
         policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
         if self.kind == "sum" and isinstance(policy.values, range):
             return list(policy.values), 1
-        numbers = self._numbers(policy)
-        scale = math.lcm(*(number.denominator for number in numbers))
-        return [number.numerator * (scale // number.denominator) for number in numbers], scale
+        return _over_one_scale(self._numbers(policy))
+
+    def statistic(self, policy: Policy) -> Statistic | None:
+        """The table that records add up to, known without a list; None where answers are no such table.
+
+        >>> Query.sum().statistic(Policy.differential([0, 0.5, 2], 10)).amount.tolist()
+        [0, 1, 4]
+        """
+        policy = instance("policy", policy, Policy, "a sv.Policy", PolicyError)
+        if self.kind == "histogram":
+            cells = [None if _is_absent(value, policy) else (value,) for value in policy.values]
+            return statistic_of_cells(cells, ("value",), self.words)
+        if self.kind in ("count", "sum"):
+            return statistic_of_numbers(*self.whole_contributions(policy), policy.records, self.words)
+        values = policy.values
+        numeric = isinstance(values, range) or all(map(_is_number, values))
+        if self.kind != "record" or not numeric:
+            return None
+        return statistic_of_numbers(*_whole(values), 1, self.words)
 
     def _contributions(self, policy: Policy) -> tuple[IntArray, Callable[[int], Hashable]]:
         """Each value's contribution as an integer, and how to read a total back as an answer."""
@@ -384,6 +411,24 @@ def _as_number(value: object) -> Fraction | float:
         raise QueryError(f"value {brief(value)} is not finite, so it cannot be summed or compared")
     require_float("value", value, QueryError)
     return value
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max  # neither NaN nor beyond the floats
+
+
+def _whole(values: Labels) -> tuple[Sequence[int], int]:
+    """Numbers as whole numbers of 1/scale, decimals read as written, and the scale."""
+    if isinstance(values, range):
+        return values, 1
+    return _over_one_scale([as_fraction(str(value)) for value in values])
+
+
+def _over_one_scale(numbers: list[Fraction]) -> tuple[list[int], int]:
+    scale = math.lcm(*(number.denominator for number in numbers))
+    return [number.numerator * (scale // number.denominator) for number in numbers], scale
 
 
 def _histograms(records: int, values: int) -> int | float:

@@ -76,16 +76,18 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
 
 def has_added_noise(scenario: Scenario) -> bool:
     """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
-    mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and bool(scenario.columns) and scenario.document.query.kind in ("count", "sum", "histogram")
+    on_table = scenario.document.query.kind in ("count", "sum", "histogram")
+    return bool(scenario.columns) and on_table and _adds_noise(scenario)
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:
     """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
+    return scenario.document.query.kind == "histogram" and _adds_noise(scenario)
+
+
+def _adds_noise(scenario: Scenario) -> bool:
     mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and scenario.document.query.kind == "histogram"
+    return mechanism is not None and mechanism.added() is not None
 
 
 def checks(
@@ -196,7 +198,7 @@ def least_repeated(
         from sievert.measures import record_leakage
         from sievert.observations import RepeatedGuess
 
-        added = record_leakage(eps * count, scenario.policy, scenario.record_prior)
+        added = record_leakage(eps * count, scenario.policy, prior=scenario.record_prior)
         repeated = RepeatedGuess(added.before, added.after, False, count)
     if not repeated.exact:
         allowed = _allowed(scenario, eps, count, repeated.before)

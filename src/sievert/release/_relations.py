@@ -18,9 +18,7 @@ import numpy as np
 from sievert.errors import LedgerError
 from sievert.ledger import ADD_REMOVE, REPLACE, UNIT, Ledger, Relation
 from sievert.policies import Policy
-from sievert.release._errors import AddedNoise, rounded_up
 from sievert.release._local import has_places
-from sievert.release._places import PlaceNoise
 from sievert.release._plan import Plan
 
 __all__ = ["charge", "cost", "relation_of"]
@@ -31,7 +29,7 @@ LARGEST_LISTED = 4000
 
 def relation_of(plan: Plan) -> Relation:
     """The pairs that a release's own ε is about."""
-    if isinstance(plan.mechanism, PlaceNoise):
+    if plan.places is not None:
         return Relation("places", "two places of one person, by their distance", "metre")
     policy = plan.scenario.policy
     owned = plan.owned
@@ -85,8 +83,8 @@ def _refusal(own: Relation, relation: Relation) -> LedgerError:
 
 def _for_any_two(plan: Plan, own: Relation) -> Fraction:
     """ε of one record for any two of its values."""
-    policy, noise, table, found = plan.scenario.policy, plan.mechanism, plan.table, plan.sensitivity
-    if isinstance(noise, AddedNoise) and table is not None and found is not None:
+    policy, noise, table, found = plan.scenario.policy, plan.noise, plan.table, plan.sensitivity
+    if noise is not None and table is not None and found is not None:
         present = [
             i for i, value in enumerate(policy.values) if value != policy.absent or policy.absent is None
         ]
@@ -95,7 +93,7 @@ def _for_any_two(plan: Plan, own: Relation) -> Fraction:
         steps = shown.sensitivity(everyone, absence=plan.domain().drops).steps
         if found.steps:
             return plan.unit_eps * steps / found.steps
-        return (noise.step_eps if noise.step_eps is not None else rounded_up(noise.rate)) * steps
+        return noise.level.times(Fraction(1)) * steps
     return plan.unit_eps * _largest_distance(policy, own)
 
 

@@ -227,7 +227,7 @@ def _reserved(
         unit=plan.unit,
         eps=plan.eps,
         state=state.to_bytes(),
-        mechanism=plan.mechanism.describe(),
+        mechanism=plan.words,
         stable=plan.stable_mark,
         **about,
     )
@@ -285,7 +285,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _central(plan: Plan, totals: Any, held: Reservation, state: State) -> tuple[NoisyTable, dict[str, Any]]:
-    sampler = plan.mechanism.sampler(plan.rules.timing, SealedBits(state.key, state.secure))
+    sampler = plan.sampler(SealedBits(state.key, state.secure))
     table = noisy_table(plan, totals, sampler)
     held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
     return table, sampler.to_dict()

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "channels",
     "degraded_pairs",
+    "families",
     "gain_matrices",
     "metrics",
     "policies",
@@ -112,6 +113,20 @@ def structured_channels(
         strategies = _strategies()
         exact = form == "exact" if form is not None else draw(strategies.booleans())
         return STRUCTURED[draw(strategies.sampled_from(able))](draw, draw(rows), exact)
+
+    return _composite(build)
+
+
+def families(inputs: Size = (1, 5)) -> SearchStrategy[tuple[Channel, float]]:
+    """A member of any family that a file can name, on 0…n-1, with its ε; families registered later count."""
+    sizes = _sizes("inputs", inputs)
+
+    def build(draw: Callable[[Any], Any]) -> tuple[Channel, float]:
+        strategies = _strategies()
+        known = [family for family in mechanisms.Family.classes() if family.on_line(2, 1.0) is not None]
+        family = draw(strategies.sampled_from(known))
+        eps = draw(strategies.integers(1, 40)) / 8
+        return family.on_line(draw(sizes), eps), eps
 
     return _composite(build)
 
