@@ -36,6 +36,20 @@ Prior = NDArray[Any]  # float64, or object (Fraction) for an exact prior
 def uniform(n: int) -> Prior:
     """Every one of n secrets equally likely, exactly.
 
+    Parameters
+    ----------
+    n : how many secrets
+
+    Returns
+    -------
+    array of fractions
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> uniform(4).tolist()
     [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)]
     """

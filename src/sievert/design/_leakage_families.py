@@ -264,6 +264,15 @@ def frontier(
     prior, loss, gain : as in `sv.design.least_loss`
     points : how many points, equally far apart in what the adversary reaches; or the values themselves
 
+    Returns
+    -------
+    Frontier
+        `posteriors` and `losses`, with a proof for each point.
+
+    Notes
+    -----
+    Cost: a linear program of inputs·actions variables for each point.
+
     Examples
     --------
     >>> from sievert.measures import losses

@@ -332,6 +332,18 @@ def success_probability(
     observations : how often the channel, or the whole list, is observed
     rng : seed for the simulation, if it comes to that
 
+    Returns
+    -------
+    SuccessProbability
+        `lower` and `upper`, which are equal where the answer is exact, and how it was found.
+
+    Notes
+    -----
+    Only how often each output occurred matters (its type), so observations are counted by types.
+
+    Cost: O(types·inputs), with at most (n+1)^(outputs-1) types of n observations; where these are too many,
+    bounds from pairs of rows, or a simulation.
+
     Examples
     --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])

@@ -155,6 +155,24 @@ def query_budget(
 
     Several mechanisms are asked in turn; each answer counts as one query.
 
+    Parameters
+    ----------
+    channel : Channel, or a list of channels (or of pairs of a channel and how often)
+    success : the probability of a right guess that must not be exceeded
+    prior : probabilities of the secrets (uniform by default)
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    QueryBudget
+        `queries` that are safe (None: any number is) and how many are surely `too_many`.
+
+    Notes
+    -----
+    Cost: a bracket of O(log budget) evaluations of `sv.success_probability`.
+
+    Examples
+    --------
     >>> from sievert.channels._channel import Channel
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> print(query_budget(coin, 0.75))
