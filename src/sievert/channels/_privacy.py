@@ -114,7 +114,26 @@ def distinguishability(channel: Channel) -> Metric:
 
 
 def one_sided_divergence(channel: Channel) -> FloatArray:
-    """D[x, x'] = max over outputs of ln C[x,y]/C[x',y] (0/0 ignored)."""
+    """D[x, x'] = max over outputs of ln C[x,y]/C[x',y] (0/0 ignored).
+
+    Parameters
+    ----------
+    channel : Channel
+
+    Returns
+    -------
+    array of shape (n, n)
+        In nats.
+
+    Notes
+    -----
+    Cost: O(n²·outputs) for n inputs.
+
+    Examples
+    --------
+    >>> one_sided_divergence(Channel([["1/2", "1/2"], ["1/4", "3/4"]])).round(4).tolist()
+    [[0.0, 0.6931], [0.4055, 0.0]]
+    """
     logs = finite_channel(channel).relative_logs
     n, m = logs.shape
     result = np.empty((n, n))
@@ -131,8 +150,27 @@ def one_sided_divergence(channel: Channel) -> FloatArray:
 def composed_distinguishability(first: Channel, second: Channel) -> Metric:
     """Exact distinguishability of releasing both: max of the two directions' summed divergences.
 
-    At most the sum of the two metrics (Fernandes, Lem 3.2), usually less.
+    At most the sum of the two metrics, usually less.
 
+    Parameters
+    ----------
+    first, second : channels on the same inputs, released together
+
+    Returns
+    -------
+    Metric
+        On the inputs.
+
+    Notes
+    -----
+    Cost: O(n²·outputs) for n inputs.
+
+    References
+    ----------
+    Fernandes, Lem 3.2.
+
+    Examples
+    --------
     >>> c = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
     >>> swapped = Channel([["1/5", "4/5"], ["3/5", "2/5"]])
     >>> round(composed_distinguishability(c, swapped).distance(0, 1) / math.log(3), 6)
@@ -294,8 +332,28 @@ def target_metric(policy_or_metric: Policy | Metric | Answers, query: Query | No
 
 
 def privacy_vulnerability(prior: object, metric: Metric) -> float:
-    """V_d(π) = max ln(π_x/π_x')/d(x, x'), at least 0 (Fernandes, Def 4.4.6); may be inf.
+    """V_d(π) = max ln(π_x/π_x')/d(x, x'), at least 0; may be inf.
 
+    Parameters
+    ----------
+    prior : probabilities of the secrets, in the order of the points or by label
+    metric : Metric on the secrets
+
+    Returns
+    -------
+    float
+        In nats per unit of distance.
+
+    Notes
+    -----
+    Cost: O(n²) for n secrets.
+
+    References
+    ----------
+    Fernandes, Def 4.4.6.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> round(privacy_vulnerability([0.8, 0.1, 0.1], metrics.discrete(3)), 6)   # ln 8
     2.079442
@@ -307,7 +365,32 @@ def privacy_vulnerability(prior: object, metric: Metric) -> float:
 def posterior_privacy_vulnerability(channel: Channel, metric: Metric, prior: object = None) -> float:
     """Largest V_d over the posteriors of outputs that can occur (max case).
 
-    With the uniform prior it is the smallest ε of the channel for the metric (Fernandes, Thm 4.9).
+    With the uniform prior it is the smallest ε of the channel for the metric.
+
+    Parameters
+    ----------
+    channel : Channel
+    metric : Metric on the inputs
+    prior : probabilities of the secrets; uniform by default
+
+    Returns
+    -------
+    float
+        In nats per unit of distance; may be inf.
+
+    Notes
+    -----
+    Cost: O(n²·outputs) for n inputs.
+
+    References
+    ----------
+    Fernandes, Thm 4.9.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> round(posterior_privacy_vulnerability(sv.mechanisms.warner(), sv.metrics.discrete(["yes", "no"])), 6)
+    1.098612
     """
     channel, metric = finite_channel(channel), metric_of(metric)
     order = align(channel.inputs, metric.points, "the metric", MetricError)

@@ -167,8 +167,19 @@ def audit_outputs(
     Parameters
     ----------
     first, second : outputs of independent runs on the first and on the second input
+    eps, delta : the claim to refute, if there is one, and the δ that it grants
+    confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
+    rng : for the split into a half that chooses an event and a half that tests it
+    names : what the two inputs are called
 
-    The rest as for `audit_samples`.
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the event that shows it, and whether the claim is `refuted`.
+
+    Notes
+    -----
+    Cost: O(runs·log runs).
 
     Examples
     --------

@@ -226,6 +226,23 @@ class IndividualBreach(Result):
 def individual_breach(channel: Channel, policy: Policy | Answers) -> IndividualBreach:
     """The breach about one individual under product priors, with the situation that attains it.
 
+    Parameters
+    ----------
+    channel : Channel
+        Its inputs are the policy's databases, or the answers of the query.
+    policy : Policy, or the Answers of a query over one
+
+    Returns
+    -------
+    IndividualBreach
+        `bits` where records are independent, `correlated_bits` under any prior, and the situation.
+
+    Notes
+    -----
+    Cost: O(situations·values·outputs).
+
+    Examples
+    --------
     >>> from sievert.policies._query import Query
     >>> from sievert.mechanisms._geometric import truncated_geometric
     >>> answers = Query.count(["yes"]).answers(Policy.differential(["yes", "no"], 3))

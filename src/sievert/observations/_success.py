@@ -367,6 +367,24 @@ def success_curve(
     Where the whole curve costs too much, some numbers are looked at and the others are bounded by them:
     success never falls with more observations.
 
+    Parameters
+    ----------
+    channel : Channel, or a list of channels (or of pairs of a channel and how often)
+    prior : probabilities of the secrets (uniform by default)
+    observations : the numbers n
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    SuccessCurve
+        For each n the success, with bounds.
+
+    Notes
+    -----
+    Cost: that of `sv.success_probability` for the numbers that are looked at.
+
+    Examples
+    --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> success_curve(coin, observations=[1, 3, 5]).values.round(6).tolist()
     [0.6, 0.648, 0.68256]
