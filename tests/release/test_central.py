@@ -413,7 +413,7 @@ def test_files_that_say_too_little(tmp_path: Path) -> None:
     for removed, message in [
         ('ledger = "budget.toml"\n', "key release.ledger is missing"),
         ('column = "income"\n', "key data.column is missing"),
-        ('kind = "truncated-geometric"\neps = 0.5\n', r"give kind|\[mechanism\]"),
+        ('kind = "truncated-geometric"\neps = 0.5\n', "key mechanism: give exactly one of kind"),
     ]:
         text = COUNT.replace(removed, "")
         with pytest.raises(FileError, match=message):
@@ -556,7 +556,7 @@ def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
     )
     text = text.replace('kind = "truncated-geometric"\neps = 0.5', 'kind = "metric-channel"')
     plan = make_plan(scenario(tmp_path, text, ["1"]))
-    assert plan.words == "metric-channel"
+    assert plan.words == "the channel whose distinguishability is the policy's distance"
     assert plan.eps == pytest.approx(1, abs=1e-8) and plan.eps >= 1
 
 

@@ -195,7 +195,7 @@ def test_what_is_claimed_is_what_the_ledger_is_charged(tmp_path: Path, kind: str
     if kind in ("clamped", "matrix"):  # these satisfy less than they claim, and are charged what they satisfy
         assert done.eps < claimed
         return
-    written = scenario.document.mechanism.eps
+    written = scenario.mechanism.promised
     if written is not None:
         assert done.eps == Fraction(str(written))
     elif claimed is not None:

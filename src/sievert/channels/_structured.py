@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, label_array
@@ -24,6 +23,9 @@ from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, log_of
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "Level",
@@ -261,6 +263,8 @@ class SparseChannel(StructuredChannel):
 
 def _compressed(matrix: Any) -> csr_array:
     """A copy by rows, entries of the same place added up, zeros dropped."""
+    from scipy.sparse import csr_array
+
     try:
         given: Any = csr_array(matrix)
         if given.dtype.kind not in "biuf":

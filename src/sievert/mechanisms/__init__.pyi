@@ -1,6 +1,9 @@
 from ._exponential import exponential as exponential
 from ._exponential import nominal_epsilon as nominal_epsilon
 from ._exponential import true_epsilon as true_epsilon
+from ._family import AddedToNumbers as AddedToNumbers
+from ._family import Family as Family
+from ._family import LevelledFamily as LevelledFamily
 from ._family import inputs_of as inputs_of
 from ._family import privacy as privacy
 from ._from_metric import metric_channel as metric_channel

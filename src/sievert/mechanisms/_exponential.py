@@ -11,18 +11,21 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from scipy.optimize import brentq
+from pydantic import Field
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, epsilon
 from sievert.errors import MechanismError
-from sievert.mechanisms._family import privacy
+from sievert.kinds import kind
+from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
+from sievert.policies import Answers, Policy, Query
+from sievert.proofs import EXPONENTIAL
 from sievert.sampling import BitSource, ChannelSampler, Sampler, Timing, exact_sampler, exponential_rows
-from sievert.spaces import Metric, metric_of
+from sievert.spaces import Metric, metric_of, metrics
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
 
@@ -120,6 +123,8 @@ def nominal_epsilon(n: int, true: float) -> float:
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
+    from scipy.optimize import brentq
+
     n = min(whole("n", n, MechanismError), LONGEST_LINE)
     true = non_negative("true", true, MechanismError, infinite=True)
     if true == 0 or math.isinf(true):
@@ -135,6 +140,8 @@ def nominal_epsilon(n: int, true: float) -> float:
 
 def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     """The nominal parameter with a given true ε, which is at most the nominal one for any metric."""
+    from scipy.optimize import brentq
+
     if metric.size == 1:
         return true
     if true > LARGEST_TRUE:
@@ -226,3 +233,45 @@ def _rational_root(alpha: Fraction | None) -> Fraction | None:
     if top * top != alpha.numerator or bottom * bottom != alpha.denominator:
         return None
     return Fraction(top, bottom)
+
+
+@kind(Family, "exponential")
+class Exponential(LevelledFamily):
+    """Near answers more often: a probability proportional to e^(-(nominal/2)·distance)."""
+
+    in_theorems = EXPONENTIAL
+
+    level: Annotated[
+        Literal["nominal", "true"] | None,
+        Field(
+            description='what eps is: "true" (unless given), the ε it really has, or "nominal", the '
+            "parameter of the formula, a promise of no ε: audit, design and the charge then use the smaller "
+            "ε that it has"
+        ),
+    ] = None
+
+    @property
+    def _nominal(self) -> bool:
+        """Whether the parameter promises no ε of its own."""
+        return self.level == "nominal"
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return exponential(answers.metric, self.eps, self.level or "true", alpha=self.alpha)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return None if self._nominal else super().claimed(policy, query)
+
+    @property
+    def promised(self) -> float | None:
+        return None if self._nominal else self.eps
+
+    def words(self) -> str:
+        return f"{super().words()} ({'the nominal parameter, not ε' if self._nominal else 'true ε'})"
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        return exponential(metric, eps, "true")
+
+    @classmethod
+    def on_line(cls, n: int, eps: float) -> Channel | None:
+        return exponential(metrics.line(n), nominal_epsilon(n, eps) if n > 1 else eps)

@@ -10,8 +10,10 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import ROW_SUM_TOLERANCE, Channel, require_dense
 from sievert.errors import MechanismError
-from sievert.mechanisms._family import privacy
+from sievert.kinds import kind
+from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, exact_solve, fractions_of, log_of, log_sum
+from sievert.policies import Answers, Policy, Query
 from sievert.spaces import Metric, metric_of
 
 __all__ = ["BOTTOM", "metric_channel", "tight_constraints"]
@@ -118,3 +120,29 @@ def _power(alpha: Fraction, distance: float) -> Fraction:
     if distance == 0:
         return Fraction(1)
     return Fraction(0) if alpha == 0 or math.isinf(distance) else alpha ** int(distance)
+
+
+@kind(Family, "tight-constraints")
+class TightConstraints(LevelledFamily):
+    """Every privacy constraint holds with equality, where such a mechanism exists."""
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return tight_constraints(answers.metric, self.eps, alpha=self.alpha)
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        return tight_constraints(metric, eps)
+
+
+@kind(Family, "metric-channel")
+class MetricChannel(Family):
+    """The channel whose distinguishability is the policy's distance itself, so it takes no eps."""
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return metric_channel(answers.metric)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return 1.0
+
+    def words(self) -> str:
+        return "the channel whose distinguishability is the policy's distance"

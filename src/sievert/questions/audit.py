@@ -162,14 +162,14 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
     promise = kept_promise(scenario, found.nats)
-    record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
+    record = least_record(scenario, record_leakage(channel, answers, prior=scenario.record_prior), found.nats)
     repeated = repeated_record(scenario, record, found.nats)
     total = found.nats * scenario.observations * policy.person_records
     return Audit(
         title=scenario.title,
         policy=policy.describe(),
         query=scenario.query.words,
-        mechanism=describe_mechanism(scenario),
+        mechanism=scenario.mechanism.words(),
         epsilon=found,
         claimed_eps=scenario.claimed_eps,
         promise=promise,
@@ -226,22 +226,6 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     if region is None:
         return tuple((radius, found.odds(radius)) for radius in radii)
     return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
-
-
-def describe_mechanism(scenario: Scenario) -> str:
-    """The mechanism in words."""
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.matrix is not None:
-        return f"the matrix in {model.matrix}"
-    parameter = f"eps = {model.eps:g}" if model.eps is not None else f"alpha = {model.alpha}"
-    if model.kind == "metric-channel":
-        return "the channel whose distinguishability is the policy's distance"
-    assert model.kind is not None
-    level = ""
-    if model.kind == "exponential":
-        level = " (the nominal parameter, not ε)" if model.level == "nominal" else " (true ε)"
-    return f"{model.kind.replace('-', ' ')}, {parameter}{level}"
 
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────

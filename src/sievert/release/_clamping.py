@@ -75,10 +75,11 @@ def _limits(plan: Plan) -> tuple[str, str] | None:
         return None
     if noise is not None:
         found = noise.limits
-    elif getattr(plan.scenario.document.mechanism, "kind", None) == "truncated-geometric":
-        found = table.range(plan.scenario.policy)
     else:
-        return None
+        added = plan.scenario.mechanism.added()
+        if added is None or not added.clamps:
+            return None
+        found = table.range(plan.scenario.policy)
     return None if found is None else (number(found[0] * table.step), number(found[1] * table.step))
 
 

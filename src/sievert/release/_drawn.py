@@ -49,20 +49,16 @@ class Drawn:
 
 def drawn_channel(scenario: Scenario) -> Drawn:
     """The file's channel on the listed answers, as it is drawn."""
-    model = scenario.document.mechanism
-    if model is not None and model.alpha is not None:
-        exact_alpha(model.alpha)
+    alpha = scenario.mechanism.written().get("alpha")
+    if alpha is not None:
+        exact_alpha(alpha)
     return drawn(scenario.channel, scenario)
 
 
 @singledispatch
 def drawn(channel: Channel, scenario: Scenario) -> Drawn:
     """Any finite channel: its rows as fractions, and the ε that these fractions really have."""
-    model, claimed = scenario.document.mechanism, scenario.claimed_eps
-    assert model is not None
-    parameter = _parameter(scenario)
-    words = model.kind or f"the matrix {model.matrix}"
-    words = f"{words}, {parameter}" if model.kind and parameter else words
+    words, claimed = scenario.mechanism.words(), scenario.claimed_eps
     rules = scenario.document.release
     if rules is not None and rules.sampler == "float":
         eps = rounded_up(epsilon(channel, scenario.answers).nats)
@@ -88,9 +84,9 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
 
 @drawn.register
 def _response(channel: ResponseChannel, scenario: Scenario) -> Drawn:
-    eps = _promised(scenario, Fraction(1))
+    eps = _promised(channel, scenario, Fraction(1))
     _require_unit_distance(scenario, eps)
-    return Drawn(channel, eps, f"randomised response, {_parameter(scenario)}")
+    return Drawn(channel, eps, scenario.mechanism.words())
 
 
 @drawn.register(TruncatedGeometricChannel)
@@ -100,7 +96,7 @@ def _kernel(channel: Channel, scenario: Scenario) -> Drawn:
     statistic = scenario.query.statistic(scenario.policy)
     assert statistic is not None
     per_unit = statistic.sensitivity(scenario.policy).steps * statistic.step
-    return Drawn(channel, _promised(scenario, per_unit), f"truncated geometric, {_parameter(scenario)}")
+    return Drawn(channel, _promised(channel, scenario, per_unit), scenario.mechanism.words())
 
 
 @drawn.register
@@ -111,21 +107,14 @@ def _on_all_integers(channel: GeometricChannel, scenario: Scenario) -> Drawn:
     )
 
 
-def _parameter(scenario: Scenario) -> str:
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.eps is not None:
-        return f"eps = {model.eps:g}"
-    return "" if model.alpha is None else f"alpha = {model.alpha}"
-
-
-def _promised(scenario: Scenario, units: Fraction) -> Fraction:
-    """The file's own ε; alpha is that of one of so many units of the answer."""
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.eps is not None:
-        return finite_eps(model.eps)
-    alpha = exact_alpha(model.alpha)
+def _promised(channel: Channel, scenario: Scenario, units: Fraction) -> Fraction:
+    """The file's own ε, or the channel's; alpha is that of one of so many units of the answer."""
+    family = scenario.mechanism
+    if family.promised is not None:
+        return finite_eps(family.promised)
+    if "alpha" not in family.written():
+        return rounded_up(epsilon(channel, scenario.answers).nats)
+    alpha = exact_alpha(family.written()["alpha"])
     return rounded_up(-log_fraction(alpha) * float(units)) if alpha != 1 else Fraction(0)
 
 
@@ -135,7 +124,7 @@ def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
     So its ε for one unit of distance is its own only if no two answers are nearer than that.
     """
     record = scenario.policy.record_metric
-    if scenario.document.query.kind == "record" and record.uniform_distance is not None:
+    if scenario.document.query.is_record and record.uniform_distance is not None:
         least = record.uniform_distance
     else:
         least = float(scenario.answers.edges.lengths.min(initial=math.inf))
