@@ -18,6 +18,7 @@ from ._hyper import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
+from ._kinds import StatedPrior as StatedPrior
 from ._level import Privacy as Privacy
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise

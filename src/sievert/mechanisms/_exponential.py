@@ -15,7 +15,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.optimize import brentq
 
 from sievert import spaces
 from sievert.arrays import FloatArray
@@ -125,6 +124,8 @@ def nominal_epsilon(n: int, true: float) -> float:
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
+    from scipy.optimize import brentq
+
     n = min(whole("n", n, MechanismError), LONGEST_LINE)
     true = non_negative("true", true, MechanismError, infinite=True)
     if true == 0 or math.isinf(true):
@@ -140,6 +141,8 @@ def nominal_epsilon(n: int, true: float) -> float:
 
 def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     """The nominal parameter with a given true ε, which is at most the nominal one for any metric."""
+    from scipy.optimize import brentq
+
     if metric.size == 1:
         return true
     if true > LARGEST_TRUE:

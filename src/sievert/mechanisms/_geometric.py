@@ -149,7 +149,7 @@ class GeometricChannel(Channel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
         generator = generator_of(rng)
-        values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
+        values = np.array(self.inputs, dtype=np.int64)[self.input_indices(xs)]
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
 
@@ -374,4 +374,4 @@ def _equivalent(positions: list[int], level: Privacy) -> Channel:
     if _is_consecutive(positions):
         return TruncatedGeometricChannel(len(positions), level, range(low, high + 1), names)
     clamped = _clamped(positions, list(range(low, high + 1)), level)
-    return Channel.trusted(clamped._data, clamped.form, positions, names)
+    return Channel.trusted(clamped.entries, clamped.form, positions, names)

@@ -405,7 +405,7 @@ def decide_family_exactly(family: Member, safer: Channel) -> ExactDecision | Non
     """The only candidate R in fractions; None where that would be too long."""
     if not family.exact or family.size * safer.shape[1] > LARGEST_EXACT:
         return None
-    post = family.inverse_times(safer._data)
+    post = family.inverse_times(safer.entries)
     method = f"column tests of the {family.name}, exactly"
     negative = np.argwhere(np.asarray(post < 0, dtype=bool))
     if not len(negative):

@@ -97,7 +97,7 @@ def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> D
 def _exactly(first: Channel, second: Channel, prior: Priors) -> Deficiency | None:
     n, m = first.shape
     k = second.shape[1]
-    vertex = distance_vertex(first._data, second._data, "worst" if prior == "worst" else "sum")
+    vertex = distance_vertex(first.entries, second.entries, "worst" if prior == "worst" else "sum")
     if vertex is None:
         return None
     table = vertex.primal[: m * k].reshape(m, k)

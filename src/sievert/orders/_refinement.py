@@ -115,7 +115,7 @@ def _average(first: Channel, second: Channel) -> Verdict:
     guess = decide_average(merged.channel.rounded(), second.rounded())
     if not _both_exact(first, second):
         return _float_verdict(first, second, _spread(guess, merged.groups, first.shape[1]))
-    exact_a, exact_b = merged.channel._data, second._data
+    exact_a, exact_b = merged.channel.entries, second.entries
     decided = decide_exactly(exact_a, exact_b, guess)
     if decided is None:
         # A float R proves nothing about fractions.
@@ -149,7 +149,7 @@ def _exact_verdict(first: Channel, second: Channel, decided: ExactDecision) -> V
         assert decided.witness is not None
         return objected(first, second, decided.witness, decided.method)
     assert decided.post is not None
-    proof = CascadeProof(first._data, second._data, decided.post)
+    proof = CascadeProof(first.entries, second.entries, decided.post)
     post = Channel.trusted(decided.post, "exact", first.outputs, second.outputs)
     return Verdict(True, "average", 0.0, proof, None, decided.method, True, post)
 
@@ -222,7 +222,7 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
             return replace(verdict, order="max")
     found = decide_maximum(first.rounded(), second.rounded())
     if exact:
-        proved = decide_maximum_exactly(first._data, second._data, found)
+        proved = decide_maximum_exactly(first.entries, second.entries, found)
         if proved is None:
             return Verdict(
                 None, "max", found.distance, None, None, "too near a hull, and too large to decide exactly"

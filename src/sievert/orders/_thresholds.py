@@ -14,7 +14,6 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from sievert.channels import Channel
 from sievert.errors import MechanismError
@@ -214,6 +213,8 @@ def _privacy(first: str, second: str, eps: float, n: int) -> float:
 
 def _root(function: Callable[[float], float], high: float) -> float:
     """Where an increasing function that is negative near 0 vanishes, at most at `high`."""
+    from scipy.optimize import brentq
+
     if function(high) <= 0:
         return high
     low = high
