@@ -69,6 +69,24 @@ def refines(
     adversary : with order="average", only these adversaries: a class of `sv.adversaries`, a gain function,
         or a list of gain functions (with the uniform prior)
 
+    Returns
+    -------
+    Verdict
+        `holds` (None where the precision cannot decide), with a certificate for a yes and an objecting
+        adversary for a no.
+
+    Notes
+    -----
+    On average `safer` must be `less_safe` followed by some channel; for "max" its posteriors must lie in the
+    hull of the other's; for "privacy" no pair of inputs may be further apart.
+
+    Cost: a linear program of outputs² variables for "average", one a posterior for "max", O(n²·outputs) for
+    "privacy".
+
+    References
+    ----------
+    Fernandes, Lem 2.2.
+
     Examples
     --------
     >>> a = Channel([["4/5", "1/5"], ["1/5", "4/5"]])
@@ -94,7 +112,29 @@ def refines(
 
 
 def compare(first: Channel, second: Channel) -> Comparison:
-    """Compare two mechanisms in every order, both ways."""
+    """Compare two mechanisms in every order, both ways.
+
+    Parameters
+    ----------
+    first, second : channels on the same inputs
+
+    Returns
+    -------
+    Comparison
+        `forward` and `backward`: a verdict for each of the orders "average", "max" and "privacy".
+
+    Notes
+    -----
+    Cost: six tests by `sv.refines`.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> noise, answer = sv.mechanisms.truncated_geometric(3, alpha="1/2"), sv.Channel.identity(3)
+    >>> found = sv.compare(answer, noise)
+    >>> [verdict.holds for verdict in found.forward], [verdict.holds for verdict in found.backward]
+    ([True, True, True], [False, False, False])
+    """
     forward = tuple(refines(first, second, order) for order in ORDERS)
     backward = tuple(refines(second, first, order) for order in ORDERS)
     return Comparison(forward, backward)

@@ -14,7 +14,8 @@ from sievert.constraints import PublicKnowledge
 from sievert.errors import FileError, QueryError
 from sievert.kinds import Finite, Noun, Positive, PublicPath, Section, Value, kind
 from sievert.numerics import brief, did_you_mean
-from sievert.policies._forms import Count, Form, Histogram, Record, Sum, Tabulated, as_number
+from sievert.policies._additive import Count, Histogram, Sum
+from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._query import Query
 from sievert.spaces import KnownLabels, Secrets, Table, Values, label, label_in

@@ -16,8 +16,9 @@ from typing import Any
 
 from sievert.errors import MetricError, PolicyError, QueryError
 from sievert.numerics import instance, taken
+from sievert.policies._additive import Count, Histogram, Sum
 from sievert.policies._answers import Answers
-from sievert.policies._forms import Count, Form, Histogram, Record, Sum, Tabulated, as_number
+from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
 from sievert.spaces import Metric, iterable, label
@@ -27,7 +28,23 @@ __all__ = ["Query"]
 
 @dataclass(frozen=True)
 class Query:
-    """What is computed: build with `record`, `count`, `sum`, `histogram` or `from_table`."""
+    """What is computed: build with `record`, `count`, `sum`, `histogram` or `from_table`.
+
+    Attributes
+    ----------
+    kind : "record", "count", "sum", "histogram" or "table"
+    words : the query in words
+    contribution : what one record adds to the answer, where answers add up
+    table : the answer for each database, for `from_table`
+    wanted : the values that a count counts
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> policy = sv.Policy.differential(["yes", "no"], records=3)
+    >>> tuple(sv.Query.count(["yes"]).answers(policy).labels)
+    (0, 1, 2, 3)
+    """
 
     words: str
     form: Form = field(repr=False)
