@@ -27,7 +27,8 @@ from mpmath import (
 import sievert as sv
 from sievert.limits import gaussian_delta
 from sievert.limits._composition import from_profile, gaussian_tradeoff
-from sievert.release._errors import AddedNoise
+from sievert.mechanisms import noise_on_cells
+from sievert.release._errors import errors
 
 EPSILONS = [1e-12, 1e-9, 1e-5, 1e-2, 1.0, 10.0, 60.0, 350.0, 700.0]
 
@@ -60,10 +61,13 @@ def test_variances_of_protocols(agrees, eps, n):
             agrees(protocol.variances(f, 1000), expected)
 
 
+ONE_NUMBER = sv.Query.count([1]).statistic(sv.Policy.differential([0, 1], 10))
+
+
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_errors_of_added_noise(agrees, eps):
     step = Fraction(str(eps))
-    found = AddedNoise(step, step, None, Fraction(1), None, "geometric").errors(0.95)
+    found = errors(noise_on_cells(ONE_NUMBER, Fraction(1), step), 0.95)
     agrees(found.sd, 1 / (sqrt(2) * sinh(mpf(str(eps)) / 2)))
     agrees(found.mean, 1 / sinh(mpf(str(eps))))
     decay = exp(-mpf(str(eps)))

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._blocks import ProductChannel
@@ -444,6 +443,8 @@ def _pair_distances(logs: FloatArray, pairs: IndexArray) -> FloatArray:
 
 def _all_pairs(logs: FloatArray) -> FloatArray:
     """max over outputs of |log ratio| for all pairs of rows: a Chebyshev distance on logarithms."""
+    from scipy.spatial.distance import pdist, squareform
+
     zeros = np.isneginf(logs)
     if len(logs) == 1:
         return np.zeros((1, 1))

@@ -6,8 +6,7 @@ numbers, randomised response by the smallest distance, the exponential mechanism
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -17,13 +16,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert import mechanisms
 from sievert.channels import Channel, epsilon, finite_channel, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._optimal import OptimalMechanism, as_loss, optimal_mechanism
-from sievert.errors import GainError, MechanismError, SievertError
+from sievert.errors import GainError, SievertError
 from sievert.measures import Adversary, MatrixAdversary, as_gain, posterior_vulnerability, vulnerability
-from sievert.numerics import advance, brief, exact_matmul, fractions_of, instance
+from sievert.mechanisms import Family
+from sievert.numerics import advance, exact_matmul, fractions_of, instance
 from sievert.orders import refines
 from sievert.policies import Answers, Policy, Query
 from sievert.results import Result
@@ -178,13 +177,8 @@ def candidates(
     instance("gains", gains, list | tuple, "a list of gains", GainError)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
-    built: dict[str, Channel] = {"optimal": best.mechanism}
-    missing: dict[str, str] = {}
-    for name, make in _standard(metric, float(best.eps)).items():
-        try:
-            built[name] = make().finite()
-        except SievertError as problem:
-            missing[name] = str(problem)
+    standard, missing = _standard(metric, float(best.eps))
+    built = {"optimal": best.mechanism, **standard}
     rows = []
     for done, (name, channel) in enumerate(built.items()):
         advance("weighing the candidates", done, len(built))
@@ -209,48 +203,18 @@ def candidates(
     return Candidates(float(best.eps), wanted.name, best, tuple(rows), compared, missing)
 
 
-def _standard(metric: Metric, eps: float) -> dict[str, Callable[[], Channel]]:
-    """Each family, scaled to ε for the metric."""
-    return {
-        "truncated geometric": lambda: mechanisms.truncated_geometric(
-            points=_numbers(metric), eps=_per_unit(metric, eps)
-        ),
-        "geometric": lambda: mechanisms.geometric(points=_numbers(metric), eps=_per_unit(metric, eps)),
-        "tight constraints": lambda: mechanisms.tight_constraints(metric, eps),
-        "exponential": lambda: mechanisms.exponential(metric, eps, "true"),
-        "randomised response": lambda: mechanisms.randomised_response(metric.points, eps * _nearest(metric)),
-    }
-
-
-def _numbers(metric: Metric) -> list[Any]:
-    for point in metric.points:
-        if isinstance(point, bool) or not isinstance(point, int | float):
-            raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
-    return list(metric.points)
-
-
-def _per_unit(metric: Metric, eps: float) -> float:
-    """ε for one unit of the numbers: their largest change for a unit of distance scales it down."""
-    numbers = np.array(_numbers(metric), dtype=np.float64)
-    change = np.abs(numbers[:, None] - numbers[None, :])
-    apart = (change > 0) & np.isfinite(metric.matrix)
-    if not apart.any():
-        return eps
-    with np.errstate(divide="ignore"):
-        sensitivity = float((change[apart] / metric.matrix[apart]).max())
-    if math.isinf(sensitivity):
-        raise MechanismError("different numbers are at distance 0, so noise on them cannot be private")
-    return eps / sensitivity
-
-
-def _nearest(metric: Metric) -> float:
-    """The smallest distance of different points."""
-    if metric.size == 1:
-        return 1.0
-    nearest = float(metric.matrix[~np.eye(metric.size, dtype=bool)].min())
-    if math.isinf(nearest):
-        raise MechanismError("no two inputs need to be alike, so the truth itself may be released")
-    return nearest
+def _standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, str]]:
+    """Each family scaled to ε for the metric, or why it does not exist there."""
+    built: dict[str, Channel] = {}
+    missing: dict[str, str] = {}
+    for family in Family.classes():
+        try:
+            member = family.candidate(metric, eps)
+            if member is not None:
+                built[family.title()] = member.finite()
+        except SievertError as problem:
+            missing[family.title()] = str(problem)
+    return built, missing
 
 
 def _leak(channel: Channel, belief: Any, adversary: Adversary) -> Leak:

@@ -211,7 +211,7 @@ def _certified(
         upper + spare,
     )
     return LeakageDesign(
-        Channel._trusted(counts.astype(np.float64) / SCALE, "float", task.inputs, task.outputs),
+        Channel.trusted(counts.astype(np.float64) / SCALE, "float", task.inputs, task.outputs),
         task.family,
         lost,
         0.0 - reached if task.turned else reached,

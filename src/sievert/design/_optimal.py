@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, target_metric
+from sievert.channels import Channel, Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
 from sievert.design._problem import Problem
@@ -21,7 +21,7 @@ from sievert.design._solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
 from sievert.measures import MatrixAdversary, table_adversary
-from sievert.mechanisms import Privacy, privacy
+from sievert.mechanisms import privacy
 from sievert.numerics import brief, choice, finite, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
@@ -232,7 +232,7 @@ def _certified(
         solved.upper,
         tuple(metric.points),
     )
-    channel = Channel._trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
+    channel = Channel.trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
     return OptimalMechanism(
         channel,
         solved.upper,
@@ -269,7 +269,7 @@ def _exact(
                 'exactly optimal; use method="auto", whose gap is proved'
             )
         return None
-    channel = Channel._trusted(found.channel, "exact", metric.points, wanted.actions)
+    channel = Channel.trusted(found.channel, "exact", metric.points, wanted.actions)
     before = min(
         sum((p * Fraction(v) for p, v in zip(belief, row, strict=True)), Fraction(0))
         for row in wanted.table.tolist()

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from sievert.arrays import FloatArray
 from sievert.channels.priors import as_prior
@@ -197,6 +196,8 @@ def _nearest_guesser(
     blind: int,
 ) -> NDArray[np.intp]:
     """Weighted vote of the k nearest outputs, k ≈ √n: its risk tends to the Bayes risk (Stone)."""
+    from scipy.spatial import cKDTree
+
     table = outputs.reshape(len(outputs), -1)
     near = max(1, min(len(train), round(math.sqrt(len(train)))))
     scale = table[train].std(axis=0)

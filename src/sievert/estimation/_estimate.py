@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
@@ -358,7 +358,7 @@ def _misfit(reports: Reports, fit: Fit) -> bool:
     if large < 0.8 * sum(group.channel.shape[1] for group in reports.groups):
         return False
     deviance = 2 * (saturated - reports.total * fit.likelihood)
-    return bool(deviance > chi2.isf(1e-6, max(1, cells - 1)))
+    return bool(deviance > chdtri(max(1, cells - 1), 1e-6))
 
 
 def _standard_errors(reports: Reports, fit: Fit, remarks: list[str]) -> FloatArray | None:

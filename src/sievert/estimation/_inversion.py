@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -178,13 +179,10 @@ class ProductInverse(Inverse):
 
 def inverse_of(channel: Channel) -> Inverse:
     """The right inverse of a channel; refused where reports do not determine the distribution."""
-    finite = channel.finite()
-    if "right inverse" not in finite._cache:
-        finite._cache["right inverse"] = _inverse_of(finite)
-    found: Inverse = finite._cache["right inverse"]
-    return found
+    return _inverse_of(channel.finite())
 
 
+@lru_cache(maxsize=4)  # an estimate asks for the same one several times
 def _inverse_of(finite: Channel) -> Inverse:
     if isinstance(finite, ResponseChannel) and (finite.eps > 0 or finite.shape[0] == 1):
         return ResponseInverse(finite)

@@ -11,10 +11,10 @@ from typing import Literal
 
 from sievert.errors import MechanismError, PolicyError
 from sievert.limits._explain import Explanation, _count, explain_claim, guess_under, listed
-from sievert.limits._policy_guesses import checked_prior, is_complete
 from sievert.limits._restricted import individual_groups, worst_of_situations
-from sievert.limits._worst import Target, WorstLeakage, finite_eps, worst_leakage
-from sievert.limits.promises import LARGEST_RELEASES, Claim, claim_of
+from sievert.limits._targets import Target, checked_prior, is_complete
+from sievert.limits._worst import WorstLeakage, finite_eps, worst_leakage
+from sievert.limits.promises import LARGEST_RELEASES, SYMBOLS, Claim, claim_of
 from sievert.measures import vulnerability
 from sievert.measures.gains import within as within_gain
 from sievert.numerics import brief, choice, flag, non_negative, probability
@@ -34,7 +34,6 @@ PROGRAM_PRECISION = 1e-10
 GROWTH = 4.0
 # Below this a parameter is 0: what it lets anybody gain is 0 as a float.
 SMALLEST = 1e-300
-SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from sievert.errors import PolicyError
 from sievert.limits._closed_forms import log_capacity
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
 from sievert.limits._space import LARGEST_DENSE, Piece, Space, space_of
+from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
 from sievert.numerics import brief, flag, log2_bounds, read_eps
@@ -34,7 +35,6 @@ __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
 LARGEST_EPS = 10**308
 
-Target = Policy | Metric | Graph
 Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
 MEETS = 1e-8

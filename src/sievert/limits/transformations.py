@@ -59,7 +59,7 @@ def diagonalise(channel: Channel) -> Channel:
     merged = np.full((size, size), data.ravel()[0] * 0, dtype=data.dtype)
     for column in data.T:
         merged[:, int(np.argmax(column))] += column
-    return Channel._trusted(
+    return Channel.trusted(
         merged, "exact" if data.dtype == object else "float", channel.inputs, channel.inputs
     )
 
@@ -156,6 +156,6 @@ def _averaged(channel: Channel, data: NDArray[Any], orbit: NDArray[Any]) -> Chan
     np.add.at(total, orbit, data.ravel())
     mean = np.array([value / int(size) for value, size in zip(total, count, strict=True)], dtype=data.dtype)
     averaged = mean[orbit].reshape(data.shape)
-    return Channel._trusted(
+    return Channel.trusted(
         averaged, "exact" if data.dtype == object else "float", channel.inputs, channel.inputs
     )

@@ -155,7 +155,7 @@ def _answers(given: Policy | Answers, query: Query | None) -> Answers | None:
 
 def _level_by_sensitivity(channel: Channel, policy: Policy, query: Query) -> float:
     """ε per unit of the answer times how much a step of the policy moves the answer (Fernandes, Lem 3.6)."""
-    if query.kind not in ("count", "sum"):
+    if not query.is_total:
         query.answers(policy)  # raises, and says how many answers there are
     numbers = metrics.line(channel.inputs)  # type: ignore[arg-type]
     steps = query.sensitivity(policy)

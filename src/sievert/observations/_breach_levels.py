@@ -13,7 +13,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from sievert.channels import Channel, finite_channel
 from sievert.channels._privacy import _widest_column
@@ -253,6 +252,8 @@ def average_level(channel: Channel) -> AverageLevel:
     >>> average_level(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).distance
     0.5
     """
+    from scipy.spatial.distance import pdist, squareform
+
     finite = finite_channel(channel)
     if finite.shape[0] == 1:
         return AverageLevel(0.0, 0.0, None)

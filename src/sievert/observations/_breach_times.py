@@ -454,5 +454,5 @@ def _rate(question: _Question, classes: RowClasses) -> float:
     inside, outside = question.rate_pairs()
     if not len(inside) or not len(outside):
         return 0.0
-    bits = chernoff_pairs(Channel._trusted(classes.parts[0], "log")).bits
+    bits = chernoff_pairs(Channel.trusted(classes.parts[0], "log")).bits
     return float(bits[np.ix_(inside, outside)].min())

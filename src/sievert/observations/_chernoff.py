@@ -93,7 +93,7 @@ def chernoff_information(p: object, q: object) -> float:
     pair = paired_distributions(p, q)
     exact = all(row.dtype == object for row in pair)
     rows = np.array([row if exact else row.astype(np.float64) for row in pair])
-    channel = Channel._trusted(rows, "exact" if exact else "float")
+    channel = Channel.trusted(rows, "exact" if exact else "float")
     return float(_direct(channel, np.array([[0, 1]]))[0] / LN2)
 
 

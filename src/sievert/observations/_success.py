@@ -310,7 +310,7 @@ def _aligned(channel: Channel, first: Channel) -> Channel:
         return finite
     data: Any = finite.exact if finite.form == "exact" else finite.log_matrix
     form = "exact" if finite.form == "exact" else "log"
-    return Channel._trusted(data[order], form, first.inputs, finite.outputs)  # type: ignore[arg-type]
+    return Channel.trusted(data[order], form, first.inputs, finite.outputs)  # type: ignore[arg-type]
 
 
 def _same(first: Channel, second: Channel) -> bool:

@@ -22,8 +22,8 @@ from sievert.orders._closed_forms import (
     decide_binary,
     decide_family,
     decide_family_exactly,
-    family_of,
     family_proof,
+    member_of,
 )
 from sievert.orders._decisions import TOLERANCE, Decision, aligned, residual, two_action_gap
 from sievert.orders._deficiency import Deficiency, deficiency
@@ -155,7 +155,7 @@ def _average(first: Channel, second: Channel) -> Verdict:
     guess = decide_average(merged.channel.rounded(), second.rounded())
     if not _both_exact(first, second):
         return _float_verdict(first, second, _spread(guess, merged.groups, first.shape[1]))
-    exact_a, exact_b = merged.channel._data, second._data
+    exact_a, exact_b = merged.channel.entries, second.entries
     decided = decide_exactly(exact_a, exact_b, guess)
     if decided is None:
         # A float R proves nothing about fractions.
@@ -189,8 +189,8 @@ def _exact_verdict(first: Channel, second: Channel, decided: ExactDecision) -> V
         assert decided.witness is not None
         return objected(first, second, decided.witness, decided.method)
     assert decided.post is not None
-    proof = CascadeProof(first._data, second._data, decided.post)
-    post = Channel._trusted(decided.post, "exact", first.outputs, second.outputs)
+    proof = CascadeProof(first.entries, second.entries, decided.post)
+    post = Channel.trusted(decided.post, "exact", first.outputs, second.outputs)
     return Verdict(True, "average", 0.0, proof, None, decided.method, True, post)
 
 
@@ -201,13 +201,13 @@ def _float_verdict(first: Channel, second: Channel, guess: Decision) -> Verdict:
     if guess.holds is None or guess.post is None:
         return Verdict(None, "average", guess.upper, None, None, NEAR)
     proof = CascadeProof(first.rounded(), second.rounded(), guess.post, Fraction(TOLERANCE))
-    post = Channel._trusted(guess.post, "float", first.outputs, second.outputs)
+    post = Channel.trusted(guess.post, "float", first.outputs, second.outputs)
     return Verdict(True, "average", guess.upper, proof, None, guess.method, False, post)
 
 
 def _family(first: Channel, second: Channel) -> Verdict | None:
     """A truncated geometric, randomised response or exponential on a line as the less safe channel."""
-    family = family_of(first)
+    family = member_of(first)
     if family is None:
         return None
     if not _both_exact(first, second):
@@ -215,7 +215,7 @@ def _family(first: Channel, second: Channel) -> Verdict | None:
     decided = decide_family_exactly(family, second)
     if decided is not None:
         return _exact_verdict(first, second, decided)
-    other = family_of(second)
+    other = member_of(second)
     closed = family_proof(family, other)
     if closed is None or other is None:
         return None
@@ -226,7 +226,7 @@ def _family(first: Channel, second: Channel) -> Verdict | None:
     found = decide_family(family, a, b)
     witness = None
     if found.witness is not None and found.lower > 0:
-        floats, others = (Channel._trusted(table, "float", first.inputs) for table in (a, b))
+        floats, others = (Channel.trusted(table, "float", first.inputs) for table in (a, b))
         witness = objected(floats, others, found.witness, found.method).witness
     return Verdict(False, "average", found.lower, closed, witness, method, True)
 
@@ -262,7 +262,7 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
             return replace(verdict, order="max")
     found = decide_maximum(first.rounded(), second.rounded())
     if exact:
-        proved = decide_maximum_exactly(first._data, second._data, found)
+        proved = decide_maximum_exactly(first.entries, second.entries, found)
         if proved is None:
             return Verdict(
                 None, "max", found.distance, None, None, "too near a hull, and too large to decide exactly"
@@ -281,7 +281,7 @@ def _maximum(first: Channel, second: Channel) -> Verdict:
 
 def _maximum_of_family(first: Channel, second: Channel, exact: bool) -> Verdict | None:
     """Families have independent columns, so that average and max refinement coincide (Fernandes, Lem 2.6)."""
-    family = family_of(first)
+    family = member_of(first)
     if family is None:
         return None
     verdict = _average(first, second)
@@ -302,7 +302,7 @@ def _maximum_of_family(first: Channel, second: Channel, exact: bool) -> Verdict 
     if proved is not None:
         assert proved.witness is not None
         return _separated(first, second, proved.witness[:, 0], exact)
-    floats = [Channel._trusted(channel.rounded(), "float", first.inputs) for channel in (first, second)]
+    floats = [Channel.trusted(channel.rounded(), "float", first.inputs) for channel in (first, second)]
     found = decide_family(family, *(channel.rounded() for channel in floats))
     if found.witness is None:
         return replace(verdict, order="max", witness=None)

@@ -227,7 +227,7 @@ def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
     given = as_prior(posterior, a).astype(object)[:, None]
     exact = all(isinstance(value, int | Fraction) for value in given.ravel())
     if exact and a.form == "exact" and b.form == "exact":
-        decided = [cone_program(channel._data, exact_rows(given)) for channel in (a, b)]
+        decided = [cone_program(channel.entries, exact_rows(given)) for channel in (a, b)]
         if all(found is not None for found in decided):
             return all(found is not None and found.holds for found in decided)
     point = given.astype(np.float64)
@@ -235,7 +235,7 @@ def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
 
 
 def _fractions(channel: Channel) -> AnyArray:
-    return channel._data if channel.form == "exact" else exact_rows(channel.rounded())
+    return channel.entries if channel.form == "exact" else exact_rows(channel.rounded())
 
 
 def _as_given(table: AnyArray, first: Channel, second: Channel) -> Channel:

@@ -187,7 +187,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         title=scenario.title,
         policy=policy.describe(),
         query=scenario.query.words,
-        mechanism=describe_mechanism(scenario),
+        mechanism=scenario.mechanism.words(),
         epsilon=found,
         claimed_eps=scenario.claimed_eps,
         promise=promise,
@@ -244,22 +244,6 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     if region is None:
         return tuple((radius, found.odds(radius)) for radius in radii)
     return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
-
-
-def describe_mechanism(scenario: Scenario) -> str:
-    """The mechanism in words."""
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.matrix is not None:
-        return f"the matrix in {model.matrix}"
-    parameter = f"eps = {model.eps:g}" if model.eps is not None else f"alpha = {model.alpha}"
-    if model.kind == "metric-channel":
-        return "the channel whose distinguishability is the policy's distance"
-    assert model.kind is not None
-    level = ""
-    if model.kind == "exponential":
-        level = " (the nominal parameter, not ε)" if model.level == "nominal" else " (true ε)"
-    return f"{model.kind.replace('-', ' ')}, {parameter}{level}"
 
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────

@@ -24,7 +24,6 @@ from sievert.observations import (
     predicate_breach,
     predicate_members,
 )
-from sievert.questions.audit import describe_mechanism
 from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
 
@@ -152,7 +151,7 @@ def breach_of(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
-        describe_mechanism(scenario),
+        scenario.mechanism.words(),
         scenario.policy.records,
         isinstance(scenario.policy.secrets, Metric),
         found,

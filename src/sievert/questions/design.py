@@ -59,10 +59,11 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design:
 
 def _file_alpha(scenario: Scenario) -> object:
     """e^-ε as the file writes it, where that is what it promises for the policy: the design is then exact."""
-    model = scenario.document.mechanism
-    if model is None or not isinstance(model.alpha, str):
+    family = scenario.document.mechanism
+    alpha = None if family is None else family.written().get("alpha")
+    if not isinstance(alpha, str):
         return None
-    return model.alpha if scenario.claimed_eps == privacy(None, model.alpha).eps else None
+    return alpha if scenario.claimed_eps == privacy(None, alpha).eps else None
 
 
 # Words for what each adversary reaches.

@@ -145,7 +145,7 @@ def estimate_of(
             raw = kantorovich(noisy / noisy.sum(), original, metric).value
     return FileEstimate(
         scenario.title,
-        _mechanism(scenario),
+        scenario.mechanism.words(),
         found,
         _with_zeros(merged.counts, [channel for _, channel in groups], found.inputs),
         merged.rows,
@@ -191,15 +191,6 @@ def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
         for k in range(len(result.groups))
     ]
     return prove_likelihood(result.estimate, list(result.groups), channels)
-
-
-def _mechanism(scenario: Scenario) -> str:
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.kind is None:
-        return f"the channel of {model.matrix}"
-    parameter = f"alpha = {model.alpha}" if model.alpha is not None else f"eps = {model.eps}"
-    return f"{model.kind.replace('-', ' ')}, {parameter}"
 
 
 def _groups(

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from sievert.errors import MetricError, TooLargeError
 from sievert.numerics import brief, require_size, whole
@@ -210,6 +209,8 @@ def hamming(length: int, values: int) -> Metric:
 
 
 def _differing(tuples: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(np.rint(tuples.shape[1] * cdist(tuples, tuples, "hamming")))
 
 
@@ -286,6 +287,8 @@ def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] |
 
 
 def _between(positions: NDArray[np.float64], kind: Literal["euclidean", "cityblock"]) -> NDArray[np.float64]:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(cdist(positions, positions, kind), dtype=np.float64)
 
 
