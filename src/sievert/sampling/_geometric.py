@@ -146,7 +146,6 @@ def irregular_geometric(
     """The geometric kernel on increasing rational points; positions in, positions out.
 
     The privacy between points x and x' is exactly ε·|x - x'|. Points need rational ε, or integer gaps.
-    Setting up takes about 30 µs for each pair of points, less where gaps repeat.
 
     Parameters
     ----------
@@ -161,7 +160,7 @@ def irregular_geometric(
 
     Notes
     -----
-    Cost: as said for setting up; a search in the row for each draw, exact: integers only.
+    Cost: under 0.1 ms for each pair of points for setting up, less where gaps repeat; 8 bytes a draw.
 
     Examples
     --------

@@ -249,8 +249,7 @@ def exponential_rows(
 ) -> ExponentialRows:
     """Row positions in, column positions out, with P(y | x) ∝ e^(-eps·distances[x][y]).
 
-    Distances are taken exactly (a float is the binary fraction it stores); infinity means never. Setting up
-    takes about 30 µs for each entry, less where distances repeat.
+    Distances are taken exactly (a float is the binary fraction it stores); infinity means never.
 
     Parameters
     ----------
@@ -265,7 +264,7 @@ def exponential_rows(
 
     Notes
     -----
-    Cost: as said for setting up; a search in the row for each draw, exact: integers only.
+    Cost: under 0.1 ms for each entry for setting up, less where distances repeat; 8 bytes a draw.
 
     Examples
     --------
