@@ -94,7 +94,27 @@ def preview(
 ) -> Preview:
     """What releasing a file would do, without reading the data or spending anything.
 
-    `despite_accept` asks for a release that breaks the file's [claim] or exceeds its [accept].
+    Parameters
+    ----------
+    scenario : a scenario or the path of its TOML file
+    output : where the table would go, instead of [release] output
+    despite_accept : ask for a release that breaks the file's [claim] or exceeds its [accept]
+
+    Returns
+    -------
+    Preview
+        What would be charged, the expected error, and how well a person could be guessed.
+
+    Notes
+    -----
+    Cost: that of reading the file and its public tables; the private data are not opened.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> found = sv.release.preview("examples/census-count.toml")
+    >>> found.eps, found.noise_sd > 0, found.guess_after < 0.5
+    (Fraction(1, 2), True, True)
     """
     despite_accept = flag("despite_accept", despite_accept, DataError)
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
