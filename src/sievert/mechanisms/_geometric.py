@@ -17,13 +17,15 @@ from sievert.channels import RELATIVE, Channel, require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms._family import Privacy, inputs_of, privacy
 from sievert.mechanisms._truncated import TruncatedGeometricChannel, two_sided_noise
-from sievert.numerics import brief, generator_of, require_float
+from sievert.numerics import brief, generator_of, require_float, require_size
 from sievert.sampling import SAMPLER, BitSource, ClampedGeometric, DiscreteLaplace, IrregularGeometric, Timing
 from sievert.spaces import labels_or_range, listed, shown
 
 __all__ = ["GeometricChannel", "geometric", "truncated_geometric"]
 # Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
 FURTHEST = 2.0**62
+# Of exact probabilities together; 100 MB.
+MOST_BITS = 800_000_000
 
 
 def truncated_geometric(
@@ -241,7 +243,7 @@ def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
 def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> Channel:
     """As `_kernel`; each power of alpha and each product with a weight is computed once."""
     places = [Fraction(position) for position in positions]
-    distances, index = _distinct_distances(places, places)
+    distances, index = _distinct_distances(places, places, alpha)
     # 0^0 = 1, so alpha = 0 is the identity channel; alpha is 0 or 1 where a distance is not an integer.
     powers = _objects([_power(alpha, distance) for distance in distances])
     gap = [powers[index[i, i + 1]] for i in range(len(places) - 1)]
@@ -255,13 +257,23 @@ def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> Channel:
 
 
 def _distinct_distances(
-    first: Sequence[Any], second: Sequence[Any]
+    first: Sequence[Any], second: Sequence[Any], alpha: Fraction
 ) -> tuple[list[Fraction], NDArray[np.intp]]:
-    """The different values of |x - y|, and which one each pair has."""
-    scale = math.lcm(*(Fraction(value).denominator for value in (*first, *second)))
-    left, right = (np.array([int(Fraction(value) * scale) for value in side]) for side in (first, second))
+    """The different values of |x - y|, and which one each pair has; alpha to the power of each is affordable.
+
+    alpha^d has d times the digits of alpha.
+    """
+    both = (first, second)
+    if all(isinstance(value, int) for side in both for value in side):
+        scale, (left, right) = 1, map(np.array, both)
+    else:
+        scale = math.lcm(*(Fraction(value).denominator for side in both for value in side))
+        left, right = (np.array([int(Fraction(value) * scale) for value in side]) for side in both)
     table = np.abs(np.subtract.outer(left, right))
     distinct, inverse = np.unique(table, return_inverse=True)
+    if alpha not in (0, 1):
+        bits = int(distinct.astype(object).sum()) // scale * alpha.denominator.bit_length()
+        require_size(bits, MOST_BITS, "the bits of the exact probabilities", "give eps instead of alpha")
     return [Fraction(int(value), scale) for value in distinct], inverse.reshape(table.shape)
 
 
@@ -308,7 +320,7 @@ def _exact_clamped(inputs: list[int], outputs: list[int], alpha: Fraction) -> Ch
             return Fraction(alpha**k / (1 + alpha))
         return 1 - alpha ** (1 - k) / (1 + alpha)
 
-    distances, index = _distinct_distances(inputs, outputs)
+    distances, index = _distinct_distances(inputs, outputs, alpha)
     inner = (1 - alpha) / (1 + alpha)
     data = _objects([inner * alpha ** int(distance) for distance in distances])[index]
     data[:, 0] = [tail(x - outputs[0]) for x in inputs]

@@ -165,6 +165,8 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
     refused = f"{argument} is {brief(given)}; give a list of {noun}"
     if not isinstance(given, Iterable):
         raise error(refused)
+    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():  # type: ignore[no-untyped-call]
+        raise error(f"{refused}, none of them masked")
     if isinstance(given, Sized):
         try:
             count = len(given)

@@ -29,7 +29,7 @@ from sievert.observations._approximations import (
     log_total,
     simulated_success,
 )
-from sievert.observations._observation_counts import LONGEST_CURVE, observation_counts
+from sievert.observations._observation_counts import LONGEST_CURVE, observation_count, observation_counts
 from sievert.observations._types import (
     RowClasses,
     TypeTable,
@@ -342,7 +342,7 @@ def success_probability(
     0.8
     """
     attack = attack_on(channel, prior)
-    count = whole("observations", observations, ChannelError)
+    count = observation_count(observations, ChannelError)
     found = attack.after(count * attack.round, generator_of(rng))
     return replace(found, observations=count)
 

@@ -83,6 +83,8 @@ def label(value: object) -> Hashable:
         if math.isnan(value):
             raise LabelError("label nan equals nothing, not even itself; use numbers, texts or tuples")
         return value
+    if value is np.ma.masked:
+        raise LabelError("a masked label is missing; use numbers, texts or tuples")
     if isinstance(value, complex):
         raise LabelError(f"label {brief(value)} is a complex number; use numbers, texts or tuples")
     if isinstance(value, list | tuple | np.ndarray):

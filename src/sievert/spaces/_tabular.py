@@ -160,6 +160,8 @@ def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> N
     """An array of real numbers of any shape; complex numbers, truth values and texts are refused."""
     if isinstance(given, range):
         require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
+    if isinstance(given, list | tuple) and any(item is np.ma.masked for item in given):
+        raise error(f"{argument} is {brief(given)}; a masked entry is missing, {rule}")
     try:
         array = _unmasked(given, argument, error) if isinstance(given, np.ndarray) else np.asarray(given)
         if array.dtype.kind == "O":
