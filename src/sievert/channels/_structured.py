@@ -265,7 +265,7 @@ def _compressed(matrix: Any) -> csr_array:
         if given.dtype.kind not in "biuf":
             raise TypeError("entries are not real numbers")
         table: csr_array = csr_array(given, dtype=np.float64, copy=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise ChannelError(
             "matrix is ragged or not numeric; give a SciPy sparse matrix, or one row of probabilities for "
             "each input"

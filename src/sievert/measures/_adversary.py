@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
-from sievert.numerics import brief, exact_matmul, fractions_of, instance, is_exact, require_size
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    exact_matmul,
+    finite,
+    fractions_of,
+    instance,
+    is_exact,
+    require_size,
+)
 from sievert.spaces import Labels, LazyLabels, align, floats, labels_of, labels_or_range, table_of
 
 __all__ = [
@@ -34,6 +43,7 @@ __all__ = [
     "Tries",
     "labels_of_secrets",
     "matrix_adversary",
+    "number_of",
     "require_table",
     "secret_labels",
     "table_adversary",
@@ -236,6 +246,14 @@ def secret_labels(secrets: object, argument: str = "n") -> Labels:
     return labels_of(secrets, argument, "secrets", GainError)
 
 
+def number_of(argument: str, value: object) -> Any:
+    """A number of a gain or loss: exact where it is written exactly, else a finite float."""
+    try:
+        return as_fraction(value) if is_exact(value) else finite(argument, value, GainError)
+    except ValueError:
+        raise GainError(f"{argument}: {brief(value)} is not a number") from None
+
+
 def require_table(actions: int, secrets: int) -> None:
     """Refuse a table of gains or losses that would not fit in memory."""
     way = "group the secrets, or use a closed form such as sv.gains.identity"
@@ -243,6 +261,8 @@ def require_table(actions: int, secrets: int) -> None:
 
 
 def _read(table: Any, word: str) -> NDArray[Any]:
+    if isinstance(table, np.ndarray) and table.dtype == np.uint64:
+        table = table.astype(object)  # beyond the range of int64
     if isinstance(table, np.ndarray) and table.ndim == 2 and table.size and table.dtype.kind in "fiub":
         array: NDArray[Any] = table.astype(np.float64 if table.dtype.kind == "f" else np.int64)
         return _finite(array, word)

@@ -264,11 +264,11 @@ def _distinct_distances(
     alpha^d has d times the digits of alpha.
     """
     both = (first, second)
-    if all(isinstance(value, int) for side in both for value in side):
-        scale, (left, right) = 1, map(np.array, both)
-    else:
-        scale = math.lcm(*(Fraction(value).denominator for side in both for value in side))
-        left, right = (np.array([int(Fraction(value) * scale) for value in side]) for side in both)
+    whole = all(isinstance(value, int) for side in both for value in side)
+    scale = 1 if whole else math.lcm(*(Fraction(value).denominator for side in both for value in side))
+    places = both if whole else [[int(Fraction(value) * scale) for value in side] for side in both]
+    far = max(abs(place) for side in places for place in side) >= 2**62
+    left, right = (np.array(side, dtype=object if far else np.int64) for side in places)
     table = np.abs(np.subtract.outer(left, right))
     distinct, inverse = np.unique(table, return_inverse=True)
     if alpha not in (0, 1):

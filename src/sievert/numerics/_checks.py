@@ -84,7 +84,7 @@ def whole(
     >>> whole("records", 3)
     3
     """
-    rule = f"it must be a whole number ≥ {least}" if most is None else f"it must be from {least} to {most}"
+    rule = "it must be a whole number " + (f"≥ {least}" if most is None else f"from {least} to {most}")
     if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
         raise error(f"{argument} is {brief(value)}; {rule}")
     try:

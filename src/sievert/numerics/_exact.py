@@ -151,7 +151,10 @@ def read_eps(eps: float | str | Fraction) -> Fraction:
     >>> read_eps(0.1)
     Fraction(1, 10)
     """
-    return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
+    try:
+        return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
+    except RecursionError:
+        raise ValueError(f"{brief(eps)} is not a finite number") from None
 
 
 def _ball_exp(exponent: Fraction) -> flint.arb:

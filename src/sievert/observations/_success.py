@@ -8,6 +8,7 @@ Equal rows are never told apart, so success tends to a limit that may be below 1
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -45,6 +46,7 @@ __all__ = [
     "Attack",
     "SuccessCurve",
     "SuccessProbability",
+    "anchors",
     "attack_on",
     "success_curve",
     "success_probability",
@@ -395,21 +397,26 @@ def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]
     return found
 
 
+def anchors(queries: list[int], round: int = 1) -> list[int]:
+    """Positions of the points that are looked at: the first, the last, some between, and round numbers."""
+    places = set((np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1).tolist())
+    rounds = {a * 10**k * round for a in (1, 2, 5) for k in range(16)}
+    return sorted(places | {i for i, q in enumerate(queries) if q in rounds})
+
+
 def _anchored_curve(
     attack: Attack, queries: list[int], before: list[SuccessProbability], rng: Random
 ) -> list[SuccessProbability]:
     """Some points by the best affordable way, those between by monotonicity."""
     generator = generator_of(rng)
-    places = set(np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1)
-    rounds = {a * 10**k * attack.round for a in (1, 2, 5) for k in range(16)}
-    places |= {i for i, q in enumerate(queries) if q in rounds}
-    known = {i: attack.after(queries[i], generator, LARGEST_TABLE // ANCHORS) for i in sorted(places)}
+    places = anchors(queries, attack.round)
+    known = {i: attack.after(queries[i], generator, LARGEST_TABLE // ANCHORS) for i in places}
     found = list(before)
     for i, q in enumerate(queries):
         if i in known:
             found.append(known[i])
             continue
-        last, following = found[-1], known[min(place for place in places if place > i)]
+        last, following = found[-1], known[places[bisect_right(places, i)]]
         method = SIMULATION if SIMULATION in (last.method, following.method) else BOUNDS
         upper = max(last.lower, following.upper)
         found.append(replace(last, observations=q, upper=upper, method=method))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sievert.errors import TooLargeError
+from sievert.numerics import brief
 from sievert.spaces import DatabaseGraph, shown
 from sievert.spaces.secrets import SecretGraph
 
@@ -72,4 +73,4 @@ def short_list(values: object) -> str:
     """A database in a message; of a long one only the beginning."""
     if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
         return f"({shown(values)}) of {len(values)} values"
-    return repr(values)
+    return brief(values)

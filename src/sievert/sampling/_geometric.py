@@ -26,8 +26,8 @@ __all__ = [
     "irregular_geometric",
     "truncated_geometric",
 ]
-# Every pair of them is set up.
-MOST_POINTS = 10_000
+# Every pair of them is set up: half a minute.
+MOST_POINTS = 1000
 
 
 def truncated_geometric(

@@ -119,8 +119,10 @@ def colour_numbers(colours: ArrayLike | None, size: int) -> NDArray[np.intp]:
     if colours is None:
         return np.zeros(size, dtype=np.intp)
     try:
+        if isinstance(colours, range) and len(colours) != size:
+            raise ValueError("not one for each vertex")
         array = np.asarray(colours)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise GraphError(
             f"colours is {brief(colours)}; give one colour for each of {size} vertices"
         ) from None

@@ -80,11 +80,8 @@ def label(value: object) -> Hashable:
     if isinstance(value, str | int):
         return value
     if isinstance(value, float):
-        if math.isnan(value):
-            raise LabelError("label nan equals nothing, not even itself; use numbers, texts or tuples")
+        _refuse_missing(value)
         return value
-    if value is np.ma.masked:
-        raise LabelError("a masked label is missing; use numbers, texts or tuples")
     if isinstance(value, complex):
         raise LabelError(f"label {brief(value)} is a complex number; use numbers, texts or tuples")
     if isinstance(value, list | tuple | np.ndarray):
@@ -97,7 +94,20 @@ def label(value: object) -> Hashable:
         hash(value)
     except TypeError:
         raise LabelError(f"label {brief(value)} is not hashable; use numbers, texts or tuples") from None
+    _refuse_missing(value)
     return value
+
+
+def _refuse_missing(value: object) -> None:
+    """Refuse nan, pandas' NA and NaT, and masked entries: what stands for "missing" cannot be looked up."""
+    try:
+        missing = value is np.ma.masked or not bool(value == value)
+    except TypeError:
+        missing = True
+    if missing:
+        raise LabelError(
+            f"label {brief(value)} equals nothing, not even itself; use numbers, texts or tuples"
+        )
 
 
 def listed(labels: Labels, noun: str, error_size: int = LARGEST_LISTED) -> Labels:
@@ -126,6 +136,7 @@ def labels_or_range(
     labels: Iterable[object] | None, size: int, argument: str, error: type[SievertError]
 ) -> Labels:
     """Check that labels are distinct and as many as needed; default 0…size-1."""
+    require_size(size, LARGEST_RANGE, f"{argument}: labels", "group them")
     if labels is None:
         labels = range(size)
     if isinstance(labels, range) and len(labels) == size:

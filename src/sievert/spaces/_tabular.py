@@ -97,6 +97,7 @@ def by_label(
             )
         return column.values
     assert column.labels is not None
+    require_size(size, LARGEST_RANGE, f"the labels of {argument}", "group them, or " + BY_POSITION[3:])
     labels = range(labels) if isinstance(labels, int) else labels
     if column.sparse:
         return _counted(column, labels, argument, error)
@@ -160,7 +161,7 @@ def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> N
     """An array of real numbers of any shape; complex numbers, truth values and texts are refused."""
     if isinstance(given, range):
         require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
-    if isinstance(given, list | tuple) and any(item is np.ma.masked for item in given):
+    if _holds_masked(given):
         raise error(f"{argument} is {brief(given)}; a masked entry is missing, {rule}")
     try:
         array = _unmasked(given, argument, error) if isinstance(given, np.ndarray) else np.asarray(given)
@@ -171,6 +172,13 @@ def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> N
     if array.dtype.kind not in "iuf":
         raise error(f"{argument} is ragged or not numeric: {brief(given)}; {rule}")
     return np.array(array, dtype=np.float64)
+
+
+def _holds_masked(given: object, depth: int = 3) -> bool:
+    """Whether a list, or a list of lists, holds a masked entry, which NumPy would make a nan."""
+    if isinstance(given, list | tuple) and depth:
+        return any(_holds_masked(item, depth - 1) for item in given)
+    return given is np.ma.masked
 
 
 def frame(columns: Mapping[str, Any], library: Literal["pandas", "polars"]) -> Any:

@@ -283,6 +283,13 @@ class UnaryEncoding(Protocol):
 
     def support(self, reports: Any) -> NDArray[np.int64]:
         """How many reports set each bit."""
+        return np.asarray(np.count_nonzero(self._bits(reports), axis=0), dtype=np.int64)
+
+    def count(self, reports: Any) -> int:
+        """Number of reports in a batch."""
+        return len(self._bits(reports))
+
+    def _bits(self, reports: Any) -> NDArray[Any]:
         rule = f"it must be [reports, {self.size}] bits"
         bits = (
             reports
@@ -291,7 +298,7 @@ class UnaryEncoding(Protocol):
         )
         if bits.ndim != 2 or bits.shape[1] != self.size or not np.isin(bits, (0, 1)).all():
             raise EstimationError(f"reports is {brief(reports)}; {rule}")
-        return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)
+        return bits
 
 
 def unary(
