@@ -560,3 +560,18 @@ def test_the_normal_distribution_agrees_with_the_grid(times: int) -> None:
     low, high = _expectation(tilted, 0.1, 0.4, 1 << 16)
     least, most = _normal_expectation(tilted, 0.1, 0.4)
     assert least <= high and low <= most
+
+
+def test_a_long_loss_curve_is_bounded_by_some_of_its_points() -> None:
+    """Between the numbers that are looked at, the loss never rises; single questions fall within."""
+    rr = sv.mechanisms.randomised_response(3, 0.2)
+    for loss, is_loss in ((sv.losses.absolute(3), True), (sv.gains.identity(3), False)):
+        curve = sv.loss_curve(rr, loss, observations=3000, rng=1)
+        assert [point.observations for point in curve] == list(range(1, 3001))
+        lower, upper = (np.array([getattr(point, end) for point in curve]) for end in ("lower", "upper"))
+        assert (lower <= upper).all()
+        ends = upper if is_loss else -lower
+        assert (np.diff(ends) <= 1e-3).all()
+        for n in (1, 37, 777, 2345):
+            alone = sv.expected_loss(rr, loss, observations=n, rng=1)
+            assert curve[n - 1].lower - 1e-3 <= alone.value <= curve[n - 1].upper + 1e-3

@@ -21,7 +21,7 @@ from sievert.channels._channel import Channel, label_array
 from sievert.channels._composition import require_dense
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
-from sievert.numerics import generator_of, log_of
+from sievert.numerics import generator_of, holds_masked, log_of
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
 
 __all__ = [
@@ -261,6 +261,8 @@ class SparseChannel(StructuredChannel):
 def _compressed(matrix: Any) -> csr_array:
     """A copy by rows, entries of the same place added up, zeros dropped."""
     try:
+        if holds_masked(matrix):
+            raise ValueError("an entry is missing")
         given: Any = csr_array(matrix)
         if given.dtype.kind not in "biuf":
             raise TypeError("entries are not real numbers")

@@ -123,14 +123,14 @@ def _in_balls(
     A zig-zag multiplies by e^(ε·gap) at every step up, and rounding with it: so many bits more are carried.
     """
     rates = [Fraction(eps) * Fraction(gap) for gap in gaps]
-    smallest = min((math.frexp(float(rate))[1] for rate in rates), default=0)
-    carried = sum(rates) / math.log(2) + SPARE_BITS + max(0, -2 * smallest)
+    smallest = min((rate.numerator.bit_length() - rate.denominator.bit_length() for rate in rates), default=0)
+    carried = math.ceil(sum(rates) * 3 / 2) + SPARE_BITS + max(0, -2 * smallest)
     way = "give fewer points, or alpha and the rest as fractions"
-    require_size(float(carried) * table.size, MOST_BITS, "the bits of the decision", way)
-    with flint.ctx.workprec(int(carried)):
+    require_size(carried * table.size, MOST_BITS, "the bits of the decision", way)
+    with flint.ctx.workprec(carried):
         angles = [flint.arb(flint.fmpq(rate.numerator, rate.denominator)) for rate in rates]
         ball = np.frompyfunc(flint.arb, 1, 1)
-        q = ball(table) * ball(belief)
+        q: Any = ball(table) * ball(belief)
         # t/(1 - t²) = 1/(2·sinh(ε·gap))
         down, spread = [(-angle).exp() for angle in angles], [1 / (2 * angle.sinh()) for angle in angles]
         return _decided(q, _objects(down), _objects(spread), wanted.actions)
@@ -184,7 +184,7 @@ def _decided(
 
 def _zigzag(ups: list[bool], t: NDArray[Any], exact: bool) -> tuple[Any, ...]:
     """The column that steps up or down at each gap; its least entry is 1, in floats its largest."""
-    entries = [Fraction(1) if exact else flint.arb(1)]
+    entries: list[Any] = [Fraction(1) if exact else flint.arb(1)]
     for up, step in zip(ups, t, strict=True):
         entries.append(entries[-1] / step if up else entries[-1] * step)
     if exact:

@@ -21,7 +21,7 @@ from scipy.special import betaincinv
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.errors import ChannelError, EstimationError
-from sievert.numerics import brief, probability, taken
+from sievert.numerics import brief, holds_masked, probability, taken
 from sievert.spaces import iterable, label
 
 __all__ = [
@@ -70,6 +70,8 @@ def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
     items: Any = given if isinstance(given, np.ndarray) else taken(name, given, ChannelError, "outputs")
     if isinstance(items, np.ndarray) and items.dtype.kind == "c":
         raise ChannelError(f"{name} is {brief(given)}; outputs are numbers, labels or vectors, not complex")
+    if holds_masked(items):
+        raise ChannelError(f"{name} is {brief(given)}; a masked output is missing, leave it out")
     if len(items) == 0:
         raise ChannelError(f"{name} is empty; give one output for each run")
     if outputs_kind(items) == "label":

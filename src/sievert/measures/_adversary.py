@@ -28,9 +28,10 @@ from sievert.numerics import (
     fractions_of,
     instance,
     is_exact,
+    is_whole,
     require_size,
 )
-from sievert.spaces import Labels, LazyLabels, align, floats, labels_of, labels_or_range, table_of
+from sievert.spaces import Labels, LazyLabels, align, floats, iterable, labels_of, labels_or_range, table_of
 
 __all__ = [
     "Adversary",
@@ -238,7 +239,8 @@ def table_adversary(given: object, argument: str = "gain", is_loss: bool | None 
 
 def labels_of_secrets(secrets: object) -> Labels:
     """Secrets that a gain is read against: labels, in a form of ours or any other, or how many there are."""
-    return secrets if isinstance(secrets, tuple | range | LazyLabels) else secret_labels(secrets, "secrets")
+    listed = isinstance(secrets, tuple | range | LazyLabels) and iterable(secrets)
+    return secrets if listed else secret_labels(secrets, "secrets")  # type: ignore[return-value]
 
 
 def secret_labels(secrets: object, argument: str = "n") -> Labels:
@@ -344,7 +346,7 @@ class Tries(Symmetric):
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tries, int | np.integer) or isinstance(self.tries, bool) or self.tries < 1:
+        if not is_whole(self.tries) or self.tries < 1:
             raise GainError(f"k is {brief(self.tries)}; the number of tries must be a whole number ≥ 1")
         if not self.name:
             object.__setattr__(self, "name", "1 try" if self.tries == 1 else f"{self.tries} tries")

@@ -17,7 +17,7 @@ from sievert.channels import RELATIVE, Channel, require_dense
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms._family import Privacy, inputs_of, privacy
 from sievert.mechanisms._truncated import TruncatedGeometricChannel, two_sided_noise
-from sievert.numerics import brief, generator_of, require_float, require_size
+from sievert.numerics import brief, generator_of, is_whole, require_float, require_size
 from sievert.sampling import SAMPLER, BitSource, ClampedGeometric, DiscreteLaplace, IrregularGeometric, Timing
 from sievert.spaces import labels_or_range, listed, shown
 
@@ -174,7 +174,7 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
         positions = list(listed(inputs_of(n), "inputs"))
     else:
         positions = list(listed(inputs_of(points, "points"), "points"))
-        if n is not None and (not isinstance(n, int | np.integer) or n != len(positions)):
+        if n is not None and (not is_whole(n) or n != len(positions)):
             raise MechanismError(f"n is {brief(n)} but points has {len(positions)} entries; give one of them")
     for value in positions:
         if (

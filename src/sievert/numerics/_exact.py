@@ -46,7 +46,7 @@ def is_exact(value: object) -> bool:
     """Whether a number is given exactly: an integer, a fraction, a decimal or a text such as "1/3"."""
     if isinstance(value, bool | np.bool_):
         return True
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float | np.floating | np.timedelta64):
         return False
     return isinstance(value, Rational | Decimal | str | np.integer | flint.fmpq | flint.fmpz)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 
 from sievert.errors import ChannelError, SievertError
-from sievert.numerics import brief, require_size, whole
+from sievert.numerics import brief, count_of, require_size, whole
 from sievert.spaces import iterable
 
 __all__ = ["LONGEST_CURVE", "observation_count", "observation_counts", "upto"]
@@ -23,7 +23,7 @@ def observation_counts(observations: object) -> list[int]:
     if isinstance(observations, str | bytes):
         raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")
     if isinstance(observations, Sized):
-        _require_short(len(observations))
+        _require_short(count_of(observations))
     counts = sorted({observation_count(n, ChannelError) for n in observations})
     if not counts:
         raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
