@@ -562,6 +562,7 @@ def test_the_normal_distribution_agrees_with_the_grid(times: int) -> None:
     assert least <= high and low <= most
 
 
+@pytest.mark.slow
 def test_a_long_loss_curve_is_bounded_by_some_of_its_points() -> None:
     """Between the numbers that are looked at, the loss never rises; single questions fall within."""
     rr = sv.mechanisms.randomised_response(3, 0.2)

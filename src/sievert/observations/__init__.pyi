@@ -13,5 +13,6 @@ from ._repeats import repeated_guess as repeated_guess
 from ._success import EXACT as EXACT
 from ._success import SuccessCurve as SuccessCurve
 from ._success import SuccessProbability as SuccessProbability
+from ._types import equal_rows as equal_rows
 from ._until import ObservationsUntil as ObservationsUntil
 from ._until import observations_until_each as observations_until_each
