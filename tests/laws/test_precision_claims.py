@@ -10,6 +10,7 @@ from mpmath import (
     cosh,
     erf,
     erfc,
+    erfinv,
     exp,
     expm1,
     findroot,
@@ -25,6 +26,7 @@ from mpmath import (
 )
 
 import sievert as sv
+from sievert.estimation._events import normal_reach
 from sievert.limits import gaussian_delta
 from sievert.limits._composition import from_profile, gaussian_tradeoff
 from sievert.release._errors import AddedNoise
@@ -180,3 +182,11 @@ def test_gaussian_guesses(agrees, mu):
             agrees(found.bits, log(1 + n * gained) / log(2))
             missed = 1 - mpf(1) / n - gained
             agrees(found.odds, (1 - missed) / missed * (n - 1))
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-12, 0.5, 0.95, 1 - 1e-9, 1 - 2**-52, 1 - 2**-53])
+def test_levels_of_intervals(agrees, level):
+    """z with P(|Z| ≤ z) = level, from which every normal interval is made."""
+    agrees(normal_reach(level), mpf(2).sqrt() * erfinv(mpf(level)))
+    estimate = sv.estimate_mean([50, 30, 20], sv.mechanisms.randomised_response(3, 1.0), level=level)
+    assert estimate.interval[1] - estimate.value <= 8.3 * estimate.standard_error

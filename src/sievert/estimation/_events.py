@@ -8,6 +8,7 @@ error rate.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from scipy.special import betaincinv
+from scipy.special import betaincinv, erfcinv, erfinv
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.errors import ChannelError, EstimationError
@@ -28,6 +29,7 @@ __all__ = [
     "Event",
     "candidate_events",
     "checked_confidence",
+    "normal_reach",
     "outputs_kind",
     "outputs_of",
     "runs_of",
@@ -254,3 +256,13 @@ def checked_confidence(confidence: object, argument: str = "confidence") -> floa
     if not 0 < level < 1:
         raise EstimationError(f"{argument} is {brief(confidence)}; it must be between 0 and 1, such as 0.95")
     return level
+
+
+def normal_reach(level: float) -> float:
+    """How many standard deviations around its mean hold a normal number with this probability.
+
+    >>> round(normal_reach(0.95), 6)
+    1.959964
+    """
+    # Each form keeps the digits of the smaller of the two, the probability within and the one outside.
+    return math.sqrt(2) * float(erfinv(level) if level < 0.5 else erfcinv(1 - level))

@@ -10,12 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import EstimationError
-from sievert.estimation._events import checked_confidence
+from sievert.estimation._events import checked_confidence, normal_reach
 from sievert.estimation._reports import nearest_distribution
 from sievert.mechanisms import inputs_of
 from sievert.mechanisms import randomised_response as response_channel
@@ -135,7 +134,7 @@ class Protocol(ABC):
             )
         found = (counts / reports - self.other) / self.chances.gap
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
-        reach = float(norm.ppf((1 + level) / 2)) * errors
+        reach = normal_reach(level) * errors
         interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
         return Frequencies(self.values, found, errors, interval, level, reports, self.name)
 
