@@ -244,6 +244,8 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     ),
     (lambda: sv.gains.from_loss(sv.losses.absolute(3), np.ma.masked), GainError, "bound: masked"),
     (lambda: sv.gains.from_loss(sv.losses.absolute(3), Fraction(1, 10**400)), GainError, "at least that"),
+    (lambda: sv.gains.from_loss(np.eye(3), "1e400"), GainError, "beyond the largest float"),  # type: ignore[arg-type]
+    (lambda: sv.losses.scaled(sv.losses.absolute(3), "1e400"), GainError, "beyond the largest float"),
     (lambda: sv.Channel.from_noise([0.5, 0.5], 2**63), TooLargeError, "inputs: labels would take"),
     (lambda: sv.priors.from_counts({0: 1, 1: 2}, labels=range(10**12)), TooLargeError, "labels of counts"),
     (lambda: sv.losses.lifted(sv.losses.absolute(3), 10**9), TooLargeError, "gains of 3 actions"),  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ from sievert.numerics import (
     instance,
     is_exact,
     is_whole,
+    require_float,
     require_size,
 )
 from sievert.spaces import Labels, LazyLabels, align, floats, iterable, labels_of, labels_or_range, table_of
@@ -251,9 +252,11 @@ def secret_labels(secrets: object, argument: str = "n") -> Labels:
 def number_of(argument: str, value: object) -> Any:
     """A number of a gain or loss: exact where it is written exactly, else a finite float."""
     try:
-        return as_fraction(value) if is_exact(value) else finite(argument, value, GainError)
+        number = as_fraction(value) if is_exact(value) else finite(argument, value, GainError)
     except ValueError:
         raise GainError(f"{argument}: {brief(value)} is not a number") from None
+    require_float(argument, number, GainError)
+    return number
 
 
 def require_table(actions: int, secrets: int) -> None:
