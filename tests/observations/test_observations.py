@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import sievert as sv
 from sievert import testing
@@ -576,3 +577,16 @@ def test_a_long_loss_curve_is_bounded_by_some_of_its_points() -> None:
         for n in (1, 37, 777, 2345):
             alone = sv.expected_loss(rr, loss, observations=n, rng=1)
             assert curve[n - 1].lower - 1e-3 <= alone.value <= curve[n - 1].upper + 1e-3
+
+
+@pytest.mark.parametrize("h", [5e-7, 1e-9])
+def test_nearly_equal_rows_are_told_apart_in_the_end(h: float) -> None:
+    """Of two rows .5 ± h the better guess is right with probability Φ(2h√n) nearly."""
+    channel = sv.Channel([[0.5 + h, 0.5 - h], [0.5 - h, 0.5 + h]])
+    found = sv.observations_until(channel, 0.9)
+    assert found.least is not None and found.most is not None
+    expected = (norm.ppf(0.9) / (2 * h)) ** 2
+    assert found.least <= expected * (1 + 1e-9) and expected * (1 - 1e-9) <= found.most
+    assert found.most <= found.least * (1 + 1e-4)
+    budget = sv.query_budget(channel, 0.9)
+    assert budget.queries is not None and abs(budget.queries + 1 - found.least) <= 1e-6 * found.least

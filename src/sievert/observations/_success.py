@@ -247,6 +247,12 @@ class Attack:
         least = max(float(low.max()), log_total(low) - math.log(len(self.classes) - 1))
         return least, log_total(high)
 
+    def most_missed(self, queries: int) -> float:
+        """Logarithm of what is missed at most, by the Chernoff bounds of all pairs alone."""
+        sums = list(zip(self._affinities, self.counts(queries), strict=True))
+        rows, columns = np.triu_indices(len(self.classes), 1)
+        return log_total(chernoff_bounds(sums, self.log_weights)[rows, columns])
+
     def bounded(self, queries: int) -> SuccessProbability:
         """From the pairs that are confused; besides, no observation multiplies success by more than the
         capacity of its channel."""
