@@ -117,9 +117,10 @@ def _residual(channel: Channel) -> tuple[float, FloatArray, FloatArray]:
     """
     matrix, relative = channel.rounded(), channel.relative_logs
     lowest = matrix.min(axis=0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        above = lowest * np.expm1(relative - relative.min(axis=0))
-    excess = np.where(lowest > 0, above, matrix)
+    with np.errstate(invalid="ignore"):
+        gap = relative - relative.min(axis=0)
+    near = (lowest > 0) & (gap < 1)
+    excess = np.where(near, lowest * np.expm1(np.where(near, gap, 0.0)), matrix - lowest)
     lack = float(excess[0].sum())
     rows = excess.sum(axis=1, keepdims=True)
     return lack, np.asarray(excess / np.where(rows > 0, rows, 1.0)), lowest
