@@ -51,11 +51,11 @@ def _all_pairs(size: int, kind: str) -> Row:
     logs = channel.log_matrix
     pairs = size * (size - 1) // 2
     picked = np.random.default_rng(1).integers(0, size, (SAMPLE, 2))
-    ours, found = _once(lambda: sv.chernoff_pairs(channel).bits)
+    ours, found = _once(lambda: sv.observations.chernoff_pairs(channel).bits)
     theirs, values = _once(lambda: [_by_scipy(logs[i], logs[j]) for i, j in picked])
     assert np.allclose(found[picked[:, 0], picked[:, 1]], values, rtol=1e-7, atol=1e-12)
     tracemalloc.start()
-    sv.chernoff_pairs(channel)
+    sv.observations.chernoff_pairs(channel)
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     return Row(
@@ -79,7 +79,7 @@ def _curve(inputs: int, outputs: int, most: int) -> Row:
     """Every n up to the last; the peer lists the types of each n anew, sampled at some n."""
     channel = _random(inputs, outputs)
     picked = [most // 4, most // 2]
-    ours, curve = _once(lambda: sv.success_curve(channel, None, range(1, most + 1)))
+    ours, curve = _once(lambda: sv.observations.success_curve(channel, None, range(1, most + 1)))
     assert curve.methods == ("exact by types",)
     rates = []
     for n in picked:
@@ -105,5 +105,5 @@ def _by_listing(channel: sv.Channel, n: int) -> float:
 
 def _by(most: int) -> Row:
     channel = _random(3, 3)
-    seconds, _ = _once(lambda: sv.breach_curve(channel, None, [0], 1.0, most))
+    seconds, _ = _once(lambda: sv.observations.breach_curve(channel, None, [0], 1.0, most))
     return Row("breach at and by n = 1…N, 3 outputs", most, seconds)

@@ -280,22 +280,22 @@ def families() -> list[Row]:
         cases: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
             (
                 "least Bayes leakage",
-                lambda p=prior, q=loss: sv.least_leakage(p, q, 1.0),
+                lambda p=prior, q=loss: sv.design.least_leakage(p, q, 1.0),
                 lambda p=prior, k=n: bayes.min_vuln_given_max_loss(p, k, 1.0, absolute),
             ),
             (
                 "least loss, Bayes",
-                lambda p=prior, q=loss, v=limit: sv.least_loss(p, q, v),
+                lambda p=prior, q=loss, v=limit: sv.design.least_loss(p, q, v),
                 lambda p=prior, k=n, v=limit: bayes.min_loss_given_max_vuln(p, k, v, absolute),
             ),
             (
                 "least g-leakage",
-                lambda p=prior, q=loss, g=gain: sv.least_leakage(p, q, 1.0, g),
+                lambda p=prior, q=loss, g=gain: sv.design.least_leakage(p, q, 1.0, g),
                 lambda p=prior, k=n: general.min_vuln_given_max_loss(p, k, k, 1.0, near, absolute),
             ),
             (
                 "least loss, g",
-                lambda p=prior, q=loss, g=gain, v=other: sv.least_loss(p, q, v, g),
+                lambda p=prior, q=loss, g=gain, v=other: sv.design.least_loss(p, q, v, g),
                 lambda p=prior, k=n, v=other: general.min_loss_given_max_vuln(p, k, k, v, near, absolute),
             ),
         ]

@@ -189,9 +189,11 @@ def multiplicative() -> list[Row]:
         metric = sv.metrics.euclidean(rng.random((n, 2)))
         p, q = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n))
         distances = metric.matrix
-        found = sv.multiplicative_kantorovich(p, q, metric)
+        found = sv.estimation.multiplicative_kantorovich(p, q, metric)
         seconds = timed(
-            lambda p=p, q=q, m=metric: sv.multiplicative_kantorovich(p, q, m), repeat=1, clock="cpu"
+            lambda p=p, q=q, m=metric: sv.estimation.multiplicative_kantorovich(p, q, m),
+            repeat=1,
+            clock="cpu",
         )
         name, note = (
             "multiplicative Kantorovich, plane",
@@ -211,7 +213,7 @@ def multiplicative() -> list[Row]:
         rng = np.random.default_rng(n)
         p, q, line = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n)), sv.metrics.line(n)
         seconds = timed(
-            lambda p=p, q=q, m=line: sv.multiplicative_kantorovich(p, q, m), repeat=2, clock="cpu"
+            lambda p=p, q=q, m=line: sv.estimation.multiplicative_kantorovich(p, q, m), repeat=2, clock="cpu"
         )
         rows.append(Row("multiplicative Kantorovich, line", n, seconds))
     return rows

@@ -16,8 +16,8 @@ from dp_accounting.pld import privacy_loss_distribution
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
 from sievert.channels.divergences import delta_curve
-from sievert.limits._approximate import pure_guess
 from sievert.limits._composition import composed_delta
+from sievert.limits._ends import pure_guess
 
 PEER = "dp-accounting"
 LEVELS = np.linspace(0, 2, 21)
@@ -84,7 +84,7 @@ def _every_event(outputs: int) -> Row:
         return max(float(np.dot(e, p) - np.dot(e, q)) for e in events)
 
     def ours() -> float:
-        return sv.tradeoff_function(channel, pair=(0, 1)).advantage
+        return sv.divergences.tradeoff_function(channel, pair=(0, 1)).advantage
 
     assert math.isclose(ours(), plain(), abs_tol=1e-12)
     return compare("trade-off of two rows", outputs, ours, "every event", plain, repeat=1, clock="cpu")
@@ -116,6 +116,6 @@ def _seconds_of_explain(releases: int) -> float:
 def _audit(samples: int) -> Row:
     rng = np.random.default_rng(0)
     first, second = rng.laplace(0, 1, samples), rng.laplace(1, 1, samples)
-    found = sv.audit_outputs(first, second, rng=0)
-    seconds = timed(lambda: sv.audit_outputs(first, second, rng=0), repeat=2, clock="cpu")
+    found = sv.estimation.audit_outputs(first, second, rng=0)
+    seconds = timed(lambda: sv.estimation.audit_outputs(first, second, rng=0), repeat=2, clock="cpu")
     return Row("audit of Laplace noise, ε = 1", samples, seconds, note=f"ε ≥ {found.eps_lower:.3f}")

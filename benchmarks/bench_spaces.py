@@ -92,7 +92,7 @@ def _measured(name: str, policy: sv.Policy, peer: Peer | None) -> list[Row]:
 
 
 def _graph(policy: sv.Policy, compiled: bool | None = None) -> DatabaseGraph:
-    assert isinstance(policy.secrets, sv.SecretGraph)
+    assert isinstance(policy.secrets, sv.secrets.SecretGraph)
     return adjacency_graph(policy._known, policy.secrets, policy.database_labels(), compiled)
 
 
@@ -108,7 +108,7 @@ def _search(policy: sv.Policy) -> DatabaseGraph:
 
 def _naive(policy: sv.Policy) -> NDArray[np.bool_]:
     """[D, D']: no D'' has a smaller secret difference, or the same and a smaller difference: O(|I|³)."""
-    assert isinstance(policy.secrets, sv.SecretGraph)
+    assert isinstance(policy.secrets, sv.secrets.SecretGraph)
     rows = policy.permitted_databases.rows.astype(np.int64)
     values = len(policy.values)
     secret = np.zeros((values, values), dtype=bool)

@@ -23,12 +23,12 @@ def build() -> Page:
     rows, entries = [], []
     for prior, printed in PRINTED.items():
         belief = [sv.priors.as_fraction(share) for share in prior]
-        found = f"{sv.privacy_vulnerability(belief, metric):.6f}"
+        found = f"{sv.divergences.privacy_vulnerability(belief, metric):.6f}"
         rows.append([f"({', '.join(prior)})", found])
         entries.append(Entry(f"V_d({', '.join(prior)})", printed, found))
     grid = [(i, j, STEPS - i - j) for i in range(1, STEPS) for j in range(1, STEPS - i)]
     beliefs = np.array(grid) / STEPS
-    values = np.array([sv.privacy_vulnerability(belief, metric) for belief in beliefs])
+    values = np.array([sv.divergences.privacy_vulnerability(belief, metric) for belief in beliefs])
     figure = simplex_surface(values, beliefs, "V_d (nats)")
     header = ["belief", "V_d = ln(largest/smallest)"]
     title = "Fig 4.4: privacy vulnerability on three secrets"

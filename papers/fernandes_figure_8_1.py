@@ -20,7 +20,7 @@ def build() -> Page:
     """The curves at some outputs (the source has only a plot), and what the text says of them."""
     geometric, response = TG.row(50), RR.row(50)
     rows = [[str(y), f"{geometric[y]:.9f}", f"{response[y]:.9f}"] for y in SHOWN]
-    found = sv.calibration(TG, RR, sv.metrics.line(101), 10)
+    found = sv.design.calibration(TG, RR, sv.metrics.line(101), 10)
     entries = [
         Entry("ratio within radius 10, both", "2", f"{found.first.within_ratio:.6g}"),
         Entry("ratio within radius 10, randomised response", "2", f"{found.second.within_ratio:.6g}"),

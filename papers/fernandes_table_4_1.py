@@ -21,7 +21,7 @@ def build() -> Page:
     for name, blocks in PROGRAMS.items():
         channel = sv.Channel.from_blocks(blocks)
         factor = str(sv.leakage(channel).factor)
-        bits = f"{sv.mutual_information(channel):.6f}"
+        bits = f"{sv.information.mutual_information(channel):.6f}"
         rows.append([name, str(channel.shape[1]), factor, bits])
         entries.append(Entry(f"{name}, growth of the one-try guess", LEAKAGE[name], factor))
         entries.append(Entry(f"{name}, Shannon bits", SHANNON[name], bits))

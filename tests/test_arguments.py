@@ -22,10 +22,8 @@ GOOD: dict[str, Any] = {
     "less_safe": COIN,
     "safer": COIN,
     "metric": LINE,
-    "metric_or_policy": LINE,
     "policy": POLICY,
-    "policy_or_answers": POLICY,
-    "policy_or_metric_or_graph": LINE,
+    "policy_or_metric": LINE,
     "prior": [0.5, 0.5],
     "loss": sv.losses.absolute(2),
     "eps": 1.0,
@@ -41,13 +39,16 @@ GOOD: dict[str, Any] = {
     "generators": [[1, 0]],
     "gain": sv.gains.identity(2),
     "posterior": [0.5, 0.5],
-    "wanted": sv.adversaries.within(LINE, 1),
+    "adversary": sv.adversaries.within(LINE, 1),
 }
-SPACES = ("sv", "lattice", "adversaries", "mechanisms", "gains", "losses")
+SPACES = (
+    "sv", "adversaries", "design", "divergences", "estimation", "gains", "information", "lattice", "losses",
+    "mechanisms", "observations", "transformations",
+)  # fmt: skip
 KINDS = {
     "channel": ("channel", "less_safe", "safer"),
-    "metric": ("metric", "metric_or_policy", "policy_or_metric_or_graph"),
-    "policy": ("policy", "policy_or_answers"),
+    "metric": ("metric", "policy_or_metric"),
+    "policy": ("policy",),
 }
 # What a function needs beside its required arguments.
 MORE: dict[str, dict[str, Any]] = {
@@ -100,9 +101,9 @@ def test_a_query_needs_a_policy(query: Any) -> None:
     for ask in (
         lambda: sv.is_private(COIN, LINE, 1.0, query),
         lambda: sv.epsilon(COIN, LINE, query),
-        lambda: sv.smallest_epsilon(COIN, LINE, 0.1, query),
-        lambda: sv.tradeoff_function(COIN, LINE, query=query),
-        lambda: sv.delta_curve(COIN, LINE, [1.0], query),
+        lambda: sv.divergences.smallest_epsilon(COIN, LINE, 0.1, query),
+        lambda: sv.divergences.tradeoff_function(COIN, LINE, query=query),
+        lambda: sv.divergences.delta_curve(COIN, LINE, [1.0], query),
     ):
         with pytest.raises(QueryError, match="query"):
             ask()
@@ -115,17 +116,17 @@ def test_a_query_needs_a_policy(query: Any) -> None:
         lambda: sv.Query("nonsense", "x"),
         lambda: sv.Query.count([]),
         lambda: sv.deficiency(COIN, COIN, np.array([0.5, 0.5])),  # type: ignore[arg-type]
-        lambda: sv.geometric_rate(alpha=-1),
-        lambda: sv.geometric_rate(alpha="x"),
-        lambda: sv.audit_outputs([0, 1] * 50, [0, 1] * 50, names=("x",)),  # type: ignore[arg-type]
+        lambda: sv.observations.geometric_rate(alpha=-1),
+        lambda: sv.observations.geometric_rate(alpha="x"),
+        lambda: sv.estimation.audit_outputs([0, 1] * 50, [0, 1] * 50, names=("x",)),  # type: ignore[arg-type]
         lambda: sv.lattice.in_both_hulls(COIN, COIN, [0.2, 0.3, 0.5]),
         lambda: sv.adversaries.refines_class(COIN, sv.Channel.identity(3), sv.adversaries.within(LINE, 1)),
         lambda: sv.mechanisms.randomised_response(2, alpha="१/३"),
         lambda: sv.mechanisms.randomised_response(2, -(10**400)),
         lambda: sv.estimate([1, 2], COIN, rng=-1),
-        lambda: sv.capacity(COIN, [1]),  # type: ignore[arg-type]
-        lambda: sv.entropy([0.5, 0.5], "x"),  # type: ignore[arg-type]
-        lambda: sv.entropy([0.5, 0.5], math.nan),
+        lambda: sv.capacity(COIN, kind=[1]),  # type: ignore[arg-type]
+        lambda: sv.information.entropy([0.5, 0.5], "x"),  # type: ignore[arg-type]
+        lambda: sv.information.entropy([0.5, 0.5], math.nan),
         lambda: sv.gains.matrix(np.ones((2, 2, 2))),
     ],
 )
@@ -147,6 +148,10 @@ def test_calibration_and_smoothing_go_by_label() -> None:
     metric = sv.Metric([[0, 1, 5], [1, 0, 4], [5, 4, 0]], points=["a", "b", "c"])
     turned = metric.restricted(["c", "a", "b"])
     channel = sv.Channel([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.1, 0.8]], ["a", "b", "c"])
-    assert sv.calibration(channel, channel, metric, 1) == sv.calibration(channel, channel, turned, 1)
-    smooth = [sv.smooth_by_distance(channel, given).matrix.tolist() for given in (metric, turned)]
+    assert sv.design.calibration(channel, channel, metric, 1) == sv.design.calibration(
+        channel, channel, turned, 1
+    )
+    smooth = [
+        sv.transformations.smooth_by_distance(channel, given).matrix.tolist() for given in (metric, turned)
+    ]
     assert smooth[0] == smooth[1]

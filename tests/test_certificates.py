@@ -41,7 +41,7 @@ def fractions(rng: Rng, rows: int, columns: int) -> list[list[str]]:
 def a_graph(rng: Rng) -> sv.Graph:
     size = int(rng.integers(2, 9))
     pairs = [(i, j) for i in range(size) for j in range(i) if rng.random() < 0.4]
-    return sv.graphs.Graph(range(size), pairs)
+    return sv.Graph(range(size), pairs)
 
 
 def limits(rng: Rng) -> Iterator[Proof | None]:
@@ -132,8 +132,8 @@ def designs(rng: Rng) -> Iterator[Proof | None]:
             yield sv.optimal_mechanism(metric, eps, prior, loss).certificate
         yield sv.optimal_mechanism(metric, eps).certificate
     yield sv.optimal_mechanism(sv.metrics.line(size), alpha="1/3", loss=sv.losses.absolute(size)).certificate
-    yield sv.least_leakage(prior, sv.losses.absolute(size), 0.4).certificate
-    yield sv.least_loss(prior, sv.losses.absolute(size), (1 + prior.max()) / 2).certificate
+    yield sv.design.least_leakage(prior, sv.losses.absolute(size), 0.4).certificate
+    yield sv.design.least_loss(prior, sv.losses.absolute(size), (1 + prior.max()) / 2).certificate
 
 
 def comparisons(rng: Rng) -> Iterator[Proof | None]:
@@ -160,8 +160,8 @@ def capacities(rng: Rng) -> Iterator[Proof | None]:
         sv.Channel(rng.dirichlet(np.full(outputs, 0.05), size)),
         sv.Channel(fractions(rng, size, outputs)),
     ):
-        yield sv.capacity(channel, "additive", "unit", prior=prior).certificate
-        yield sv.capacity(channel, "additive", "unit").certificate
+        yield sv.capacity(channel, kind="additive", gains="unit", prior=prior).certificate
+        yield sv.capacity(channel, kind="additive", gains="unit").certificate
 
 
 def estimates(rng: Rng) -> Iterator[Proof | None]:

@@ -30,7 +30,7 @@ from sievert.errors import (
     SievertError,
     TooLargeError,
 )
-from sievert.limits.transformations import symmetrise
+from sievert.measures import as_gain
 
 RR = sv.mechanisms.randomised_response(3, 1.0)
 UNARY = sv.protocols.unary(3, 1.0)
@@ -50,23 +50,23 @@ class TestLabelledPairs:
     P, Q = [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]
 
     def test_one_labelled_side_in_another_order(self) -> None:
-        expected = sv.chernoff_information(self.P, self.Q)
+        expected = sv.observations.chernoff_information(self.P, self.Q)
         shuffled = {2: 0.2, 0: 0.5, 1: 0.3}
-        assert sv.chernoff_information(shuffled, self.Q) == pytest.approx(expected, rel=1e-12)
-        assert sv.chernoff_information(self.Q, shuffled) == pytest.approx(expected, rel=1e-12)
+        assert sv.observations.chernoff_information(shuffled, self.Q) == pytest.approx(expected, rel=1e-12)
+        assert sv.observations.chernoff_information(self.Q, shuffled) == pytest.approx(expected, rel=1e-12)
         series = pd.Series([0.6, 0.2, 0.2], index=[2, 0, 1])
-        assert sv.chernoff_information(self.P, series) == pytest.approx(expected, rel=1e-12)
-        assert sv.chernoff_information(shuffled, series) == pytest.approx(expected, rel=1e-12)
+        assert sv.observations.chernoff_information(self.P, series) == pytest.approx(expected, rel=1e-12)
+        assert sv.observations.chernoff_information(shuffled, series) == pytest.approx(expected, rel=1e-12)
 
     def test_names_on_one_side_only_are_refused(self) -> None:
         named = dict(zip("abc", self.P, strict=True))
         for pair in ((named, self.Q), (self.Q, named)):
             with pytest.raises(PriorError, match="label both or neither"):
-                sv.chernoff_information(*pair)
+                sv.observations.chernoff_information(*pair)
 
     def test_a_generator_is_read_once(self) -> None:
-        expected = sv.chernoff_information(self.P, self.Q)
-        assert sv.chernoff_information(iter(self.P), iter(self.Q)) == expected
+        expected = sv.observations.chernoff_information(self.P, self.Q)
+        assert sv.observations.chernoff_information(iter(self.P), iter(self.Q)) == expected
 
 
 class TestLabelledVectors:
@@ -136,7 +136,7 @@ ENDLESS: list[Callable[[Any], object]] = [
     lambda given: sv.Policy.differential(2, 2, permitted=given),
     sv.success_probability,
     lambda given: sv.explain(eps=1.0, values=given),
-    lambda given: sv.renyi_curve(RR, sv.metrics.line(3), given),
+    lambda given: sv.divergences.renyi_curve(RR, sv.metrics.line(3), given),
 ]
 
 
@@ -161,20 +161,23 @@ def test_a_label_is_a_plain_name(bad: object) -> None:
 REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.Policy.differential(10**18, 2, "add-remove"), TooLargeError, "a list of values"),
     (lambda: sv.Policy.differential(2, 2, np.array(["replace"] * 2)), PolicyError, "adjacency"),  # type: ignore[arg-type]
-    (lambda: sv.Policy(sv.secrets.line(3), preset=..., records=2), PolicyError, "preset"),  # type: ignore[arg-type]
     (lambda: sv.constraints.satisfying(len, words=np.eye(2)), PolicyError, "words"),  # type: ignore[arg-type]
     (lambda: sv.constraints.total(2, nested(2000)), PolicyError, "is not a finite number"),
     (lambda: sv.gains.matrix(np.eye(3), name=3), GainError, "name is 3"),  # type: ignore[arg-type]
     (lambda: sv.gains.of_belief(..., 3), GainError, "function is Ellipsis"),  # type: ignore[arg-type]
-    (lambda: sv.gains.as_gain(np.eye(3), sv.metrics.line(3)), GainError, "secrets is Metric"),  # type: ignore[arg-type]
+    (lambda: as_gain(np.eye(3), sv.metrics.line(3)), GainError, "secrets is Metric"),  # type: ignore[arg-type]
     (lambda: sv.gains.matrix(np.eye(3), secrets=range(10**12)), GainError, "secrets has 1000000000000"),
     (lambda: sv.gains.from_loss(sv.losses.absolute(3), sv.losses.absolute(4)), GainError, "bound"),
     (lambda: sv.adversaries.class_of(np.eye(3), math.nan), ChannelError, "channel is nan"),  # type: ignore[arg-type]
-    (lambda: sv.bayes_risk([0, 1] * 100, [0, 1] * 100, np.zeros(3)), ChannelError, "method"),  # type: ignore[arg-type]
+    (lambda: sv.bayes_risk([0, 1] * 100, [0, 1] * 100, method=np.zeros(3)), ChannelError, "method"),  # type: ignore[arg-type]
     (lambda: sv.priors.as_prior([1e308] * 3, 3), PriorError, "sums to inf"),
-    (lambda: sv.breach_curve(RR, None, [0], 0.5, rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
-    (lambda: sv.breach_curve(RR, None, [0], 0.5, 10**6), TooLargeError, "simulated points"),
-    (lambda: sv.rates(sv.mechanisms.randomised_response(10**6, 1.0)), TooLargeError, "would be a"),
+    (lambda: sv.observations.breach_curve(RR, None, [0], 0.5, rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
+    (lambda: sv.observations.breach_curve(RR, None, [0], 0.5, 10**6), TooLargeError, "simulated points"),
+    (
+        lambda: sv.observations.rates(sv.mechanisms.randomised_response(10**6, 1.0)),
+        TooLargeError,
+        "would be a",
+    ),
     (lambda: sv.Channel.block_diagonal(3), ChannelError, "blocks is 3"),  # type: ignore[arg-type]
     (lambda: sv.Channel.product_of(None), ChannelError, "channels is None"),  # type: ignore[arg-type]
     (lambda: sv.Channel.from_blocks(0.5), ChannelError, "sizes is 0.5"),  # type: ignore[arg-type]
@@ -182,15 +185,15 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.Channel.from_noise({0: 1}, 3, first=2), ChannelError, "first is 2"),
     (lambda: sv.metrics.line(3).restricted(3.7), MetricError, "points is 3.7"),  # type: ignore[arg-type]
     (lambda: sv.Query.sum().whole_contributions(sv.metrics.line(3)), SievertError, "policy"),  # type: ignore[arg-type]
-    (lambda: sv.entropy(sparse.csr_array(np.eye(3))), PriorError, "distribution"),
+    (lambda: sv.information.entropy(sparse.csr_array(np.eye(3))), PriorError, "distribution"),
     (lambda: sv.secrets.threshold(3, 1.0, int), GraphError, "metric raised TypeError"),  # type: ignore[arg-type]
-    (lambda: sv.arimoto_information(RR, None, 5e-324), GainError, "order is"),
+    (lambda: sv.information.arimoto_information(RR, None, 5e-324), GainError, "order is"),
     (lambda: sv.sampling.exponential_rows([[math.nan]], 1), MechanismError, "distances holds NaN"),
     (lambda: sv.explain(rho=0.5, values=10**400), MechanismError, "values is a whole number of"),
     (lambda: sv.testing.structured_channels(kinds=["nonsense"]), SievertError, "kinds is 'nonsense'"),
     (lambda: sv.testing.priors(size=(3, 1)), SievertError, "size is 1"),
     (lambda: sv.optimal_mechanism(sv.metrics.line(3), 1e308), MechanismError, "eps is 1e"),
-    (lambda: sv.geometric_optimality(3, 1e308), TooLargeError, "the bits of the decision"),
+    (lambda: sv.design.geometric_optimality(3, 1e308), TooLargeError, "the bits of the decision"),
     (lambda: sv.explain(eps=1.0, values=np.eye(3) * 1j), MechanismError, "values: label"),
     (lambda: sv.Channel.identity(2).repeated(10**400), TooLargeError, "would"),
     (lambda: sv.losses.scaled(sv.losses.absolute(3), 1e308), GainError, "factor is 1e"),
@@ -202,7 +205,7 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.estimate([2**63] * 3, RR, interval="bootstrap"), EstimationError, "up to 9e"),
     (lambda: sv.estimate_mean([5, 3, 2], RR, [1e308] * 3), EstimationError, "weights is .*at most 1e"),
     (lambda: sv.estimate_mean(MASKED, RR, [0, 1, 2]), EstimationError, "a masked entry is missing"),
-    (lambda: sv.entropy(MASKED), PriorError, "distribution is masked"),
+    (lambda: sv.information.entropy(MASKED), PriorError, "distribution is masked"),
     (lambda: sv.Channel(np.ma.masked_less(np.eye(2), 0.5)), ChannelError, "matrix is masked"),
     (lambda: sv.constraints.constraint(np.eye(3) * 1j), PolicyError, "databases"),
     (lambda: sv.constraints.listed(np.full((3, 3), math.nan)), PolicyError, "databases"),
@@ -210,7 +213,7 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.adversaries.class_of(np.full((3, 3), math.nan), RR), GainError, "nan"),
     (lambda: sv.frontier(None, sv.losses.absolute(3), points=MASKED), MechanismError, "none of them masked"),
     (lambda: sv.frontier(None, sv.losses.absolute(2), points=[np.ma.masked]), MechanismError, "masked"),
-    (lambda: sv.entropy([0.5, np.ma.masked]), PriorError, "masked"),
+    (lambda: sv.information.entropy([0.5, np.ma.masked]), PriorError, "masked"),
     (lambda: sv.Channel([[np.ma.masked, 0], [0, 1]]), ChannelError, "masked"),
     (lambda: sv.gains.matrix([[np.ma.masked, 0.5]]), GainError, "masked"),
     (
@@ -222,15 +225,23 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: RR.hyper().posterior(pd.NaT), LabelError, "equals nothing, not even itself"),
     (lambda: sv.sampling.planar_geometric(1, bounds=np.array(0.5)), MechanismError, "bounds is array"),
     (lambda: sv.sampling.planar_geometric(1, bounds=[np.array(1)] * 2), MechanismError, "bounds is"),  # type: ignore[arg-type]
-    (lambda: symmetrise(RR, np.array(0.5)), ChannelError, "generators is array"),  # type: ignore[arg-type]
-    (lambda: symmetrise(RR, [np.array(0.5)]), ChannelError, "is not a permutation"),  # type: ignore[list-item]
+    (lambda: sv.transformations.symmetrise(RR, np.array(0.5)), ChannelError, "generators is array"),  # type: ignore[arg-type]
+    (lambda: sv.transformations.symmetrise(RR, [np.array(0.5)]), ChannelError, "is not a permutation"),  # type: ignore[list-item]
     (lambda: sv.sampling.irregular_geometric(itertools.count(), 1), MechanismError, "more than 10,000,000"),  # type: ignore[arg-type]
     (lambda: sv.sampling.irregular_geometric(range(10**12), 1), TooLargeError, "points"),
     (lambda: sv.sampling.irregular_geometric(range(10**4), 1), TooLargeError, "the points of the kernel"),
     (lambda: sv.success_probability(RR, None, 10**400), ChannelError, "observations is a whole number of"),
-    (lambda: sv.success_curve(RR, None, [10**400]), ChannelError, "observations is a whole number of"),
-    (lambda: sv.expected_loss(RR, sv.losses.absolute(3), None, 10**400), ChannelError, "observations is"),
-    (lambda: sv.loss_curve(RR, sv.losses.absolute(3), rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
+    (
+        lambda: sv.observations.success_curve(RR, None, [10**400]),
+        ChannelError,
+        "observations is a whole number of",
+    ),
+    (
+        lambda: sv.observations.expected_loss(RR, observations=10**400),
+        ChannelError,
+        "observations is",
+    ),
+    (lambda: sv.observations.loss_curve(RR, rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
     (lambda: sv.mechanisms.truncated_geometric(3, alpha="1/2", outputs=10**6), TooLargeError, "give eps"),
     (lambda: sv.Policy.differential(2, 2).neighbours(nested(2000)), PolicyError, "database a list"),  # type: ignore[arg-type]
     (lambda: sv.Channel.from_sparse(nested(2000)), ChannelError, "ragged or not numeric"),
@@ -252,9 +263,9 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.symmetries.pair_orbits(sv.graphs.path(4), range(10**12)), SievertError, "colours is range"),
     (lambda: sv.Channel([[1, 0], [0, 1]], inputs=range(10**30)), TooLargeError, "more items than can be"),
     (lambda: sv.priors.as_prior(None, range(10**30)), TooLargeError, "more items than can be counted"),
-    (lambda: sv.gains.as_gain(np.eye(3), range(10**30)), TooLargeError, "more items than can be counted"),
+    (lambda: as_gain(np.eye(3), range(10**30)), TooLargeError, "more items than can be counted"),
     (lambda: sv.graphs.of_pairs([[np.ma.masked, 0], [0, 1]]), GraphError, "pairs is"),
-    (lambda: sv.audit_outputs([0.5, np.ma.masked] * 9, [1] * 9, 1.0), ChannelError, "masked"),
+    (lambda: sv.estimation.audit_outputs([0.5, np.ma.masked] * 9, [1] * 9, 1.0), ChannelError, "masked"),
     (lambda: sv.Channel.from_blocks(np.array([1, 2], dtype="m8[s]")), ChannelError, "is not a whole number"),
     (lambda: sv.uniform(np.timedelta64(2, "s")), SievertError, "whole number"),  # type: ignore[arg-type]
     (lambda: sv.explain(eps=np.timedelta64(2, "s")), SievertError, "eps is"),  # type: ignore[arg-type]
@@ -290,21 +301,29 @@ def test_unsigned_gains_keep_their_sign() -> None:
 
 
 def test_extremes_have_an_answer() -> None:
-    assert sv.geometric_optimality(3, 1e-300, loss=sv.losses.absolute(3)).optimal
+    assert sv.design.geometric_optimality(3, 1e-300, loss=sv.losses.absolute(3)).optimal
     assert sv.worst_leakage(sv.metrics.line(3), 1e308).upper.bits == pytest.approx(math.log2(3))
     tight = sv.mechanisms.tight_constraints(sv.metrics.line(3), 1e308)
     assert tight.log_matrix.diagonal().tolist() == [0, 0, 0]
-    told = sv.individual_breach(sv.Channel.identity(3), sv.Query.sum().answers(sv.Policy.differential(2, 2)))
+    told = sv.observations.individual_breach(
+        sv.Channel.identity(3), sv.Query.sum().answers(sv.Policy.differential(2, 2))
+    )
     assert told.bits == math.inf
     assert sv.success_probability(RR, None, 10**18).lower == pytest.approx(1)
     assert sv.largest_epsilon(sv.Policy.local(3), bits=0).nats == 0
     assert 0 < sv.largest_epsilon(sv.Policy.local(3), bits=1e-12).nats < 1e-11
-    assert sv.bounds.limited_outputs_bound(2, 3, 10**400, 1.0) <= sv.bounds.database_bound(2, 3, 1.0)
+    assert sv.bounds.limited_outputs_bound(
+        records=2, values=3, outputs=10**400, eps=1.0
+    ) <= sv.bounds.database_bound(records=2, values=3, eps=1.0)
     assert sv.mechanisms.nominal_epsilon(10**400, 1.0) == sv.mechanisms.nominal_epsilon(10**100, 1.0)
     assert sv.sampling.bernoulli_exp(10**400, insecure_rng=1).noise(3).tolist() == [0, 0, 0]
-    assert sv.entropy([0.5, 0.5], order=np.uint8(255)) == sv.entropy([0.5, 0.5], order=10**400) == 1.0
+    assert (
+        sv.information.entropy([0.5, 0.5], order=np.uint8(255))
+        == sv.information.entropy([0.5, 0.5], order=10**400)
+        == 1.0
+    )
     assert sv.explain(sigma=1e308, prior=[0.5, 0.3, 0.2]).after == pytest.approx(0.5)
-    assert sv.delta_curve(RR, sv.metrics.line(3), 1e308).delta[0] == 0
+    assert sv.divergences.delta_curve(RR, sv.metrics.line(3), 1e308).delta[0] == 0
     even = sv.estimate([50, 30, 20], RR, method="ibu", start=[1e308] * 3, interval="none")
     assert np.allclose(
         even.distribution, sv.estimate([50, 30, 20], RR, method="ibu", interval="none").distribution
@@ -319,7 +338,7 @@ def test_a_boundless_promise_is_none(huge: float) -> None:
             assert sv.explain(rho=huge, values=values, releases=releases).after == pytest.approx(1)
     assert sv.explain(renyi={huge: huge}).after == pytest.approx(1)
     assert sv.explain(sigma=1.0, sensitivity=huge, values=3).after == pytest.approx(1)
-    assert sv.composed_claim(huge, 2, total_delta=0.3).optimal >= 1e3
+    assert sv.promises.composed_claim(huge, releases=2, total_delta=0.3).optimal >= 1e3
 
 
 def test_a_bound_at_a_far_order_still_bounds() -> None:
@@ -327,7 +346,7 @@ def test_a_bound_at_a_far_order_still_bounds() -> None:
 
 
 def test_a_delta_of_any_numeric_type() -> None:
-    found = sv.audit_outputs([0, 1] * 100, [1, 1] * 100, 1.0, Decimal("0.5"), rng=1)  # type: ignore[arg-type]
+    found = sv.estimation.audit_outputs([0, 1] * 100, [1, 1] * 100, 1.0, Decimal("0.5"), rng=1)  # type: ignore[arg-type]
     assert found.delta == 0.5
 
 

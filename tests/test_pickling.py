@@ -31,7 +31,7 @@ METRICS = [
     LINE.restricted([0, 2]),
     sv.Metric([[0, 1], [1, 0]]),
     sv.distinguishability(COIN),
-    sv.composed_distinguishability(COIN, COIN),
+    sv.divergences.composed_distinguishability(COIN, COIN),
     POLICY.database_metric(),
     POLICY.record_metric,
 ]
@@ -71,10 +71,10 @@ OTHERS: list[Any] = [
     sv.losses.shannon(3),
     sv.epsilon(COIN, LOCAL),
     sv.leakage(COIN),
-    sv.capacity(COIN, "additive", "unit"),
+    sv.capacity(COIN, kind="additive", gains="unit"),
     sv.record_leakage(COIN, LOCAL),
     COIN.hyper(),
-    sv.breaches(COIN, level=0.5, observations=3, policy=LOCAL),
+    sv.breaches(COIN, level=0.5, observations=3, policy_or_metric=LOCAL),
     sv.worst_leakage(POLICY, 1.0),
     sv.explain(1.0),
     sv.compare(COIN, COIN.then(COIN)),
@@ -84,7 +84,7 @@ OTHERS: list[Any] = [
     sv.estimate([60, 40], COIN),
     sv.identifiability(COIN),
     sv.kantorovich([1, 0], [0, 1], sv.metrics.line(2)),
-    sv.delta_curve(COIN, LOCAL, [0, 1]),
+    sv.divergences.delta_curve(COIN, LOCAL, [0, 1]),
 ]
 
 

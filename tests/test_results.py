@@ -66,8 +66,10 @@ def main_results() -> dict[str, Any]:
     assert worst.certificate is not None
     return {
         "Audit": sv.audit("examples/census-count.toml"),
-        "BreachCurve": sv.breach_curve(response, predicate=WILD[:1], level=0.5, observations=200),
-        "Breaches": sv.breaches(response, predicate=WILD[:1], level=0.5, policy=policy),
+        "BreachCurve": sv.observations.breach_curve(
+            response, predicate=WILD[:1], level=0.5, observations=200
+        ),
+        "Breaches": sv.breaches(response, predicate=WILD[:1], level=0.5, policy_or_metric=policy),
         "Candidates": sv.candidates(sv.metrics.discrete(WILD), 1.0),
         "Capacity": sv.capacity(response),
         "Channel": shown,
@@ -80,10 +82,10 @@ def main_results() -> dict[str, Any]:
         "OptimalMechanism": sv.optimal_mechanism(sv.metrics.discrete(WILD), 1.0),
         "Policy": policy,
         "Preview": sv.release.preview("examples/release/ages.toml"),
-        "Rates": sv.rates(response),
+        "Rates": sv.observations.rates(response),
         "RecordLeakage": sv.record_leakage(response, policy),
         "Scenario": sv.load("examples/census-count.toml"),
-        "SuccessCurve": sv.success_curve(response),
+        "SuccessCurve": sv.observations.success_curve(response),
         "Verdict": sv.refines(response, shown),
         "Verification": worst.certificate.verify(),
         "WorstLeakage": worst,
@@ -108,7 +110,7 @@ def test_large_results_are_not_written_out() -> None:
     assert "<table>" not in sv.Channel.identity(60).hyper()._repr_html_()
     page = sv.optimal_mechanism(sv.metrics.discrete(list(range(40))), 1.0)._repr_html_()
     assert len(page) < 1000
-    curve = sv.success_curve(sv.mechanisms.warner(), observations=range(1, 200))
+    curve = sv.observations.success_curve(sv.mechanisms.warner(), observations=range(1, 200))
     assert curve._repr_html_().count("<tr>") == 8
     assert "<td style='text-align:left'>0.75</td>" in curve._repr_html_()
     assert "(199 in all)" in Sample(curve.points)._repr_html_()

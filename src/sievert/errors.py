@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class SievertError(ValueError):
     """Base of all errors caused by input that Sievert cannot accept.
 

@@ -8,11 +8,107 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from html import escape
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["Result", "cell_text", "exact_texts", "html_table", "in_bits", "package_version", "plain"]
+if TYPE_CHECKING:
+    from sievert.channels import DeltaCurve as DeltaCurve
+    from sievert.channels import Epsilon as Epsilon
+    from sievert.channels import Hyper as Hyper
+    from sievert.channels import RenyiCurve as RenyiCurve
+    from sievert.channels import Tradeoff as Tradeoff
+    from sievert.design import Calibration as Calibration
+    from sievert.design import Candidates as Candidates
+    from sievert.design import Frontier as Frontier
+    from sievert.design import GeometricOptimality as GeometricOptimality
+    from sievert.design import LeakageDesign as LeakageDesign
+    from sievert.design import OptimalMechanism as OptimalMechanism
+    from sievert.design import Remap as Remap
+    from sievert.estimation import BayesRisk as BayesRisk
+    from sievert.estimation import BlackBoxAudit as BlackBoxAudit
+    from sievert.estimation import Estimate as Estimate
+    from sievert.estimation import Frequencies as Frequencies
+    from sievert.estimation import Identifiability as Identifiability
+    from sievert.estimation import Mean as Mean
+    from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
+    from sievert.estimation import Transport as Transport
+    from sievert.limits import Bound as Bound
+    from sievert.limits import ComposedClaim as ComposedClaim
+    from sievert.limits import Explanation as Explanation
+    from sievert.limits import LargestEpsilon as LargestEpsilon
+    from sievert.limits import WeakestClaim as WeakestClaim
+    from sievert.limits import WorstLeakage as WorstLeakage
+    from sievert.measures import Capacity as Capacity
+    from sievert.measures import Guess as Guess
+    from sievert.measures import Leakage as Leakage
+    from sievert.measures import LossClass as LossClass
+    from sievert.measures import RecordLeakage as RecordLeakage
+    from sievert.measures import Vulnerability as Vulnerability
+    from sievert.observations import AverageLevel as AverageLevel
+    from sievert.observations import BreachCurve as BreachCurve
+    from sievert.observations import Breaches as Breaches
+    from sievert.observations import BreachUntil as BreachUntil
+    from sievert.observations import ChernoffPairs as ChernoffPairs
+    from sievert.observations import ExpectedLoss as ExpectedLoss
+    from sievert.observations import IndividualBreach as IndividualBreach
+    from sievert.observations import ObservationsUntil as ObservationsUntil
+    from sievert.observations import QueryBudget as QueryBudget
+    from sievert.observations import Rate as Rate
+    from sievert.observations import Rates as Rates
+    from sievert.observations import SuccessCurve as SuccessCurve
+    from sievert.observations import SuccessProbability as SuccessProbability
+    from sievert.observations import WorstLevel as WorstLevel
+    from sievert.orders import Comparison as Comparison
+    from sievert.orders import Deficiency as Deficiency
+    from sievert.orders import Objection as Objection
+    from sievert.orders import Verdict as Verdict
+    from sievert.policies import Answers as Answers
+    from sievert.proofs import Verification as Verification
+    from sievert.questions.audit import Audit as Audit
+    from sievert.release import Preview as Preview
+    from sievert.release import Release as Release
+    from sievert.spaces import Automorphisms as Automorphisms
+    from sievert.spaces import PairOrbits as PairOrbits
+    from sievert.spaces import ProductSymmetries as ProductSymmetries
+    from sievert.spaces import Symmetries as Symmetries
+
+# Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
+ROOMS = {
+    "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
+    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap",
+    "estimation": (
+        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
+    ),
+    "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
+    "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
+    "observations": (
+        "AverageLevel BreachCurve BreachUntil Breaches ChernoffPairs ExpectedLoss IndividualBreach "
+        "ObservationsUntil QueryBudget Rate Rates SuccessCurve SuccessProbability WorstLevel"
+    ),
+    "orders": "Comparison Deficiency Objection Verdict",
+    "policies": "Answers",
+    "proofs": "Verification",
+    "questions.audit": "Audit",
+    "release": "Preview Release",
+    "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
+}
+HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
+__all__ = ["Result", *HOMES]
+
+
+if not TYPE_CHECKING:  # a name that is not listed is an error to a type checker too
+
+    def __getattr__(name: str) -> Any:
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"sievert.{HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 # What a cell of a notebook's table shows at most.
 LONGEST_LIST, LONGEST_TEXT, LONGEST_FRACTION = 6, 300, 9

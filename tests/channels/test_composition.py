@@ -94,7 +94,7 @@ def test_repetition_multiplies_the_distinguishability_exactly(channel: sv.Channe
 def test_composition_is_exact_and_below_the_sum(data: st.DataObject, first: sv.Channel) -> None:
     """Fernandes Lem 3.1, 3.2 as bounds, and the exact value of two different releases."""
     second = data.draw(testing.channels(first.shape[0], (1, 3), sparse=True))
-    exact = sv.composed_distinguishability(first, second).matrix
+    exact = sv.divergences.composed_distinguishability(first, second).matrix
     assert np.allclose(sv.distinguishability(first.alongside(second)).matrix, exact, atol=1e-12)
     bound = sv.distinguishability(first).matrix + sv.distinguishability(second).matrix
     assert (exact <= bound + 1e-12).all()
@@ -107,7 +107,7 @@ def test_composition_can_be_strictly_below_the_sum() -> None:
     """Fernandes 1.4 [S]: opposite leaks of different strength do not add up."""
     a = sv.Channel([["9/10", "1/10"], ["1/2", "1/2"]])
     b = sv.Channel([["1/2", "1/2"], ["9/10", "1/10"]])
-    exact = sv.composed_distinguishability(a, b).distance(0, 1)
+    exact = sv.divergences.composed_distinguishability(a, b).distance(0, 1)
     assert exact == pytest.approx(math.log(9))
     assert sv.distinguishability(a).distance(0, 1) == pytest.approx(math.log(5))
 
@@ -116,7 +116,7 @@ def test_composition_matches_labels() -> None:
     a = sv.Channel([["9/10", "1/10"], ["1/2", "1/2"], ["1/3", "2/3"]], inputs=["x", "y", "z"])
     b = sv.Channel([["1/5", "4/5"], ["1/7", "6/7"], ["1/2", "1/2"]], inputs=["z", "x", "y"])
     assert np.allclose(
-        sv.composed_distinguishability(a, b).matrix, sv.distinguishability(a.alongside(b)).matrix
+        sv.divergences.composed_distinguishability(a, b).matrix, sv.distinguishability(a.alongside(b)).matrix
     )
 
 

@@ -265,8 +265,8 @@ def test_fernandes_e13_finite_metrics_are_not_enough() -> None:
 )
 def test_fernandes_f4_capacity_of_v_d(prior: list[float] | None, before: float, after: float) -> None:
     line = sv.metrics.line(3)
-    prior_value = sv.privacy_vulnerability(prior, line)
-    posterior = sv.posterior_privacy_vulnerability(G, prior, line)
+    prior_value = sv.divergences.privacy_vulnerability(prior, line)
+    posterior = sv.divergences.posterior_privacy_vulnerability(G, prior=prior, metric=line)
     assert f"{prior_value:.6f}" == f"{before:.6f}"
     assert f"{posterior:.6f}" == f"{after:.6f}"
     assert posterior - prior_value == pytest.approx(math.log(2))
@@ -282,18 +282,18 @@ def test_fernandes_f4_capacity_of_v_d(prior: list[float] | None, before: float, 
     ],
 )
 def test_fernandes_fig_4_4(prior: list[Any], value: float) -> None:
-    assert f"{sv.privacy_vulnerability(prior, sv.metrics.discrete(3)):.6f}" == f"{value:.6f}"
+    assert f"{sv.divergences.privacy_vulnerability(prior, sv.metrics.discrete(3)):.6f}" == f"{value:.6f}"
 
 
 def test_fernandes_e14_v_d_is_infinite_at_the_boundary() -> None:
     """E14: V_d is inf where a probability vanishes, however close to finite values."""
     discrete = sv.metrics.discrete(3)
-    assert sv.privacy_vulnerability([1, 0, 0], discrete) == inf
-    assert sv.privacy_vulnerability([0.5, 0.5, 0], discrete) == inf
-    assert sv.privacy_vulnerability([0.5, 0.5 - 1e-9, 1e-9], discrete) < 21
+    assert sv.divergences.privacy_vulnerability([1, 0, 0], discrete) == inf
+    assert sv.divergences.privacy_vulnerability([0.5, 0.5, 0], discrete) == inf
+    assert sv.divergences.privacy_vulnerability([0.5, 0.5 - 1e-9, 1e-9], discrete) < 21
     apart = sv.Metric([[0, 1, inf], [1, 0, inf], [inf, inf, 0]])
-    assert sv.privacy_vulnerability(["1/2", "1/2", 0], apart) == 0
-    assert sv.privacy_vulnerability([0, 0, 1], apart) == 0
+    assert sv.divergences.privacy_vulnerability(["1/2", "1/2", 0], apart) == 0
+    assert sv.divergences.privacy_vulnerability([0, 0, 1], apart) == 0
 
 
 @given(st.data(), testing.metrics((2, 4)))
@@ -301,8 +301,8 @@ def test_fernandes_lem_4_7_v_d_is_quasi_convex(data: st.DataObject, metric: sv.M
     priors = [data.draw(testing.priors(metric.size, exact=True, full_support=True)) for _ in range(3)]
     weights = data.draw(testing.priors(3, exact=True))
     mixture = sum(w * p for w, p in zip(weights, priors, strict=True))
-    values = [sv.privacy_vulnerability(p, metric) for p in priors]
-    assert sv.privacy_vulnerability(mixture, metric) <= max(values) + 1e-12
+    values = [sv.divergences.privacy_vulnerability(p, metric) for p in priors]
+    assert sv.divergences.privacy_vulnerability(mixture, metric) <= max(values) + 1e-12
 
 
 @given(st.data(), testing.metrics((1, 5), extended=True))
@@ -311,7 +311,9 @@ def test_fernandes_thm_4_9_level_is_the_posterior_v_d_of_the_uniform_prior(
 ) -> None:
     channel = data.draw(testing.channels(metric.size, (1, 4), sparse=data.draw(st.booleans())))
     expected = sv.epsilon(channel, metric).nats
-    assert sv.posterior_privacy_vulnerability(channel, None, metric) == pytest.approx(expected, rel=1e-12)
+    assert sv.divergences.posterior_privacy_vulnerability(
+        channel, prior=None, metric=metric
+    ) == pytest.approx(expected, rel=1e-12)
 
 
 @given(st.data(), testing.metrics((1, 4)))
@@ -319,8 +321,8 @@ def test_fernandes_thm_4_8_the_uniform_prior_leaks_most_v_d(data: st.DataObject,
     """For full-support priors, as E14 asks."""
     channel = data.draw(testing.channels(metric.size, (1, 4)))
     prior = data.draw(testing.priors(metric.size, full_support=True))
-    before = sv.privacy_vulnerability(prior, metric)
-    after = sv.posterior_privacy_vulnerability(channel, prior, metric)
+    before = sv.divergences.privacy_vulnerability(prior, metric)
+    after = sv.divergences.posterior_privacy_vulnerability(channel, prior=prior, metric=metric)
     assert -1e-12 <= after - before <= sv.epsilon(channel, metric).nats + 1e-12
 
 
@@ -331,7 +333,9 @@ def test_labels_are_matched_before_levels_are_taken() -> None:
         channel = sv.Channel([rows[name] for name in order], inputs=order)
         found = sv.epsilon(channel, metric)
         assert (found.nats, found.pair) == (math.log(2), ("a", "b"))
-        assert sv.posterior_privacy_vulnerability(channel, None, metric) == pytest.approx(math.log(2))
+        assert sv.divergences.posterior_privacy_vulnerability(
+            channel, prior=None, metric=metric
+        ) == pytest.approx(math.log(2))
     # Numbers in another order are labels too.
     shuffled = sv.Channel([rows["c"], rows["a"], rows["b"]], inputs=[2, 0, 1])
     assert sv.epsilon(shuffled, sv.Metric(metric.matrix)).pair == (0, 1)
@@ -372,7 +376,9 @@ def test_levels_survive_underflow() -> None:
     channel, line = sv.mechanisms.truncated_geometric(201, 10.0), sv.metrics.line(201)
     assert channel.rounded().min() == 0
     assert sv.distinguishability(channel).matrix == pytest.approx(10 * line.matrix, abs=1e-9)
-    assert sv.posterior_privacy_vulnerability(channel, None, line) == pytest.approx(10, rel=1e-12)
+    assert sv.divergences.posterior_privacy_vulnerability(channel, prior=None, metric=line) == pytest.approx(
+        10, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("eps", [1e-12, 1e-6])
@@ -420,7 +426,7 @@ def test_levels_against_policies_and_queries() -> None:
         (lambda: is_private(C, sv.metrics.line(3), -1), MetricError, "eps is -1; it must be a number ≥ 0"),
         (lambda: is_private(C, sv.metrics.line(3), math.nan), MetricError, "eps is nan"),
         (
-            lambda: sv.composed_distinguishability(C, sv.Channel.identity(2)),
+            lambda: sv.divergences.composed_distinguishability(C, sv.Channel.identity(2)),
             ChannelError,
             "the inputs of the second channel has 2 elements but 3",
         ),
@@ -432,7 +438,7 @@ def test_bad_arguments_are_refused(run: Callable[[], object], error: type[Except
 
 
 def test_one_sided_divergence() -> None:
-    divergence = sv.one_sided_divergence(sv.Channel([["1/2", "1/2"], ["1/4", "3/4"], [1, 0]]))
+    divergence = sv.divergences.one_sided_divergence(sv.Channel([["1/2", "1/2"], ["1/4", "3/4"], [1, 0]]))
     log = math.log
     expected = [[0, log(2), inf], [log(1.5), 0, inf], [log(2), log(4), 0]]
     assert divergence == pytest.approx(np.array(expected))

@@ -66,7 +66,7 @@ def test_levels_are_those_of_the_matrix(kind: str, data: st.DataObject) -> None:
             check_witness(plain, metric, ours)
 
 
-def check_witness(plain: sv.Channel, metric: sv.Metric, found: sv.Epsilon) -> None:
+def check_witness(plain: sv.Channel, metric: sv.Metric, found: sv.results.Epsilon) -> None:
     """The pair and the output named really have the ratio that makes ε."""
     likelier, other = found.pair
     row = plain.output_index(found.output)

@@ -25,7 +25,7 @@ Database = tuple[Any, ...]
 def relation_by_definition(policy: sv.Policy) -> dict[Database, set[Database]]:
     """Minimally secretly different databases: Definition 2 as it is written, O(|I|³)."""
     secrets = policy.secrets
-    assert isinstance(secrets, sv.SecretGraph)
+    assert isinstance(secrets, sv.secrets.SecretGraph)
     joined = {frozenset(edge) for edge in secrets.labelled_edges()}
     databases = [policy.database(item) for item in policy.databases()]
     result = {}
@@ -51,7 +51,7 @@ def relation_of(graph: DatabaseGraph, policy: sv.Policy) -> dict[Database, set[D
     }
 
 
-def secret_graph(rng: np.random.Generator, values: int) -> sv.SecretGraph:
+def secret_graph(rng: np.random.Generator, values: int) -> sv.secrets.SecretGraph:
     if rng.random() < 0.4:
         return sv.secrets.complete(values)
     pairs = [pair for pair in combinations(range(values), 2) if rng.random() < rng.choice([0.4, 0.7])]
@@ -90,7 +90,7 @@ def test_random_policies_agree_with_the_definition(compiled: bool) -> None:
     for _ in range(300):
         policy = random_policy(rng)
         secrets = policy.secrets
-        assert isinstance(secrets, sv.SecretGraph)
+        assert isinstance(secrets, sv.secrets.SecretGraph)
         expected = relation_by_definition(policy)
         graph = adjacency_graph(policy._known, secrets, policy.database_labels(), compiled)
         assert relation_of(graph.as_directed(), policy) == expected

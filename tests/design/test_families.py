@@ -23,7 +23,7 @@ def two_block(n: int) -> FloatArray:
     return np.maximum(0, 1 - np.abs(np.subtract.outer(np.arange(n), np.arange(n))) / 2)
 
 
-def check(design: sv.LeakageDesign, gap: float = 1e-10) -> None:
+def check(design: sv.results.LeakageDesign, gap: float = 1e-10) -> None:
     assert design.certificate.verify().holds
     assert 0 <= design.gap <= gap
     assert (design.mechanism.matrix.sum(axis=1) == 1.0).all()
@@ -41,33 +41,33 @@ def test_agreement_with_qif(n: int, kind: str, oracle: Callable[[str], ModuleTyp
 
     gain = two_block(n)
     if kind == "bayes":
-        least = sv.least_leakage(prior, loss, 0.5)
+        least = sv.design.least_leakage(prior, loss, 0.5)
         theirs = qif.mechanism.bayes_vuln.min_vuln_given_max_loss(prior, n, 0.5, absolute)
         assert least.posterior == pytest.approx(qif.measure.bayes_vuln.posterior(prior, theirs), abs=1e-9)
         limit = least.prior + (1 - least.prior) / 4
-        found = sv.least_loss(prior, loss, limit)
+        found = sv.design.least_loss(prior, loss, limit)
         other = qif.mechanism.bayes_vuln.min_loss_given_max_vuln(prior, n, limit, absolute)
     elif kind == "g":
-        least = sv.least_leakage(prior, loss, 0.5, gain)
+        least = sv.design.least_leakage(prior, loss, 0.5, gain)
         theirs = qif.mechanism.g_vuln.min_vuln_given_max_loss(
             prior, n, n, 0.5, lambda w, x: gain[int(w), int(x)], absolute
         )
         assert least.posterior == pytest.approx(qif.measure.g_vuln.posterior(gain, prior, theirs), abs=1e-9)
         limit = least.prior + (1 - least.prior) / 4
-        found = sv.least_loss(prior, loss, limit, gain)
+        found = sv.design.least_loss(prior, loss, limit, gain)
         other = qif.mechanism.g_vuln.min_loss_given_max_vuln(
             prior, n, n, limit, lambda w, x: gain[int(w), int(x)], absolute
         )
     else:
         adversary = sv.losses.squared(n)
-        least = sv.least_leakage(prior, loss, 0.5, adversary)
+        least = sv.design.least_leakage(prior, loss, 0.5, adversary)
         theirs = qif.mechanism.l_risk.max_risk_given_max_loss(
             prior, n, n, 0.5, lambda w, x: (float(w) - float(x)) ** 2, absolute
         )
         risk = float(sv.posterior_vulnerability(sv.Channel(theirs, normalise=True), prior, adversary).value)
         assert least.posterior == pytest.approx(risk, abs=1e-8)
         limit = least.prior / 2
-        found = sv.least_loss(prior, loss, limit, adversary)
+        found = sv.design.least_loss(prior, loss, limit, adversary)
         other = qif.mechanism.l_risk.min_loss_given_min_risk(
             prior, n, n, limit, lambda w, x: (float(w) - float(x)) ** 2, absolute
         )
@@ -86,47 +86,47 @@ def test_budgets_hold_and_order(data: st.DataObject) -> None:
     gain = np.asarray(data.draw(testing.gain_matrices(n)), dtype=np.float64)
     share = data.draw(st.floats(0, 1))
     loss = sv.losses.absolute(n)
-    everything = sv.least_leakage(prior, loss, 0.0, gain)
+    everything = sv.design.least_leakage(prior, loss, 0.0, gain)
     check(everything, 1e-9 * max(1.0, float(np.abs(gain).max())))
     between = everything.prior + share * (everything.posterior - everything.prior)
-    found = sv.least_loss(prior, loss, between, gain)
+    found = sv.design.least_loss(prior, loss, between, gain)
     check(found, 1e-9 * max(1.0, n))
     assert found.posterior <= found.budget + 1e-12
     # Going back from its loss the leakage is the same.
-    again = sv.least_leakage(prior, loss, found.loss, gain)
+    again = sv.design.least_leakage(prior, loss, found.loss, gain)
     assert again.posterior <= found.posterior + 1e-8
 
 
 def test_the_ends() -> None:
     prior, loss = [0.5, 0.3, 0.2], sv.losses.absolute(3)
-    nothing = sv.least_loss(prior, loss, 0.5)
+    nothing = sv.design.least_loss(prior, loss, 0.5)
     # The adversary may still learn something as long as the best guess stays right half of the time.
     assert nothing.posterior == pytest.approx(0.5) and nothing.loss == pytest.approx(0.5)
     check(nothing)
-    all_of_it = sv.least_leakage(prior, loss, 0.0)
+    all_of_it = sv.design.least_leakage(prior, loss, 0.0)
     assert all_of_it.posterior == pytest.approx(1.0) and all_of_it.loss < 1e-14
     check(all_of_it)
-    idle = sv.least_leakage(prior, loss, 5.0)
+    idle = sv.design.least_leakage(prior, loss, 5.0)
     assert idle.posterior == pytest.approx(0.5) and idle.gap < 1e-12
-    free = sv.least_loss(prior, loss, 1.0)
+    free = sv.design.least_loss(prior, loss, 1.0)
     assert free.loss < 1e-14
-    assert sv.least_loss(prior, loss, bits=0.5).posterior <= 0.5 * 2**0.5 + 1e-12
+    assert sv.design.least_loss(prior, loss, bits=0.5).posterior <= 0.5 * 2**0.5 + 1e-12
     for wrong, message in (
-        (lambda: sv.least_leakage(prior, loss, -0.1), "even without privacy the loss is 0"),
-        (lambda: sv.least_loss(prior, loss, 0.4), "already reaches 0.5"),
-        (lambda: sv.least_loss(prior, loss, bits=-1), "bits is -1"),
-        (lambda: sv.least_loss(prior, loss), "exactly one"),
-        (lambda: sv.least_loss(prior, loss, 0.5, sv.losses.squared(3), bits=1), "exactly one"),
-        (lambda: sv.least_loss(prior, loss, bits=1, gain=sv.losses.squared(3)), "give posterior"),
+        (lambda: sv.design.least_leakage(prior, loss, -0.1), "even without privacy the loss is 0"),
+        (lambda: sv.design.least_loss(prior, loss, 0.4), "already reaches 0.5"),
+        (lambda: sv.design.least_loss(prior, loss, bits=-1), "bits is -1"),
+        (lambda: sv.design.least_loss(prior, loss), "exactly one"),
+        (lambda: sv.design.least_loss(prior, loss, 0.5, sv.losses.squared(3), bits=1), "exactly one"),
+        (lambda: sv.design.least_loss(prior, loss, bits=1, gain=sv.losses.squared(3)), "give posterior"),
     ):
         with pytest.raises(MechanismError, match=message):
             wrong()
     with pytest.raises(GainError, match="loss is missing"):
-        sv.least_leakage(prior, None, 0.1)
-    risk = sv.least_leakage(prior, loss, 0.3, sv.losses.squared(3))
+        sv.design.least_leakage(prior, None, 0.1)
+    risk = sv.design.least_leakage(prior, loss, 0.3, sv.losses.squared(3))
     assert risk.posterior <= risk.lower_bound <= risk.posterior + 1e-10
     with pytest.raises(GainError, match="no matrix"):
-        sv.least_leakage(prior, loss, 0.1, sv.losses.shannon(3))
+        sv.design.least_leakage(prior, loss, 0.1, sv.losses.shannon(3))
 
 
 def test_frontier_is_convex_and_proved() -> None:
@@ -148,11 +148,11 @@ def test_impossible_inputs_and_signed_gains() -> None:
     prior = [0.0, 0.5, 0.5]
     gain = np.array([[-1.0, 2.0, -3.0], [0.5, -1.0, 1.0]])
     for design in (
-        sv.least_leakage(prior, sv.losses.absolute(3), 0.2, gain),
-        sv.least_loss(prior, sv.losses.absolute(3), 0.3, gain),
+        sv.design.least_leakage(prior, sv.losses.absolute(3), 0.2, gain),
+        sv.design.least_loss(prior, sv.losses.absolute(3), 0.3, gain),
     ):
         check(design, 1e-9)
-    assert math.isfinite(sv.least_leakage(prior, sv.losses.absolute(3), 0.2, gain).posterior)
+    assert math.isfinite(sv.design.least_leakage(prior, sv.losses.absolute(3), 0.2, gain).posterior)
 
 
 def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_a_solver_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(leakage_families, "generate", fails)
     monkeypatch.setattr(solving, "lazy_program", fails)
-    design = sv.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), 0.7)
+    design = sv.design.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), 0.7)
     assert design.certificate.verify().holds and design.gap > 0.1
     metric = sv.metrics.euclidean([(0, 0), (1, 0), (0, 1), (2, 2)])
     best = sv.optimal_mechanism(metric, 1.0, None, sv.losses.distance(metric))
@@ -184,7 +184,7 @@ def test_nothing_lost_is_exactly_nothing() -> None:
 
 
 def test_rounding_is_not_told_as_a_loss() -> None:
-    found = sv.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), posterior=1)
+    found = sv.design.least_loss([0.5, 0.3, 0.2], sv.losses.absolute(3), posterior=1)
     assert str(found).startswith("loses 0 on average")
     tiny = dataclasses.replace(found, loss=5e-324)
     assert "down to loss 0 (" in str(Frontier((tiny,)))

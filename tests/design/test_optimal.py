@@ -48,7 +48,7 @@ def plain_program(distances: FloatArray, eps: float, prior: FloatArray, loss: Fl
     return float(found.fun)
 
 
-def check(best: sv.OptimalMechanism, metric: sv.Metric, eps: float, gap: float = 1e-9) -> FloatArray:
+def check(best: sv.results.OptimalMechanism, metric: sv.Metric, eps: float, gap: float = 1e-9) -> FloatArray:
     """What every design must satisfy; returns its matrix."""
     matrix = best.mechanism.matrix
     assert best.lower_bound <= best.loss

@@ -63,5 +63,5 @@ def test_a_design_from_which_frequencies_cannot_be_estimated_says_so() -> None:
     assert best.to_dict()["warning"] == best.warning
     fine = sv.optimal_mechanism(sv.metrics.discrete(4), 0.5)
     assert fine.warning is None and fine.to_dict()["warning"] is None
-    blind = sv.least_leakage(None, sv.losses.absolute(3), 5.0)
+    blind = sv.design.least_leakage(None, sv.losses.absolute(3), 5.0)
     assert blind.warning is not None and blind.warning in str(blind)

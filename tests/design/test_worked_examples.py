@@ -308,18 +308,19 @@ class TestLines:
         loss = kinds[seed % 5]
         prior = rng.dirichlet(np.ones(n))
         assert (
-            sv.classify_loss(loss).single_crossing is not None or sv.classify_loss(loss).trivial is not None
+            sv.losses.classify_loss(loss).single_crossing is not None
+            or sv.losses.classify_loss(loss).trivial is not None
         )
         metric = sv.metrics.line(points.tolist())
         found = sv.optimal_mechanism(metric, 0.7, prior, loss, method="closed")
         assert found.gap <= 1e-11 * max(1.0, float(np.max(loss.table)))
-        assert sv.geometric_optimality(points.tolist(), 0.7, prior, loss).optimal
+        assert sv.design.geometric_optimality(points.tolist(), 0.7, prior, loss).optimal
 
     def test_a_loss_that_crosses_twice_is_refused(self) -> None:
         loss = sv.losses.matrix([[1, 0, 1], [0, 1, 0]])
-        assert sv.classify_loss(loss).single_crossing is None
+        assert sv.losses.classify_loss(loss).single_crossing is None
         prior = ["1/4", "1/2", "1/4"]
-        verdict = sv.geometric_optimality(3, alpha=HALF, prior=prior, loss=loss)
+        verdict = sv.design.geometric_optimality(3, alpha=HALF, prior=prior, loss=loss)
         assert not verdict.optimal
         found = sv.optimal_mechanism(line(3), math.log(2), prior, loss)
         assert "program" in found.method and found.gap < 1e-12
@@ -336,10 +337,14 @@ class TestLines:
                 for row in np.diff(table, axis=0)
             )
             first = [row[row != 0][0] for row in np.diff(table, axis=0) if (row != 0).any()]
-            if not adjacent or min(first) < 0 or sv.classify_loss(sv.losses.matrix(table)).single_crossing:
+            if (
+                not adjacent
+                or min(first) < 0
+                or sv.losses.classify_loss(sv.losses.matrix(table)).single_crossing
+            ):
                 continue
             prior = rng.dirichlet(np.ones(4))
-            failures += not sv.geometric_optimality(4, 0.7, prior, table).optimal
+            failures += not sv.design.geometric_optimality(4, 0.7, prior, table).optimal
         assert failures > 0
 
     @pytest.mark.parametrize("seed", range(60))
@@ -347,7 +352,7 @@ class TestLines:
         rng = np.random.default_rng(seed)
         n, m = int(rng.integers(2, 7)), int(rng.integers(2, 5))
         table, prior = rng.random((m, n)), rng.dirichlet(np.ones(n))
-        verdict = sv.geometric_optimality(n, 1.0, prior, table)
+        verdict = sv.design.geometric_optimality(n, 1.0, prior, table)
         program = sv.optimal_mechanism(line(n), 1.0, prior, table, method="program")
         assert verdict.optimal == (float(verdict.loss) <= float(program.loss) + 1e-9)
         if verdict.column is not None:
@@ -499,13 +504,13 @@ def test_floats_agree_that_the_geometric_is_optimal(loss: Any, eps: float) -> No
     for size in (3, 5, 21):
         skewed = np.arange(1, size + 1) / (size * (size + 1) / 2)
         for prior in (None, skewed):
-            assert sv.geometric_optimality(size, eps, prior, loss(size)).optimal
+            assert sv.design.geometric_optimality(size, eps, prior, loss(size)).optimal
 
 
 def test_floats_find_the_better_column() -> None:
     table = losses.matrix([[7, 0, 7], [3, 10, 3]])
-    exact = sv.geometric_optimality(3, alpha="1/2", loss=table)
-    found = sv.geometric_optimality(3, math.log(2), loss=table)
+    exact = sv.design.geometric_optimality(3, alpha="1/2", loss=table)
+    found = sv.design.geometric_optimality(3, math.log(2), loss=table)
     assert not found.optimal and found.action == exact.action
     assert found.column == pytest.approx([1, 0.5, 1])
     assert found.loss == pytest.approx(float(exact.loss), rel=1e-12)

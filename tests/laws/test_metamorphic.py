@@ -29,22 +29,22 @@ MEASURES: dict[str, Measure] = {
     "difference": lambda c, p: float(sv.leakage(c, p).difference),
     "Bayes risk": lambda c, p: -float(sv.posterior_vulnerability(c, p, sv.losses.bayes_risk(c.inputs))),
     "guesses": lambda c, p: -float(sv.posterior_vulnerability(c, p, sv.losses.guessing(c.inputs))),
-    "Shannon": sv.mutual_information,
-    "Sibson 1/2": lambda c, p: sv.sibson_information(c, p, 0.5),
-    "Sibson 3": lambda c, p: sv.sibson_information(c, p, 3.0),
-    "Arimoto 2": lambda c, p: sv.arimoto_information(c, p, 2.0),
-    "maximal": lambda c, p: sv.maximal_leakage(c),
-    "min-entropy": sv.min_entropy_leakage,
+    "Shannon": sv.information.mutual_information,
+    "Sibson 1/2": lambda c, p: sv.information.sibson_information(c, p, 0.5),
+    "Sibson 3": lambda c, p: sv.information.sibson_information(c, p, 3.0),
+    "Arimoto 2": lambda c, p: sv.information.arimoto_information(c, p, 2.0),
+    "maximal": lambda c, p: sv.information.maximal_leakage(c),
+    "min-entropy": sv.information.min_entropy_leakage,
     "capacity": lambda c, p: float(sv.capacity(c)),
-    "risk capacity": lambda c, p: float(sv.capacity(c, "risk")),
-    "unit capacity": lambda c, p: float(sv.capacity(c, "additive", "unit", p)),
-    "signed capacity": lambda c, p: float(sv.capacity(c, "additive", "signed", p)),
-    "Shannon capacity": lambda c, p: float(sv.capacity(c, "shannon")),
+    "risk capacity": lambda c, p: float(sv.capacity(c, kind="risk")),
+    "unit capacity": lambda c, p: float(sv.capacity(c, kind="additive", gains="unit", prior=p)),
+    "signed capacity": lambda c, p: float(sv.capacity(c, kind="additive", gains="signed", prior=p)),
+    "Shannon capacity": lambda c, p: float(sv.capacity(c, kind="shannon")),
     "ε": lambda c, p: sv.epsilon(c, sv.metrics.discrete(c.inputs)).nats,
-    "δ(1/2)": lambda c, p: float(sv.delta_curve(c, sv.metrics.discrete(c.inputs), [0.5]).delta[0]),
-    "Rényi 2": lambda c, p: float(sv.renyi_curve(c, sv.metrics.discrete(c.inputs), [2.0]).nats[0]),
-    "worst level": lambda c, p: sv.worst_level(c).bits,
-    "average level": lambda c, p: sv.average_level(c).bits,
+    "δ(1/2)": lambda c, p: sv.divergences.delta_curve(c, sv.metrics.discrete(c.inputs), [0.5]).delta[0],
+    "Rényi 2": lambda c, p: sv.divergences.renyi_curve(c, sv.metrics.discrete(c.inputs), [2.0]).nats[0],
+    "worst level": lambda c, p: sv.observations.worst_level(c).bits,
+    "average level": lambda c, p: sv.observations.average_level(c).bits,
     "twice": lambda c, p: sv.success_probability(c, p, 2).upper,
     "loss": lambda c, p: -float(sv.remap(c, p, 1 - np.eye(len(c.inputs))).after),
 }  # fmt: skip
@@ -221,7 +221,9 @@ def test_more_releases_never_tell_less(family: str) -> None:
     for name in ("one try", "Shannon", "capacity", "maximal", "ε", "guesses"):
         values = [MEASURES[name](c, prior) for c in repeated]
         assert all(b >= a - 1e-9 for a, b in pairwise(values)), (name, values)
-    curve = [point.lower for point in sv.success_curve(channel, prior, range(1, 8), rng=1).points]
+    curve = [
+        point.lower for point in sv.observations.success_curve(channel, prior, range(1, 8), rng=1).points
+    ]
     assert all(b >= a - 1e-12 for a, b in pairwise(curve))
     for k, c in zip((1, 2, 3, 5), repeated, strict=True):
         assert close(

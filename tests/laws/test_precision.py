@@ -41,13 +41,13 @@ def test_information_of_randomised_response(agrees, eps, n):
     truth, lie = response(n, eps)
     channel = sv.mechanisms.randomised_response(n, eps)
     shannon = (truth * log(n * truth) + (n - 1) * lie * log(n * lie)) / log(2)
-    agrees(sv.mutual_information(channel), shannon)
-    agrees(sv.capacity(channel, "shannon", "shannon").bits, shannon)
+    agrees(sv.information.mutual_information(channel), shannon)
+    agrees(sv.capacity(channel, kind="shannon", gains="shannon").bits, shannon)
     for order in (0.5, 2.0, 10.0):
         power = (truth**order + (n - 1) * lie**order) / n
         expected = order / (mpf(order) - 1) * log(n * power ** (1 / mpf(order))) / log(2)
-        agrees(sv.sibson_information(channel, order=order), expected)
-        agrees(sv.arimoto_information(channel, order=order), expected)
+        agrees(sv.information.sibson_information(channel, order=order), expected)
+        agrees(sv.information.arimoto_information(channel, order=order), expected)
 
 
 @pytest.mark.parametrize("eps", EPSILONS)
@@ -57,12 +57,12 @@ def test_divergences_of_families(agrees, eps, n):
     channel, metric = sv.mechanisms.randomised_response(n, eps), sv.metrics.discrete(n)
     agrees(sv.distinguishability(channel).distance(0, 1), eps)
     levels = [0.0, eps / 2]
-    delta = sv.delta_curve(channel, metric, levels).delta
+    delta = sv.divergences.delta_curve(channel, metric, levels).delta
     for found, level in zip(delta, levels, strict=True):
         agrees(found, truth - exp(mpf(level)) * lie)
     rest = 1 - truth - lie
     for order, found in zip(
-        (0.5, 1.0, 2.0, 8.0), sv.renyi_curve(channel, metric, [0.5, 1, 2, 8]).nats, strict=True
+        (0.5, 1.0, 2.0, 8.0), sv.divergences.renyi_curve(channel, metric, [0.5, 1, 2, 8]).nats, strict=True
     ):
         if order == 1:
             expected = (truth - lie) * mpf(eps)
@@ -77,18 +77,18 @@ def test_divergences_of_families(agrees, eps, n):
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_rates(agrees, eps):
     expected = log(cosh(mpf(eps) / 2)) / log(2)
-    agrees(sv.geometric_rate(eps=eps).bits, expected)
+    agrees(sv.observations.geometric_rate(eps=eps).bits, expected)
     for n in (2, 3, 6):
-        found = sv.rates(sv.mechanisms.truncated_geometric(n, eps))
+        found = sv.observations.rates(sv.mechanisms.truncated_geometric(n, eps))
         agrees(found.utility.bits, expected)
         agrees(found.worst.bits, (n - 1) * mpf(eps) / log(2))
         truth, lie = response(n, eps)
         pair = -log(1 - (truth.sqrt() - lie.sqrt()) ** 2) / log(2) if n else None
-        rates = sv.rates(sv.mechanisms.randomised_response(n, eps))
+        rates = sv.observations.rates(sv.mechanisms.randomised_response(n, eps))
         agrees(rates.utility.bits, pair)
         agrees(rates.average.bits, pair)
     two = sv.mechanisms.randomised_response(2, eps)
-    agrees(sv.average_level(two).distance, tanh(mpf(eps) / 2))
+    agrees(sv.observations.average_level(two).distance, tanh(mpf(eps) / 2))
 
 
 @pytest.mark.parametrize("h", [1e-3, 5e-7, 1e-8, 1e-10])
@@ -98,16 +98,16 @@ def test_matrices_with_nearly_equal_rows(agrees, h):
     channel = sv.Channel(rows)
     p, q = (mpf(item) / (mpf(rows[0][0]) + mpf(rows[0][1])) for item in rows[0])
     agrees(sv.epsilon(channel, sv.metrics.discrete(2)).nats, log(p / q))
-    agrees(sv.chernoff_information(*rows), -log(2 * (p * q).sqrt()) / log(2))
-    agrees(sv.mutual_information(channel), (p * log(2 * p) + q * log(2 * q)) / log(2))
+    agrees(sv.observations.chernoff_information(*rows), -log(2 * (p * q).sqrt()) / log(2))
+    agrees(sv.information.mutual_information(channel), (p * log(2 * p) + q * log(2 * q)) / log(2))
     agrees(sv.capacity(channel).bits, log(2 * p) / log(2))
-    agrees(sv.delta_curve(channel, sv.metrics.discrete(2), [0.0]).delta[0], p - q)
+    agrees(sv.divergences.delta_curve(channel, sv.metrics.discrete(2), [0.0]).delta[0], p - q)
 
 
 @pytest.mark.parametrize("order", [0.5, 1.0, 2.0, math.inf])
 @pytest.mark.parametrize("n", [1, 2, 1000, 10**6])
 def test_entropy_of_uniform_distributions(agrees, order, n):
-    agrees(sv.entropy(sv.uniform(n), order), log(n) / log(2))
+    agrees(sv.information.entropy(sv.uniform(n), order), log(n) / log(2))
 
 
 @pytest.mark.parametrize("eps", EPSILONS)
@@ -126,7 +126,7 @@ def test_renyi_curve_of_the_geometric(agrees, eps, n):
     first, last = ([ends[y] * a ** abs(x - y) for y in range(n)] for x in (0, n - 1))
     orders = [0.25, 0.5, 1.0, 1.5, 2.0, 30.0]
     channel = sv.mechanisms.truncated_geometric(n, eps)
-    found = sv.renyi_curve(channel, sv.metrics.discrete(n), [*orders, math.inf]).nats
+    found = sv.divergences.renyi_curve(channel, sv.metrics.discrete(n), [*orders, math.inf]).nats
     agrees(found[-1], (n - 1) * mpf(eps))
     with mp.workdps(60 + int(2 * eps * n)):
         for order, nats in zip(map(mpf, orders), found, strict=False):

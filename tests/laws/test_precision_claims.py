@@ -29,7 +29,8 @@ import sievert as sv
 from sievert.estimation._events import normal_reach
 from sievert.limits import gaussian_delta
 from sievert.limits._composition import from_profile, gaussian_tradeoff, zcdp_delta
-from sievert.release._errors import AddedNoise
+from sievert.mechanisms import noise_on_cells
+from sievert.release._errors import errors
 
 EPSILONS = [1e-12, 1e-9, 1e-5, 1e-2, 1.0, 10.0, 60.0, 350.0, 700.0]
 
@@ -62,10 +63,13 @@ def test_variances_of_protocols(agrees, eps, n):
             agrees(protocol.variances(f, 1000), expected)
 
 
+ONE_NUMBER = sv.Query.count([1]).statistic(sv.Policy.differential([0, 1], 10))
+
+
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_errors_of_added_noise(agrees, eps):
     step = Fraction(str(eps))
-    found = AddedNoise(step, step, None, Fraction(1), None, "geometric").errors(0.95)
+    found = errors(noise_on_cells(ONE_NUMBER, Fraction(1), step), 0.95)
     agrees(found.sd, 1 / (sqrt(2) * sinh(mpf(str(eps)) / 2)))
     agrees(found.mean, 1 / sinh(mpf(str(eps))))
     decay = exp(-mpf(str(eps)))
@@ -129,11 +133,11 @@ def test_advantage_of_curves(agrees, eps):
     agrees(from_profile([eps], [0.0]).advantage, tanh(mpf(eps) / 2))
     channel = sv.mechanisms.randomised_response(3, eps)
     told = expm1(mpf(eps)) / (exp(mpf(eps)) + 2)
-    agrees(sv.tradeoff_function(channel, pair=(0, 1)).advantage, told)
-    agrees(sv.tradeoff_function(channel, sv.metrics.discrete(3)).advantage, told)
-    agrees(sv.average_level(channel).distance, told)
-    agrees(sv.average_level(channel).bits, log(1 + told) / log(2))
-    agrees(sv.geometric_rate(eps=eps).bits, log(cosh(mpf(eps) / 2)) / log(2))
+    agrees(sv.divergences.tradeoff_function(channel, pair=(0, 1)).advantage, told)
+    agrees(sv.divergences.tradeoff_function(channel, sv.metrics.discrete(3)).advantage, told)
+    agrees(sv.observations.average_level(channel).distance, told)
+    agrees(sv.observations.average_level(channel).bits, log(1 + told) / log(2))
+    agrees(sv.observations.geometric_rate(eps=eps).bits, log(cosh(mpf(eps) / 2)) / log(2))
 
 
 MUS = [1e-12, 1e-6, 1e-3, 0.1, 0.9, 1.1, 5.0, 20.0]
@@ -188,7 +192,7 @@ def test_gaussian_guesses(agrees, mu):
 def test_levels_of_intervals(agrees, level):
     """z with P(|Z| ≤ z) = level, from which every normal interval is made."""
     agrees(normal_reach(level), mpf(2).sqrt() * erfinv(mpf(level)))
-    estimate = sv.estimate_mean([50, 30, 20], sv.mechanisms.randomised_response(3, 1.0), level=level)
+    estimate = sv.estimate_mean([50, 30, 20], sv.mechanisms.randomised_response(3, 1.0), confidence=level)
     assert estimate.interval[1] - estimate.value <= 8.3 * estimate.standard_error
 
 

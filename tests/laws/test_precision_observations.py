@@ -80,7 +80,7 @@ def test_success(agrees, family, prior, eps, times):
 def test_expected_loss(agrees, family, prior, eps, loss, times):
     mechanism, table = family
     given, rows = LOSSES[loss]
-    found = sv.expected_loss(mechanism(3, eps), given, prior, times)
+    found = sv.observations.expected_loss(mechanism(3, eps), prior, given, times)
     columns = joint(table(3, eps), prior, times)
     true = sum(
         min(sum(w * p for w, p in zip(row, column, strict=True)) for row in rows) for column in columns
@@ -117,7 +117,9 @@ def test_shannon_capacity_of_the_truncated_geometric(agrees, eps):
     """Of three values the ends are equally likely under the best prior; how likely is one equation."""
     two = geometric(2, eps)
     noise = sum(-p * log(p) for p in two[0])
-    agrees(sv.capacity(sv.mechanisms.truncated_geometric(2, eps), "shannon").bits, (log(2) - noise) / log(2))
+    agrees(
+        sv.capacity(sv.mechanisms.truncated_geometric(2, eps), kind="shannon").bits, (log(2) - noise) / log(2)
+    )
     rows = geometric(3, eps)
 
     def divergence(row, output):
@@ -134,7 +136,7 @@ def test_shannon_capacity_of_the_truncated_geometric(agrees, eps):
         # The middle value is of use only where it tells more than the ends do without it.
         end = half if gap(half) >= 0 else findroot(gap, (mpf("0.33"), half), solver="anderson", tol=1e-300)
         agrees(
-            sv.capacity(sv.mechanisms.truncated_geometric(3, eps), "shannon").bits,
+            sv.capacity(sv.mechanisms.truncated_geometric(3, eps), kind="shannon").bits,
             divergence(rows[0], output(end)) / log(2),
         )
 
@@ -156,11 +158,11 @@ def test_unit_capacity_of_the_truncated_geometric(agrees, eps, n):
     for slope, length in sorted(segments, reverse=True):
         value -= slope * min(length, left)
         left -= min(length, left)
-    found = sv.capacity(channel, "additive", "unit", prior=prior)
+    found = sv.capacity(channel, prior, "unit", "additive")
     agrees(found.difference, value)
     assert found.certificate.verify()
     if n == 2:
-        even = sv.capacity(channel, "additive", "unit")
+        even = sv.capacity(channel, gains="unit", kind="additive")
         agrees(even.difference, (rows[0][0] - rows[1][0]) / 2)
         assert even.certificate.verify()
 
@@ -181,7 +183,7 @@ def test_whatever_the_noise_the_distribution_is_identified(eps):
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_calibration(agrees, eps):
     line = sv.metrics.line(5)
-    found = sv.calibration(
+    found = sv.design.calibration(
         sv.mechanisms.truncated_geometric(5, eps), sv.mechanisms.randomised_response(5, eps), line, 2
     )
     agrees(found.first.worst_nats, 4 * mpf(eps))

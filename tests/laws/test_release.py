@@ -11,7 +11,7 @@ from scipy.stats import binom
 import sievert as sv
 from sievert.errors import SievertError
 from sievert.files import load_scenario
-from sievert.release import PlaceNoise, make_plan
+from sievert.release import make_plan
 from sievert.release._central import noisy_table
 from sievert.sampling import SeededBits
 from sievert.spaces import Region
@@ -54,10 +54,11 @@ def test_the_leak_between_any_two_places_is_within_what_the_preview_says(
         MAP.format(south=south, north=north, cell=cell, mechanism=mechanism), encoding="utf-8"
     )
     described = load_scenario(tmp_path / "map.toml")
-    noise = make_plan(described).mechanism
-    assert isinstance(noise, PlaceNoise)
+    plan = make_plan(described)
+    noise = plan.places
+    assert noise is not None
     # Rounding of the channel and of its clamped ends, far below what a distance adds.
-    logs = np.log(noise._matrix())
+    logs = np.log(noise.matrix)
     region = noise.region
     generator = np.random.default_rng(5)
     low, high = np.array([south, 13.36]), np.array([north, 13.38])
@@ -68,7 +69,7 @@ def test_the_leak_between_any_two_places_is_within_what_the_preview_says(
     positions = [(region.cells(*places) @ [region.shape[1], 1]) for places in (first, second)]
     leak = np.abs(logs[positions[0]] - logs[positions[1]]).max(axis=1)
     distance = metres_on_the_ground(first, second)
-    eps = float(noise.eps)
+    eps = float(plan.unit_eps)
     allowed = eps * np.array([region.cells_apart(d) for d in distance])
     assert (leak <= allowed + 1e-9).all()
     assert (leak > eps * distance * 1.01 + 1e-6).any(), "cells matter here: the distance alone is too little"
@@ -229,7 +230,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
         plan.table.add(totals, np.array(records))
         truth = [float(plan.table.step * int(total)) for total in totals]
         held = np.zeros(len(truth))
-        sampler = plan.mechanism.sampler("fast", SeededBits(7))
+        sampler = plan.sampler(SeededBits(7))
         for _ in range(500):
             rows = noisy_table(plan, totals, sampler).rows
             held += [row["low"] <= true <= row["high"] for row, true in zip(rows, truth, strict=True)]

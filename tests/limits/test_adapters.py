@@ -10,8 +10,8 @@ import sievert as sv
 from sievert.errors import SievertError
 from sievert.limits import explain_claim
 from sievert.limits._events import claim_of_event
+from sievert.limits._measurements import claim_of_measurement
 from sievert.limits._replacement import ReplacementClaim
-from sievert.limits.adapters import claim_of_measurement
 from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
 
 
@@ -35,14 +35,18 @@ def test_opendp_measurements(opendp) -> None:  # type: ignore[no-untyped-def]
     assert claim_of_measurement(gauss, 1.0, 3) == ZeroConcentratedClaim(pytest.approx(0.125), 3)
     eps, delta = fixed.map(1.0)
     assert claim_of_measurement(fixed, 1.0) == ApproximateClaim(eps, delta)
-    assert sv.explain_opendp(laplace, 1.0, values=4).after == pytest.approx(sv.explain(0.5, values=4).after)
+    assert sv.adapters.explain_opendp(laplace, 1.0, values=4).after == pytest.approx(
+        sv.explain(0.5, values=4).after
+    )
     # A curve says at least as much as any of its points, and is an upper bound on the truth.
-    found = sv.explain_opendp(curve, 1.0, values=3)
+    found = sv.adapters.explain_opendp(curve, 1.0, values=3)
     assert (
-        sv.explain(sigma=2, values=3).reached <= found.after <= sv.explain_opendp(fixed, 1.0, values=3).after
+        sv.explain(sigma=2, values=3).reached
+        <= found.after
+        <= sv.adapters.explain_opendp(fixed, 1.0, values=3).after
     )
     with pytest.raises(SievertError, match="composed before"):
-        sv.explain_opendp(curve, 1.0, releases=2)
+        sv.adapters.explain_opendp(curve, 1.0, releases=2)
 
 
 def test_opendp_renyi() -> None:
@@ -105,7 +109,7 @@ def _histogram_guess(kind: str, scale: float, values: int, releases: int = 1) ->
 @pytest.mark.parametrize("values", [2, 5])
 def test_no_histogram_exceeds_what_is_promised_about_a_value(opendp, kind, scale, values) -> None:  # type: ignore[no-untyped-def]
     measurement = _histogram(opendp, kind, scale, values)
-    found = sv.explain_opendp(measurement, values=values)
+    found = sv.adapters.explain_opendp(measurement, values=values)
     reached = _histogram_guess(kind, scale, values)
     assert reached <= found.after * (1 + 1e-9) and found.before == 1 / values
     assert "one person's value" in str(found) and "more or less" in str(found)
@@ -116,7 +120,7 @@ def test_no_histogram_exceeds_what_is_promised_about_a_value(opendp, kind, scale
 
 
 def test_the_histogram_of_five_categories(opendp) -> None:  # type: ignore[no-untyped-def]
-    found = sv.explain_opendp(_histogram(opendp, "laplace", 1.0), values=5)
+    found = sv.adapters.explain_opendp(_histogram(opendp, "laplace", 1.0), values=5)
     # e/5: without the person a guess is blind, and ε lets it grow e^ε times.
     assert found.after == pytest.approx(math.e / 5, rel=1e-12)
     assert _histogram_guess("laplace", 1.0, 5) == pytest.approx(0.4455, abs=5e-5)
@@ -149,29 +153,29 @@ def test_repeated_and_composed_histograms(opendp) -> None:  # type: ignore[no-un
     both = opendp.c.make_composition([once, once])
     reached = _histogram_guess("laplace", 2.0, 3, 2)
     assert _histogram_guess("laplace", 2.0, 3) < reached
-    repeated = sv.explain_opendp(once, values=3, releases=2).after
-    assert reached <= repeated <= sv.explain_opendp(both, values=3).after
+    repeated = sv.adapters.explain_opendp(once, values=3, releases=2).after
+    assert reached <= repeated <= sv.adapters.explain_opendp(both, values=3).after
     fixed = opendp.c.make_approximate(once)
-    assert sv.explain_opendp(fixed, values=3, releases=2).after == pytest.approx(repeated)
+    assert sv.adapters.explain_opendp(fixed, values=3, releases=2).after == pytest.approx(repeated)
     gauss = _histogram(opendp, "gaussian", 2.0, 3)
     curve = opendp.c.make_zCDP_to_approxDP(gauss)
     exact = _histogram_guess("gaussian", 2.0, 3)
     for measurement in (gauss, curve, opendp.c.make_fix_delta(curve, 1e-6), opendp.c.make_approximate(gauss)):
-        assert exact <= sv.explain_opendp(measurement, values=3).after < 1
+        assert exact <= sv.adapters.explain_opendp(measurement, values=3).after < 1
 
 
 def test_presence_is_another_question(opendp) -> None:  # type: ignore[no-untyped-def]
     measurement = _histogram(opendp, "laplace", 1.0)
-    found = sv.explain_opendp(measurement, about="presence")
+    found = sv.adapters.explain_opendp(measurement, about="presence")
     assert found.after == pytest.approx(math.e / (1 + math.e)) and found.exact
     assert "whether one person is in the data" in str(found)
     with pytest.raises(SievertError, match="leave values out"):
-        sv.explain_opendp(measurement, values=5, about="presence")
+        sv.adapters.explain_opendp(measurement, values=5, about="presence")
     with pytest.raises(SievertError, match="did you mean 'presence'"):
-        sv.explain_opendp(measurement, about="presense")
+        sv.adapters.explain_opendp(measurement, about="presense")
     response = opendp.m.make_randomized_response_bool(0.75)
     with pytest.raises(SievertError, match="nobody is absent"):
-        sv.explain_opendp(response, about="presence")
+        sv.adapters.explain_opendp(response, about="presence")
 
 
 def test_data_of_a_known_size(opendp) -> None:  # type: ignore[no-untyped-def]
@@ -179,22 +183,22 @@ def test_data_of_a_known_size(opendp) -> None:  # type: ignore[no-untyped-def]
     domain = opendp.vector_domain(opendp.atom_domain(bounds=(0, 10)), size=20)
     total = (domain, opendp.symmetric_distance()) >> opendp.t.then_sum() >> opendp.m.then_laplace(10.0)
     assert total.map(1) < 1e-9
-    assert sv.explain_opendp(total, values=2).after == pytest.approx(math.e / (1 + math.e))
+    assert sv.adapters.explain_opendp(total, values=2).after == pytest.approx(math.e / (1 + math.e))
     with pytest.raises(SievertError, match="size"):
-        sv.explain_opendp(total, about="presence")
+        sv.adapters.explain_opendp(total, about="presence")
 
 
 def test_randomised_response_of_opendp_is_reached(opendp) -> None:  # type: ignore[no-untyped-def]
     for truth in (0.5, 0.75, 0.95):
         response = opendp.m.make_randomized_response(["a", "b", "c"], truth)
-        found = sv.explain_opendp(response, values=3)
+        found = sv.adapters.explain_opendp(response, values=3)
         assert found.after == pytest.approx(truth) and found.exact
     with pytest.raises(SievertError, match="refuses"):
-        sv.explain_opendp(response, d_in=-1)
+        sv.adapters.explain_opendp(response, d_in=-1)
 
 
 def test_answers_at_a_distance(opendp) -> None:  # type: ignore[no-untyped-def]
-    found = sv.explain_opendp(_noise(opendp, opendp.m.make_laplace, 2.0), 1.0)
+    found = sv.adapters.explain_opendp(_noise(opendp, opendp.m.make_laplace, 2.0), 1.0)
     assert found.between == "two inputs at a distance of 1.0 (AbsoluteDistance(f64))"
 
 
@@ -203,36 +207,38 @@ def test_dp_accounting_objects(oracle) -> None:  # type: ignore[no-untyped-def]
     pld = oracle("dp_accounting.pld.privacy_loss_distribution")
     # Two values of a person are two steps, 2/σ deviations, apart.
     exact = sv.explain(sigma=2, sensitivity=2, releases=4).after
-    event = sv.explain_dp_accounting(accounting.GaussianDpEvent(2.0), releases=4)
+    event = sv.adapters.explain_dp_accounting(accounting.GaussianDpEvent(2.0), releases=4)
     assert event.releases == 4 and "4 releases" in str(event)
     assert event.after == pytest.approx(exact, rel=1e-12)
     assert event.after > sv.explain(sigma=2, sensitivity=math.sqrt(2), releases=4).after
-    loss = sv.explain_dp_accounting(pld.from_gaussian_mechanism(2.0), releases=4)
+    loss = sv.adapters.explain_dp_accounting(pld.from_gaussian_mechanism(2.0), releases=4)
     assert exact <= loss.after == pytest.approx(exact, abs=1e-4)
     accountant = accounting.pld.PLDAccountant()
     accountant.compose(accounting.GaussianDpEvent(2.0), 4)
-    assert exact <= sv.explain_dp_accounting(accountant).after == pytest.approx(exact, abs=1e-4)
+    assert exact <= sv.adapters.explain_dp_accounting(accountant).after == pytest.approx(exact, abs=1e-4)
     with pytest.raises(SievertError, match="composed before"):
-        sv.explain_dp_accounting(accountant, releases=2)
+        sv.adapters.explain_dp_accounting(accountant, releases=2)
     with pytest.raises(SievertError, match="refuses"):
-        sv.explain_dp_accounting(accounting.UnsupportedDpEvent())
+        sv.adapters.explain_dp_accounting(accounting.UnsupportedDpEvent())
 
 
 def test_presence_under_dp_accounting(oracle) -> None:  # type: ignore[no-untyped-def]
     accounting = oracle("dp_accounting")
     pld = oracle("dp_accounting.pld.privacy_loss_distribution")
     # Laplace noise: better than the worst mechanism with the same ε, TV = 1 - e^(-1/2).
-    laplace = sv.explain_dp_accounting(accounting.LaplaceDpEvent(1.0), about="presence")
+    laplace = sv.adapters.explain_dp_accounting(accounting.LaplaceDpEvent(1.0), about="presence")
     assert laplace.after == pytest.approx(1 - math.exp(-0.5) / 2, abs=1e-4)
-    replaced = sv.explain_dp_accounting(pld.from_laplace_mechanism(1.0), relation="replace")
+    replaced = sv.adapters.explain_dp_accounting(pld.from_laplace_mechanism(1.0), relation="replace")
     assert replaced.after == pytest.approx(laplace.after)
     with pytest.raises(SievertError, match="nobody is absent"):
-        sv.explain_dp_accounting(pld.from_laplace_mechanism(1.0), relation="replace", about="presence")
+        sv.adapters.explain_dp_accounting(
+            pld.from_laplace_mechanism(1.0), relation="replace", about="presence"
+        )
     with pytest.raises(SievertError, match="says itself"):
-        sv.explain_dp_accounting(accounting.LaplaceDpEvent(1.0), relation="replace")
+        sv.adapters.explain_dp_accounting(accounting.LaplaceDpEvent(1.0), relation="replace")
     response = accounting.RandomizedResponseDpEvent(0.5, 3)
     with pytest.raises(SievertError, match="nobody is absent"):
-        sv.explain_dp_accounting(response, about="presence")
+        sv.adapters.explain_dp_accounting(response, about="presence")
 
 
 @pytest.mark.parametrize("values", [2, 3])
@@ -247,8 +253,8 @@ def test_no_histogram_exceeds_an_event(oracle, values: int, scale: float) -> Non
         for releases in (1, 2):
             reached = _histogram_guess(kind, scale, values, releases)
             composed = accounting.SelfComposedDpEvent(event, releases)
-            assert reached <= sv.explain_dp_accounting(event, values=values, releases=releases).after
-            assert reached <= sv.explain_dp_accounting(composed, values=values).after
+            assert reached <= sv.adapters.explain_dp_accounting(event, values=values, releases=releases).after
+            assert reached <= sv.adapters.explain_dp_accounting(composed, values=values).after
 
 
 def _response_guess(noise: float, buckets: int, releases: int) -> float:
@@ -265,16 +271,16 @@ def test_randomised_response_events(oracle, releases: int) -> None:  # type: ign
     accounting = oracle("dp_accounting")
     event = accounting.RandomizedResponseDpEvent(0.5, 3)
     reached = _response_guess(0.5, 3, releases)
-    found = sv.explain_dp_accounting(event, values=3, releases=releases).after
+    found = sv.adapters.explain_dp_accounting(event, values=3, releases=releases).after
     assert reached <= found + 1e-12 and found < reached + 0.15
     # However the repetition is written, it is counted.
     repeated = accounting.SelfComposedDpEvent(event, releases)
     several = accounting.ComposedDpEvent([event] * releases)
     for again in (repeated, several, accounting.ComposedDpEvent([accounting.NoOpDpEvent(), repeated])):
-        assert sv.explain_dp_accounting(again, values=3).after == pytest.approx(found)
+        assert sv.adapters.explain_dp_accounting(again, values=3).after == pytest.approx(found)
     mixed = accounting.ComposedDpEvent([accounting.GaussianDpEvent(100.0), repeated])
-    assert sv.explain_dp_accounting(mixed, values=3).after >= reached - 1e-12
-    many = sv.explain_dp_accounting(mixed, values=3, releases=100).after
+    assert sv.adapters.explain_dp_accounting(mixed, values=3).after >= reached - 1e-12
+    many = sv.adapters.explain_dp_accounting(mixed, values=3, releases=100).after
     assert many > 0.999
 
 
@@ -284,24 +290,24 @@ def test_an_accountant_that_forgets_repetitions_is_refused(oracle) -> None:  # t
     replace_one = accounting.NeighboringRelation.REPLACE_ONE
     accountant = accounting.pld.PLDAccountant(neighboring_relation=replace_one).compose(event, 4)
     with pytest.raises(SievertError, match="ledger"):
-        sv.explain_dp_accounting(accountant, values=3)
-    ledger = sv.explain_dp_accounting(accountant.ledger, values=3).after
+        sv.adapters.explain_dp_accounting(accountant, values=3)
+    ledger = sv.adapters.explain_dp_accounting(accountant.ledger, values=3).after
     assert ledger >= _response_guess(0.5, 3, 4)
     once = accounting.pld.PLDAccountant(neighboring_relation=replace_one).compose(event)
-    assert sv.explain_dp_accounting(once, values=3).after == pytest.approx(2 / 3)
+    assert sv.adapters.explain_dp_accounting(once, values=3).after == pytest.approx(2 / 3)
 
 
 def test_zero_concentrated_events(oracle) -> None:  # type: ignore[no-untyped-def]
     accounting = oracle("dp_accounting")
-    found = sv.explain_dp_accounting(accounting.ZCDpEvent(0.125), values=2, about="presence")
+    found = sv.adapters.explain_dp_accounting(accounting.ZCDpEvent(0.125), values=2, about="presence")
     assert found.after == pytest.approx(sv.explain(rho=0.125).after)
     # Gaussian noise with σ = 2 is 1/8-zCDP, so its guess is below.
-    value = sv.explain_dp_accounting(accounting.ZCDpEvent(0.125), values=2)
+    value = sv.adapters.explain_dp_accounting(accounting.ZCDpEvent(0.125), values=2)
     assert sv.explain(sigma=2, sensitivity=2).after <= value.after <= sv.explain(rho=0.5).after
-    shifted = sv.explain_dp_accounting(accounting.ZCDpEvent(0.125, 0.05), values=2)
+    shifted = sv.adapters.explain_dp_accounting(accounting.ZCDpEvent(0.125, 0.05), values=2)
     assert value.before < shifted.after < 1
     mixed = accounting.ComposedDpEvent([accounting.ZCDpEvent(0.125), accounting.LaplaceDpEvent(2.0)])
-    assert sv.explain_dp_accounting(mixed, values=2).after >= value.before
+    assert sv.adapters.explain_dp_accounting(mixed, values=2).after >= value.before
 
 
 def test_relations_of_accountants(oracle) -> None:  # type: ignore[no-untyped-def]
@@ -311,7 +317,7 @@ def test_relations_of_accountants(oracle) -> None:  # type: ignore[no-untyped-de
     for kind in (accounting.pld.PLDAccountant, rdp.RdpAccountant):
         for relation in (relations.REPLACE_ONE, relations.REPLACE_SPECIAL):
             accountant = kind(neighboring_relation=relation).compose(accounting.GaussianDpEvent(2.0))
-            assert sv.explain_dp_accounting(accountant).after >= exact
+            assert sv.adapters.explain_dp_accounting(accountant).after >= exact
 
 
 def test_objects_that_are_none_of_these(oracle) -> None:  # type: ignore[no-untyped-def]

@@ -21,7 +21,7 @@ def test_sibson_information(dit: ModuleType, order: float) -> None:
         n, m = rng.integers(2, 7, size=2)
         matrix, prior = rng.dirichlet(np.ones(m), n), rng.dirichlet(np.ones(n))
         expected = dit.other.sibson_mutual_information_pmf(prior[:, None] * matrix, order)
-        found = sv.sibson_information(sv.Channel(matrix), prior, order)
+        found = sv.information.sibson_information(sv.Channel(matrix), prior, order)
         assert found == pytest.approx(expected, abs=1e-12)
 
 
@@ -29,7 +29,9 @@ def test_maximal_leakage(dit: ModuleType) -> None:
     matrix = np.random.default_rng(3).dirichlet(np.ones(4), 3)
     names = [f"{x}{y}" for x in range(3) for y in range(4)]
     joint = dit.Distribution(names, (matrix / 3).ravel().tolist())
-    assert sv.maximal_leakage(sv.Channel(matrix)) == pytest.approx(dit.other.maximal_leakage(joint, [0], [1]))
+    assert sv.information.maximal_leakage(sv.Channel(matrix)) == pytest.approx(
+        dit.other.maximal_leakage(joint, [0], [1])
+    )
 
 
 def test_shannon_capacity(dit: ModuleType) -> None:
@@ -38,7 +40,7 @@ def test_shannon_capacity(dit: ModuleType) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         matrix = rng.dirichlet(np.ones(4), 5)
-        found = sv.capacity(sv.Channel(matrix), "shannon")
+        found = sv.capacity(sv.Channel(matrix), kind="shannon")
         theirs = float(dit.algorithms.channel_capacity(matrix)[0])
         assert theirs <= float(found) + found.gap + 1e-12
         assert float(found) == pytest.approx(theirs, abs=1e-3)

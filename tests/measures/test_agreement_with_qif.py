@@ -52,7 +52,7 @@ def test_g_vulnerability(qif: ModuleType) -> None:
         additive = qif.measure.g_vuln.add_leakage(gain, prior, matrix)
         assert found.difference == pytest.approx(additive, abs=1e-12)
         strategy = qif.measure.g_vuln.strategy(gain, prior, matrix)
-        ours = sv.strategy(sv.Channel(matrix), prior, gain)
+        ours = sv.gains.strategy(sv.Channel(matrix), prior, gain)
         joint = prior[:, None] * matrix
         for y, action in ours.items():
             if action is not None:
@@ -109,7 +109,7 @@ def test_smallest_epsilon_and_privacy_vulnerability(qif: ModuleType) -> None:
             expected = qif.measure.d_privacy.smallest_epsilon(matrix, d)
             assert sv.epsilon(channel, metric).nats == pytest.approx(expected, rel=1e-10)
             expected = qif.measure.d_privacy.prior(prior, d) if n > 1 else 0.0
-            assert sv.privacy_vulnerability(prior, metric) == pytest.approx(expected, rel=1e-10)
+            assert sv.divergences.privacy_vulnerability(prior, metric) == pytest.approx(expected, rel=1e-10)
 
 
 def test_reduced_channels_and_hypers(qif: ModuleType) -> None:

@@ -158,7 +158,7 @@ def test_unlabelled_gains_take_the_channels_labels() -> None:
     channel = sv.Channel.identity(["yes", "no"])
     assert sv.leakage(channel, ["1/3", "2/3"], sv.gains.identity(2)).action == "no"
     assert sv.leakage(channel, ["1/3", "2/3"]).action == "no"
-    assert sv.strategy(channel, gain=sv.gains.tries(2, 1)) == {"yes": ("yes",), "no": ("no",)}
+    assert sv.gains.strategy(channel, gain=sv.gains.tries(2, 1)) == {"yes": ("yes",), "no": ("no",)}
     assert sv.leakage(sv.Channel.identity(2), ["1/3", "2/3"], sv.gains.identity(["yes", "no"])).action == "no"
 
 

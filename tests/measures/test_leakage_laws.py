@@ -147,7 +147,7 @@ def test_the_strategy_attains_the_posterior(data: st.DataObject, n: int, case: A
     channel = data.draw(testing.channels(n, form="exact", sparse=True))
     prior = data.draw(testing.priors(n, exact=True))
     table = data.draw(testing.gain_matrices(n))
-    strategy = sv.strategy(channel, prior, table)
+    strategy = sv.gains.strategy(channel, prior, table)
     total = Fraction(0)
     for y, action in strategy.items():
         column = prior * channel.exact[:, y]  # type: ignore[index]
@@ -179,7 +179,7 @@ def test_max_case_sees_outputs_far_below_underflow() -> None:
     assert channel.rounded()[:, 1].tolist() == [0, 0]
     found = sv.posterior_vulnerability(channel, [0.9, 0.1], case="max")
     assert (found.value, found.output, found.action) == (1, 1, 1)
-    assert sv.strategy(channel, [0.9, 0.1]) == {0: 0, 1: 1}
+    assert sv.gains.strategy(channel, [0.9, 0.1]) == {0: 0, 1: 1}
     assert float(sv.posterior_vulnerability(channel, [0.9, 0.1])) == pytest.approx(0.9)
     geometric = sv.mechanisms.truncated_geometric(401, 5.0)
     prior = np.zeros(401)
@@ -194,7 +194,7 @@ def test_zero_probability_secrets_do_not_matter() -> None:
     prior = ["1/2", "1/2", 0]
     assert sv.posterior_vulnerability(channel, prior).value == Fraction(5, 8)
     assert sv.posterior_vulnerability(channel, prior, case="max").value == Fraction(2, 3)
-    assert sv.strategy(channel, prior) == {0: 0, 1: 1, 2: None}
+    assert sv.gains.strategy(channel, prior) == {0: 0, 1: 1, 2: None}
     assert sv.capacity(channel, prior=prior).factor == Fraction(5, 4)
     assert sv.capacity(channel).factor == Fraction(9, 4)
 
@@ -248,7 +248,13 @@ def test_results_speak_and_become_data() -> None:
 
 @pytest.mark.parametrize(
     "measure",
-    [sv.leakage, sv.posterior_vulnerability, sv.capacity, sv.mutual_information, sv.maximal_leakage],
+    [
+        sv.leakage,
+        sv.posterior_vulnerability,
+        sv.capacity,
+        sv.information.mutual_information,
+        sv.information.maximal_leakage,
+    ],
 )
 def test_a_matrix_that_is_no_channel_is_named(measure: Callable[[object], object]) -> None:
     with pytest.raises(ChannelError, match=r"give a sv\.Channel"):

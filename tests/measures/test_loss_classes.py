@@ -37,43 +37,43 @@ class TestExample64:
     both = rows(["1/2", 1], ["1/2", 1], ["1/2", 1], [0, 0])
 
     def test_monotone_only_on_the_line(self) -> None:
-        assert sv.classify_loss(self.monotone, LINE(3)).monotonic == {0: 0, 1: 1, 2: 2}
-        assert sv.classify_loss(self.monotone, DISCRETE(3)).monotonic is None
+        assert sv.losses.classify_loss(self.monotone, LINE(3)).monotonic == {0: 0, 1: 1, 2: 2}
+        assert sv.losses.classify_loss(self.monotone, DISCRETE(3)).monotonic is None
 
     def test_extended(self) -> None:
         for metric in (LINE(4), DISCRETE(4)):
-            found = sv.classify_loss(self.extended, metric)
+            found = sv.losses.classify_loss(self.extended, metric)
             assert found.extended_on == (0, 1, 2) and found.monotonic is None
 
     def test_trivial(self) -> None:
         for metric in (LINE(3), DISCRETE(3)):
-            found = sv.classify_loss(self.trivial, metric)
+            found = sv.losses.classify_loss(self.trivial, metric)
             assert found.trivial == 0 and found.monotonic is not None
             assert "best whatever" in str(found)
 
     def test_erratum_9(self) -> None:
         """Claimed to be non-monotone, it is monotone on the line, as witnessed."""
-        found = sv.classify_loss(self.both, LINE(4))
+        found = sv.losses.classify_loss(self.both, LINE(4))
         assert found.trivial == 0 and found.monotonic is not None
-        assert sv.classify_loss(self.both, DISCRETE(4)).monotonic is None
+        assert sv.losses.classify_loss(self.both, DISCRETE(4)).monotonic is None
         assert monotone_map(np.asarray(self.both.table, dtype=float), LINE(4).matrix) is not None
 
 
 def test_strict_monotonicity() -> None:
     absolute, bayes = sv.losses.absolute(4), sv.losses.bayes_risk(4)
-    assert sv.classify_loss(absolute, LINE(4)).strictly_monotonic
-    assert sv.classify_loss(absolute, DISCRETE(4)).monotonic is None
-    assert sv.classify_loss(bayes, DISCRETE(4)).strictly_monotonic
-    found = sv.classify_loss(bayes, LINE(4))
+    assert sv.losses.classify_loss(absolute, LINE(4)).strictly_monotonic
+    assert sv.losses.classify_loss(absolute, DISCRETE(4)).monotonic is None
+    assert sv.losses.classify_loss(bayes, DISCRETE(4)).strictly_monotonic
+    found = sv.losses.classify_loss(bayes, LINE(4))
     assert found.monotonic is not None and not found.strictly_monotonic
     # Lem 6.35: strictly monotonic losses have no trivial pair.
-    assert sv.classify_loss(absolute, LINE(4)).pairwise_nontrivial
+    assert sv.losses.classify_loss(absolute, LINE(4)).pairwise_nontrivial
 
 
 def test_restriction_may_lose_monotonicity_erratum_8() -> None:
     """|w - x| on three guesses over two secrets: three losses at a secret, but only two distances."""
     part = algebra.restricted(sv.losses.absolute(3), [0, 1])
-    assert sv.classify_loss(part, LINE(2)).monotonic is None
+    assert sv.losses.classify_loss(part, LINE(2)).monotonic is None
 
 
 def test_new_losses_are_monotone_after_all_erratum_10() -> None:
@@ -82,7 +82,7 @@ def test_new_losses_are_monotone_after_all_erratum_10() -> None:
     seen = 0
     for _ in range(200):
         a, b, c, d = rng.integers(0, 5, 4).tolist()
-        found = sv.classify_loss(sv.losses.matrix([[a, 1, b], [c, 1, d]]), LINE(3))
+        found = sv.losses.classify_loss(sv.losses.matrix([[a, 1, b], [c, 1, d]]), LINE(3))
         if found.trivial is None:
             seen += 1
             assert found.monotonic is not None and found.single_crossing is not None
@@ -90,25 +90,25 @@ def test_new_losses_are_monotone_after_all_erratum_10() -> None:
 
 
 def test_small_trivial_example() -> None:
-    found = sv.classify_loss(sv.losses.matrix([[0, 1, 1], [1, 2, 3]]))
+    found = sv.losses.classify_loss(sv.losses.matrix([[0, 1, 1], [1, 2, 3]]))
     assert found.trivial == 0
 
 
 def test_properties_pairs_and_shapes() -> None:
     parity = sv.losses.property(4, [0, 2])
-    found = sv.classify_loss(parity)
+    found = sv.losses.classify_loss(parity)
     assert found.blocks is not None and {frozenset(block) for block in found.blocks} == {
         frozenset({0, 2}),
         frozenset({1, 3}),
     }
     assert found.two_actions and found.single_crossing is None
     assert found.trivial_pairs == ((0, 2), (1, 3)) and found.pairs_bipartite
-    assert not sv.classify_loss(sv.losses.bayes_risk(3)).pairs_bipartite
-    wrong = sv.classify_loss(sv.losses.matrix(np.eye(3, dtype=int)))
+    assert not sv.losses.classify_loss(sv.losses.bayes_risk(3)).pairs_bipartite
+    wrong = sv.losses.classify_loss(sv.losses.matrix(np.eye(3, dtype=int)))
     assert len(wrong.trivial_pairs) == 3 and wrong.trivial is None
-    squared = sv.classify_loss(sv.losses.squared(5))
+    squared = sv.losses.classify_loss(sv.losses.squared(5))
     assert squared.monge and squared.symmetric and squared.unimodal
-    assert not sv.classify_loss(parity).monge
+    assert not sv.losses.classify_loss(parity).monge
 
 
 def test_the_library() -> None:
@@ -124,7 +124,7 @@ def test_the_library() -> None:
         (lambda: sv.losses.pinball(3, "much"), "quantile is 'much'"),
         (lambda: sv.losses.tolerance(3, -1), "radius is -1"),
         (lambda: sv.losses.absolute(["a"]), "not a number"),
-        (lambda: sv.classify_loss(5), "loss is 5; give sv.losses"),
+        (lambda: sv.losses.classify_loss(5), "loss is 5; give sv.losses"),
         (lambda: algebra.scaled(sv.losses.absolute(2), -1), "factor is -1"),
         (lambda: algebra.shifted(sv.losses.absolute(2), [1]), "amounts has 1 entries"),
         (lambda: algebra.lifted(sv.losses.absolute(2), [0]), "only adds secrets"),

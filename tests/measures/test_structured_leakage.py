@@ -98,13 +98,13 @@ def check_worst_output(channel: sv.Channel, plain: sv.Channel, prior: Any, gain:
 
 
 MEASURES: dict[str, Callable[[sv.Channel, Any], float]] = {
-    "mutual": sv.mutual_information,
-    "min-entropy": sv.min_entropy_leakage,
-    "maximal": sv.maximal_leakage,
-    "Sibson 1/2": lambda c, p: sv.sibson_information(c, p, 0.5),
-    "Sibson 3": lambda c, p: sv.sibson_information(c, p, 3),
-    "Arimoto 1/2": lambda c, p: sv.arimoto_information(c, p, 0.5),
-    "Arimoto 3": lambda c, p: sv.arimoto_information(c, p, 3),
+    "mutual": sv.information.mutual_information,
+    "min-entropy": sv.information.min_entropy_leakage,
+    "maximal": sv.information.maximal_leakage,
+    "Sibson 1/2": lambda c, p: sv.information.sibson_information(c, p, 0.5),
+    "Sibson 3": lambda c, p: sv.information.sibson_information(c, p, 3),
+    "Arimoto 1/2": lambda c, p: sv.information.arimoto_information(c, p, 0.5),
+    "Arimoto 3": lambda c, p: sv.information.arimoto_information(c, p, 3),
     "capacity": lambda c, p: float(sv.capacity(c, prior=p)),
 }
 
@@ -157,7 +157,7 @@ def test_capacities(kind: str, data: st.DataObject) -> None:
             check_pair(plain, found, question)
 
 
-def check_pair(plain: sv.Channel, found: sv.Capacity, question: dict[str, Any]) -> None:
+def check_pair(plain: sv.Channel, found: sv.results.Capacity, question: dict[str, Any]) -> None:
     """The even prior on the pair named has the leakage claimed."""
     if math.isinf(found.factor):
         return
@@ -178,9 +178,11 @@ def check_pair(plain: sv.Channel, found: sv.Capacity, question: dict[str, Any]) 
 def test_closed_form_of_the_radius(kind: str, data: st.DataObject) -> None:
     """Gains in [0, 1] over all priors: the closed forms for large channels against the linear program."""
     channel = data.draw(testing.structured_channels(kinds=[kind]))
-    expected = sv.capacity(dense(channel), "additive", "unit")
+    expected = sv.capacity(dense(channel), kind="additive", gains="unit")
     with patch("sievert.measures._capacities.LARGEST_PROGRAM", 0):
-        assert float(sv.capacity(channel, "additive", "unit")) == pytest.approx(float(expected), abs=1e-9)
+        assert float(sv.capacity(channel, kind="additive", gains="unit")) == pytest.approx(
+            float(expected), abs=1e-9
+        )
 
 
 @given(st.data())
@@ -198,7 +200,7 @@ def test_every_form_of_a_product_prior_is_the_same_question(data: st.DataObject)
             assert sv.leakage(channel, prior, gain, "additive").difference == pytest.approx(
                 float(expected.difference), abs=1e-12
             )
-    assert sv.strategy(channel, records) == sv.strategy(dense(channel), joint)
+    assert sv.gains.strategy(channel, records) == sv.gains.strategy(dense(channel), joint)
     exact = sv.leakage(channel, records)
     if channel.form == "exact":
         assert exact.factor == sv.leakage(dense(channel), joint).factor
@@ -235,12 +237,18 @@ def test_product_priors_of_the_wrong_shape_are_refused(prior: Any, message: str)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (lambda c: sv.capacity(c, "risk"), "the matrix of .* would be a .* × .* matrix"),
-        (lambda c: sv.capacity(c, "additive", "unit"), "need a linear program of .* × .* variables"),
-        (lambda c: sv.capacity(c, "additive", "unit", prior=[0.5, 0.5]), "the prior of .* would be a 1 × "),
+        (lambda c: sv.capacity(c, kind="risk"), "the matrix of .* would be a .* × .* matrix"),
+        (
+            lambda c: sv.capacity(c, kind="additive", gains="unit"),
+            "need a linear program of .* × .* variables",
+        ),
+        (
+            lambda c: sv.capacity(c, kind="additive", gains="unit", prior=[0.5, 0.5]),
+            "the prior of .* would be a 1 × ",
+        ),
         (lambda c: sv.leakage(c, None, sv.gains.tries(2, 2)), "are tuples of 1000000 entries, too many"),
         (lambda c: sv.leakage(c, [0.5, 0.5], sv.gains.tries(2, 2)), "the prior of .* would be a 1 × "),
-        (sv.strategy, "too many to list"),
+        (sv.gains.strategy, "too many to list"),
         (lambda c: c.hyper(), r"a prior over 9\.90e301029 secrets is too long"),
         (lambda c: c.reduced(), "would be a .* × .* matrix"),
         (sv.distinguishability, "would be a .* × .* matrix"),
@@ -260,7 +268,7 @@ def test_sparse_channels_with_one_full_column() -> None:
     channel = sv.Channel.from_sparse(matrix)
     assert float(sv.posterior_vulnerability(channel)) == pytest.approx(0.5 + 0.5 / n)
     assert float(sv.capacity(channel)) == pytest.approx(0.5 + 0.5 * n)
-    assert sv.mutual_information(channel) == pytest.approx(0.5 * math.log2(n))
+    assert sv.information.mutual_information(channel) == pytest.approx(0.5 * math.log2(n))
     assert float(sv.leakage(channel, None, sv.losses.guessing(n)).posterior) == pytest.approx(
         0.5 * (n + 1) / 2 + 0.5
     )
@@ -269,7 +277,7 @@ def test_sparse_channels_with_one_full_column() -> None:
 def test_shannon_capacity_of_blocks_is_the_sum_channel() -> None:
     binary = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
     blocks = sv.Channel.block_diagonal([binary, sv.Channel.identity(2), sv.Channel.null(3)])
-    single = sv.capacity(binary, "shannon").bits
-    found = sv.capacity(blocks, "shannon")
+    single = sv.capacity(binary, kind="shannon").bits
+    found = sv.capacity(blocks, kind="shannon")
     assert found.bits == pytest.approx(math.log2(2**single + 2 + 1))
-    assert sv.mutual_information(blocks, found.prior) == pytest.approx(found.bits)
+    assert sv.information.mutual_information(blocks, found.prior) == pytest.approx(found.bits)

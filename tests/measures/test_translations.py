@@ -16,19 +16,21 @@ def test_a_property_is_a_secret_of_its_own() -> None:
     for n in (2, 5, 9):
         channel, prior = sv.Channel(rng.dirichlet(np.ones(4), n)), rng.dirichlet(np.ones(n))
         has = [x for x in range(n) if x % 2]
-        belief, told = sv.property_channel(channel, prior, has)
+        belief, told = sv.gains.property_channel(channel, prior, has)
         direct = sv.leakage(channel, prior, sv.gains.property(n, has))
         assert float(sv.vulnerability(belief)) == pytest.approx(direct.prior, rel=1e-12)
         assert float(sv.posterior_vulnerability(told, belief)) == pytest.approx(direct.posterior, rel=1e-12)
-        assert sv.property_channel(channel, prior, lambda x: x % 2)[1].matrix == pytest.approx(told.matrix)
+        assert sv.gains.property_channel(channel, prior, lambda x: x % 2)[1].matrix == pytest.approx(
+            told.matrix
+        )
 
 
 def test_sides_that_cannot_happen() -> None:
     channel = sv.Channel([["3/4", "1/4"], ["1/2", "1/2"], [0, 1]])
-    belief, told = sv.property_channel(channel, [Fraction(1, 2), Fraction(1, 2), 0], [2])
+    belief, told = sv.gains.property_channel(channel, [Fraction(1, 2), Fraction(1, 2), 0], [2])
     assert belief.tolist() == [0, 1]
     assert told.exact.tolist() == [[0, 1], [Fraction(5, 8), Fraction(3, 8)]]
-    belief, told = sv.property_channel(channel, None, [])
+    belief, told = sv.gains.property_channel(channel, None, [])
     assert belief.tolist() == [0, 1]
     assert told.exact[0].tolist() == told.exact[1].tolist() == [Fraction(5, 12), Fraction(7, 12)]
 
@@ -39,7 +41,7 @@ def test_every_gain_is_a_guess(shift: float) -> None:
     for n in (1, 3, 6):
         gain = sv.gains.matrix(rng.random((4, n)) + shift)
         prior = rng.dirichlet(np.ones(n))
-        guess = sv.as_guess(gain, prior)
+        guess = sv.gains.as_guess(gain, prior)
         value = guess.factor * float(sv.vulnerability(guess.prior)) + guess.shift
         assert value == pytest.approx(float(sv.vulnerability(prior, gain)), rel=1e-12)
         for m in (1, 3):
@@ -53,7 +55,7 @@ def test_exact_and_like_qif(oracle: Callable[[str], ModuleType]) -> None:
     qif = oracle("qif")
     table = [[1, Fraction(1, 5), Fraction(3, 10)], [0, Fraction(1, 2), Fraction(9, 10)], [0, 0, 0]]
     prior = [Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)]
-    guess = sv.as_guess(sv.gains.matrix(table), prior)
+    guess = sv.gains.as_guess(sv.gains.matrix(table), prior)
     assert guess.factor == Fraction(19, 20)
     assert guess.prior.tolist() == [Fraction(62, 95), Fraction(33, 95)]  # the useless action is no secret
     floats = np.array(table[:2], dtype=float)
@@ -64,6 +66,6 @@ def test_exact_and_like_qif(oracle: Callable[[str], ModuleType]) -> None:
 
 def test_what_is_refused() -> None:
     with pytest.raises(GainError, match=r"gain is the loss 'absolute'; give sv\.gains\.from_loss"):
-        sv.as_guess(sv.losses.absolute(3))
+        sv.gains.as_guess(sv.losses.absolute(3))
     with pytest.raises(GainError, match="worth nothing under this prior"):
-        sv.as_guess(sv.gains.matrix([[0, 1]]), [1, 0])
+        sv.gains.as_guess(sv.gains.matrix([[0, 1]]), [1, 0])

@@ -24,7 +24,7 @@ def plain(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def test_boreale_example_1() -> None:
-    bits = sv.chernoff_pairs(sv.Channel(RING)).bits
+    bits = sv.observations.chernoff_pairs(sv.Channel(RING)).bits
     assert bits.max() == pytest.approx(0.207519, abs=5e-7)
     assert bits[bits > 0].min() == pytest.approx(0.0659111, abs=5e-8)
 
@@ -39,16 +39,18 @@ def test_boreale_theorem_11_and_corollary_1(ratio: Fraction, rate: float, size: 
     closed = np.log2(1 + c) - np.log2(c) / 2 - 1
     assert closed == pytest.approx(rate, rel=1e-5)
     for make in (sv.mechanisms.geometric, sv.mechanisms.truncated_geometric):
-        assert sv.chernoff_pairs(make(size, alpha=ratio)).hardest()[2] == pytest.approx(closed, rel=1e-12)
+        assert sv.observations.chernoff_pairs(make(size, alpha=ratio)).hardest()[2] == pytest.approx(
+            closed, rel=1e-12
+        )
 
 
 def test_end_points_and_supports() -> None:
-    assert sv.chernoff_information([1, 0], [0, 1]) == np.inf
-    assert sv.chernoff_information([0.5, 0.5], [0.5, 0.5]) == 0
+    assert sv.observations.chernoff_information([1, 0], [0, 1]) == np.inf
+    assert sv.observations.chernoff_information([0.5, 0.5], [0.5, 0.5]) == 0
     # Only the common support counts: the least of p^λ q^(1-λ) at the end points.
-    assert sv.chernoff_information([0.5, 0.5, 0], [0.5, 0, 0.5]) == pytest.approx(1.0)
-    assert sv.chernoff_information([0.9, 0.1, 0], [0.2, 0, 0.8]) == pytest.approx(-np.log2(0.2))
-    tiny = sv.chernoff_information([1 - 1e-300, 1e-300], [1e-300, 1 - 1e-300])
+    assert sv.observations.chernoff_information([0.5, 0.5, 0], [0.5, 0, 0.5]) == pytest.approx(1.0)
+    assert sv.observations.chernoff_information([0.9, 0.1, 0], [0.2, 0, 0.8]) == pytest.approx(-np.log2(0.2))
+    tiny = sv.observations.chernoff_information([1 - 1e-300, 1e-300], [1e-300, 1 - 1e-300])
     assert tiny == pytest.approx(-np.log2(2 * 1e-150), rel=1e-9)
 
 
@@ -56,7 +58,7 @@ def test_all_pairs_agree_with_the_definition() -> None:
     rng = np.random.default_rng(5)
     matrix = rng.random((12, 9)) ** 2
     matrix /= matrix.sum(axis=1, keepdims=True)
-    bits = sv.chernoff_pairs(sv.Channel(matrix)).bits
+    bits = sv.observations.chernoff_pairs(sv.Channel(matrix)).bits
     for i in range(12):
         for j in range(i):
             assert bits[i, j] == pytest.approx(plain(matrix[i], matrix[j]), rel=1e-9)
@@ -79,20 +81,20 @@ def test_matrix_products_agree_with_the_direct_form(kind: str) -> None:
     fast = chernoff._by_products(logs, pairs)
     settled = ~np.isnan(fast)
     assert settled.mean() > 0.5
-    direct = chernoff._direct(sv.Channel._trusted(logs, "log"), pairs)
+    direct = chernoff._direct(sv.Channel.trusted(logs, "log"), pairs)
     assert np.allclose(fast[settled], direct[settled], rtol=1e-11, atol=1e-15)
 
 
 def test_repetition_adds_and_merging_columns_changes_nothing() -> None:
     channel = sv.Channel([["3/5", "1/5", "1/5"], ["1/5", "2/5", "2/5"]])
-    once = sv.chernoff_pairs(channel).bits[0, 1]
-    assert sv.chernoff_pairs(channel.repeated(3)).bits[0, 1] == pytest.approx(3 * once)
-    assert sv.chernoff_pairs(channel.reduced()).bits[0, 1] == pytest.approx(once)
+    once = sv.observations.chernoff_pairs(channel).bits[0, 1]
+    assert sv.observations.chernoff_pairs(channel.repeated(3)).bits[0, 1] == pytest.approx(3 * once)
+    assert sv.observations.chernoff_pairs(channel.reduced()).bits[0, 1] == pytest.approx(once)
 
 
 def test_one_row_has_no_pair() -> None:
     with pytest.raises(sv.SievertError, match="one input"):
-        sv.chernoff_pairs(sv.Channel([[1]]))
+        sv.observations.chernoff_pairs(sv.Channel([[1]]))
 
 
 @pytest.mark.parametrize("share", [0.03, 0.3])
@@ -103,7 +105,7 @@ def test_sparse_rows_agree_with_the_definition(share: float) -> None:
     matrix[np.arange(60), generator.integers(0, 80, 60)] += 0.1
     matrix[7] = matrix[3]
     matrix /= matrix.sum(axis=1, keepdims=True)
-    bits = sv.chernoff_pairs(sv.Channel(matrix)).bits
+    bits = sv.observations.chernoff_pairs(sv.Channel(matrix)).bits
     assert bits[3, 7] == 0
     assert np.isinf(bits).any() == (share < 0.1)
     points = np.linspace(0, 1, 2001)

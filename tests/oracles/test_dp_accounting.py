@@ -62,8 +62,8 @@ LAPLACE = [
 @pytest.mark.parametrize(("rate", "shift", "eps", "delta"), LAPLACE)
 def test_delta_of_discrete_laplace_noise(rate: float, shift: int, eps: float, delta: float) -> None:
     channel = sv.Channel(discrete_laplace(rate, shift))
-    assert sv.delta_curve(channel, TWO, [eps]).delta[0] == pytest.approx(delta, abs=1e-8)
-    assert sv.smallest_epsilon(channel, TWO, 0.0) == pytest.approx(rate * shift, rel=1e-12)
+    assert sv.divergences.delta_curve(channel, TWO, [eps]).delta[0] == pytest.approx(delta, abs=1e-8)
+    assert sv.divergences.smallest_epsilon(channel, TWO, 0.0) == pytest.approx(rate * shift, rel=1e-12)
 
 
 # rate of sampling, ε, δ of adding and of removing the record; the worst of both is ours.
@@ -80,7 +80,7 @@ def test_delta_of_sampled_discrete_laplace_noise(
     rate: float, eps: float, adding: float, removing: float
 ) -> None:
     channel = sampled(discrete_laplace(0.5, 4), rate)
-    found = sv.delta_curve(channel, TWO, [eps])
+    found = sv.divergences.delta_curve(channel, TWO, [eps])
     assert found.delta[0] == pytest.approx(max(adding, removing), abs=1e-8)
 
 
@@ -100,7 +100,7 @@ def test_delta_of_discrete_gaussian_noise(
     sigma: float, shift: int, bound: int, rate: float, eps: float, delta: float
 ) -> None:
     channel = sampled(discrete_gaussian(sigma, shift, bound), rate)
-    assert sv.delta_curve(channel, TWO, [eps]).delta[0] == pytest.approx(delta, abs=1e-8)
+    assert sv.divergences.delta_curve(channel, TWO, [eps]).delta[0] == pytest.approx(delta, abs=1e-8)
 
 
 # σ, sensitivity, ε, δ(ε) of Gaussian noise.
@@ -150,16 +150,18 @@ SHARES = [
 
 @pytest.mark.parametrize(("buckets", "false_alarm", "power"), SHARES)
 def test_power_against_randomised_response(buckets: int, false_alarm: float, power: float) -> None:
-    curve = sv.tradeoff_function(response(0.5, buckets), pair=(0, 1))
+    curve = sv.divergences.tradeoff_function(response(0.5, buckets), pair=(0, 1))
     assert 1 - float(curve.at(false_alarm)) == pytest.approx(power, rel=1e-6)
 
 
 def test_power_against_composed_claims() -> None:
     """ε = 1 and ε = 2 together: 3 in the worst case, and .8286 of the truths at .1 of false alarms."""
     both = sv.mechanisms.randomised_response(2, 1.0).alongside(sv.mechanisms.randomised_response(2, 2.0))
-    assert 1 - float(sv.tradeoff_function(both, pair=(0, 1)).at(0.1)) == pytest.approx(0.8286, abs=1e-4)
+    assert 1 - float(sv.divergences.tradeoff_function(both, pair=(0, 1)).at(0.1)) == pytest.approx(
+        0.8286, abs=1e-4
+    )
     assert sv.epsilon(both, TWO).nats == pytest.approx(3)
-    assert sv.delta_curve(both, TWO, [3.0]).delta[0] == pytest.approx(0, abs=1e-12)
+    assert sv.divergences.delta_curve(both, TWO, [3.0]).delta[0] == pytest.approx(0, abs=1e-12)
 
 
 def lossy_response(eps: float, lost: float) -> sv.Channel:
@@ -171,8 +173,10 @@ def lossy_response(eps: float, lost: float) -> sv.Channel:
 def test_power_against_lossy_claims() -> None:
     """(1, .1) and (2, .2) together: δ(3) = 1 - .9·.8 = .28, and .91938 of the truths at .1."""
     both = lossy_response(1.0, 0.1).alongside(lossy_response(2.0, 0.2))
-    assert sv.delta_curve(both, TWO, [3.0]).delta[0] == pytest.approx(0.28, abs=1e-12)
-    assert 1 - float(sv.tradeoff_function(both, pair=(0, 1)).at(0.1)) == pytest.approx(0.91938, abs=1e-3)
+    assert sv.divergences.delta_curve(both, TWO, [3.0]).delta[0] == pytest.approx(0.28, abs=1e-12)
+    assert 1 - float(sv.divergences.tradeoff_function(both, pair=(0, 1)).at(0.1)) == pytest.approx(
+        0.91938, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ def test_delta_is_the_expectation_over_losses(
     expected = max(
         sum(p * max(0.0, 1 - math.exp(eps - loss)) for loss, p in losses.items()) for losses in (there, back)
     )
-    found = sv.delta_curve(channel, neighbours(channel.shape[0]), [eps]).delta[0]
+    found = sv.divergences.delta_curve(channel, neighbours(channel.shape[0]), [eps]).delta[0]
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
@@ -236,7 +240,7 @@ def test_renyi_divergences_of_randomised_response(
 ) -> None:
     """The worst of both directions, as their accountant takes it."""
     channel = against_uniform(noise, buckets) if uniform else response(noise, buckets)
-    found = sv.renyi_curve(channel, neighbours(channel.shape[0]), ORDERS)
+    found = sv.divergences.renyi_curve(channel, neighbours(channel.shape[0]), ORDERS)
     assert found.nats == pytest.approx(nats, rel=1e-9)
 
 
@@ -250,7 +254,7 @@ COMPOSED: list[tuple[float, float, int, float, float | None]] = [
 @pytest.mark.parametrize(("eps", "lost", "releases", "delta", "stated"), COMPOSED)
 def test_composition(eps: float, lost: float, releases: int, delta: float, stated: float | None) -> None:
     """Theirs are the steps (k - 2i)·ε of the theorem; between two steps lies the least that is valid."""
-    found = sv.composed_claim(eps, releases, lost, delta).optimal
+    found = sv.promises.composed_claim(eps, releases=releases, delta=lost, total_delta=delta).optimal
     if stated is None:
         assert found == math.inf
         return
@@ -284,7 +288,7 @@ def test_the_theorem_of_composition(eps: float, lost: float, releases: int, tota
 
 @pytest.mark.parametrize(("eps", "releases", "lost", "total"), [(3.0, 5, 0.0, 15.0), (1.0, 30, 0.0, 30.0)])
 def test_pure_claims_add_up(eps: float, releases: int, lost: float, total: float) -> None:
-    found = sv.composed_claim(eps, releases, lost, 0.0)
+    found = sv.promises.composed_claim(eps, releases=releases, delta=lost, total_delta=0.0)
     assert found.basic == pytest.approx(total)
     assert found.optimal == pytest.approx(total)
 
@@ -294,7 +298,7 @@ def test_levels_that_are_none_are_refused(eps: float, delta: float) -> None:
     with pytest.raises(sv.SievertError):
         sv.explain(eps, delta)
     with pytest.raises(sv.SievertError):
-        sv.composed_claim(eps, 2, delta)
+        sv.promises.composed_claim(eps, releases=2, delta=delta)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 2.5, 3.14159])

@@ -112,7 +112,7 @@ def test_batched_rounds_are_rounds() -> None:
 
 def test_calibration_of_the_chapter() -> None:
     """8.2: equal within radius 10 only; the geometric mechanism leaks more."""
-    found = sv.calibration(TG, RR, LINE, 10)
+    found = sv.design.calibration(TG, RR, LINE, 10)
     assert found.first.worst_nats == pytest.approx(10 * LN2, abs=1e-12)
     assert found.second.worst_nats == pytest.approx(LN2)
     assert found.first.within_ratio == pytest.approx(2)
@@ -124,16 +124,16 @@ def test_calibration_of_the_chapter() -> None:
 
 
 def test_calibration_edges() -> None:
-    assert sv.calibration(RR, RR, LINE, 3).agrees == ("worst", "within", "capacity")
-    nothing = sv.calibration(RR, TG, LINE, 0)
+    assert sv.design.calibration(RR, RR, LINE, 3).agrees == ("worst", "within", "capacity")
+    nothing = sv.design.calibration(RR, TG, LINE, 0)
     assert nothing.first.within_nats == nothing.second.within_nats == 0
     identity = sv.Channel.identity(3)
-    open_book = sv.calibration(identity, identity, sv.metrics.line(3), 1)
+    open_book = sv.design.calibration(identity, identity, sv.metrics.line(3), 1)
     assert math.isinf(open_book.first.worst_ratio)
     with pytest.raises(EstimationError, match="has 3 elements but 101 are needed"):
-        sv.calibration(RR, TG, sv.metrics.line(3), 1)
+        sv.design.calibration(RR, TG, sv.metrics.line(3), 1)
     with pytest.raises(EstimationError, match="radius"):
-        sv.calibration(RR, TG, LINE, -1)
+        sv.design.calibration(RR, TG, LINE, -1)
 
 
 def test_other_truths_and_the_projected_inverse() -> None:

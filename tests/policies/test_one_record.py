@@ -18,7 +18,10 @@ def test_a_policy_takes_its_own_databases_as_labels(policy: sv.Policy) -> None:
     plain = sv.Channel(rows, inputs=policy.database_labels())
     wrapped = sv.Channel(rows, inputs=list(policy.databases()))
     assert sv.epsilon(wrapped, policy).nats == sv.epsilon(plain, policy).nats > 0
-    assert sv.delta_curve(wrapped, policy, [0.1]).delta == sv.delta_curve(plain, policy, [0.1]).delta
+    assert (
+        sv.divergences.delta_curve(wrapped, policy, [0.1]).delta
+        == sv.divergences.delta_curve(plain, policy, [0.1]).delta
+    )
     turned = sv.Channel(rows[::-1], inputs=list(policy.databases())[::-1])
     assert sv.epsilon(turned, policy).nats == sv.epsilon(plain, policy).nats
     assert sv.record_leakage(wrapped, policy).after == sv.record_leakage(plain, policy).after

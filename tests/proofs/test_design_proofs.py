@@ -37,8 +37,8 @@ DESIGNS: dict[str, Any] = {
         sv.Metric([[0, 0, 1, 1], [0, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]]), 1.0, [0.1, 0.2, 0.3, 0.4]
     ),
     "exact": lambda: sv.optimal_mechanism(sv.metrics.cycle(4), alpha="1/2", loss=sv.losses.squared(4)),
-    "least leakage": lambda: sv.least_leakage(None, sv.losses.absolute(4), 0.6),
-    "least loss": lambda: sv.least_loss([0.1, 0.2, 0.3, 0.4], sv.losses.absolute(4), 0.6),
+    "least leakage": lambda: sv.design.least_leakage(None, sv.losses.absolute(4), 0.6),
+    "least loss": lambda: sv.design.least_loss([0.1, 0.2, 0.3, 0.4], sv.losses.absolute(4), 0.6),
 }
 
 

@@ -9,7 +9,8 @@ import pytest
 import sievert as sv
 from sievert.errors import SievertError
 from sievert.files import load_scenario
-from sievert.proofs import Move, NoiseProof, load_proof, save_proof
+from sievert.policies import Move
+from sievert.proofs import NoiseProof, load_proof, save_proof
 from sievert.release import make_plan, noise_proof
 
 TEXT = """version = 1

@@ -203,7 +203,7 @@ def test_only_what_is_measured_in_bits_has_bits(tmp_path: Path) -> None:
     scenario = written(tmp_path, ADVERSARIES.format(given))
     result = sv.audit(scenario)
     identity, shannon, guessing, risk = result.leakages
-    assert shannon.bits == pytest.approx(sv.mutual_information(scenario.channel, scenario.prior))
+    assert shannon.bits == pytest.approx(sv.information.mutual_information(scenario.channel, scenario.prior))
     assert shannon.bits == pytest.approx(float(shannon.difference))
     assert (guessing.bits, risk.bits) == (None, None)
     assert identity.bits == pytest.approx(math.log2(float(identity.after) / float(identity.before)))

@@ -14,10 +14,10 @@ from scipy.stats import chisquare
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
 from sievert.files import ReleaseModel, Scenario, load_scenario
+from sievert.mechanisms import noise_on_cells
 from sievert.release import make_plan
 from sievert.release._central import adjusted, computed, noisy_table
-from sievert.release._errors import AddedNoise, _kept_claim, _rational
-from sievert.release._guessing import histogram_guess
+from sievert.release._drawn import _kept_claim, _rational
 from sievert.tables import open_rows
 
 INCOMES = ["very low", "low", "middle", "high", "very high"]
@@ -47,7 +47,7 @@ def scenario(folder: Path, text: str, rows: list[str], column: str = "income", b
     return load_scenario(folder / "file.toml")
 
 
-def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.release.Release:
+def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.Release:
     """Release as a test: the file with a seed of its own."""
     rules = (described.document.release or ReleaseModel()).model_copy(update={"test_seed": seed})
     document = described.document.model_copy(update={"release": rules})
@@ -77,7 +77,7 @@ def test_a_count_is_released_with_scale_and_interval(tmp_path: Path) -> None:
 def test_the_noise_is_that_of_the_audited_channel(tmp_path: Path) -> None:
     """200 000 draws against the channel's row; fails by chance once in a million (fixed seed)."""
     described = scenario(tmp_path, COUNT, SIX)
-    drawn = make_plan(described).mechanism.sampler(insecure_rng=9).draw(np.full(200_000, 3))
+    drawn = make_plan(described).sampler(9).draw(np.full(200_000, 3))
     counts = np.bincount(drawn, minlength=7)
     assert chisquare(counts, described.channel.row(3) * 200_000).pvalue > 1e-6
 
@@ -112,8 +112,8 @@ column = "age"
         assert plan.sensitivity is not None
         steps[secrets[:6]] = plan.sensitivity.steps
         assert plan.sensitivity.steps == plan.scenario.query.sensitivity(plan.scenario.policy)
-        assert isinstance(plan.mechanism, AddedNoise)
-        assert plan.mechanism.step_eps == 1 / plan.sensitivity.steps
+        assert plan.noise is not None
+        assert plan.noise.level.written == ("eps", 1 / plan.sensitivity.steps)
     assert list(steps.values()) == [10, 1, 3, 3]
 
 
@@ -256,7 +256,7 @@ off_grid = "nearest"
     plan = make_plan(scenario(tmp_path, text, ["0.1", "7", "0.17"], "x"))
     assert plan.table is not None and plan.table.step == Fraction(1, 10)
     assert computed(plan, open_rows(tmp_path / "data.csv")).tolist() == [1 + 3 + 2]
-    assert isinstance(plan.mechanism, AddedNoise) and plan.mechanism.step_eps == 1
+    assert plan.noise is not None and plan.noise.level.exact_eps == 1
     done = seeded_run(plan.scenario, seed=2)
     assert done.table is not None and 0 <= done.table.rows[0]["value"] <= 0.9
 
@@ -268,7 +268,7 @@ def test_irregular_answers_use_the_irregular_kernel(tmp_path: Path) -> None:
     described = scenario(tmp_path, text.replace("records = 6", "records = 2"), ["1", "5"])
     plan = make_plan(described)
     assert described.answers.labels == (0, 1, 2, 5, 6, 10)
-    drawn = plan.mechanism.sampler(insecure_rng=3).draw(np.full(100_000, 4))
+    drawn = plan.sampler(3).draw_positions(np.full(100_000, 4))
     counts = np.bincount(drawn, minlength=6)
     assert chisquare(counts, described.channel.row(6) * 100_000).pvalue > 1e-6
     done = seeded_run(described, seed=1)
@@ -283,7 +283,7 @@ def test_the_files_own_channel(tmp_path: Path) -> None:
     plan = make_plan(scenario(tmp_path, text, SIX))
     # ln 2, rounded up to nine digits: never charged too little.
     assert plan.eps == Fraction("0.693147181")
-    assert list(plan.mechanism.inputs) == labels
+    assert list(plan.channel.inputs) == labels
     lying = text.replace("eps = 0.7", "eps = 0.6")
     with pytest.raises(FileError, match=r"claims ε = 0\.6 but only satisfies ε = 0\.693147"):
         make_plan(scenario(tmp_path, lying, SIX))
@@ -325,8 +325,13 @@ def test_the_guess_from_a_histogram_is_that_of_its_channel() -> None:
         cells = [np.roll(noise, step) for step in move]
         rows.append(np.einsum("i,j,k->ijk", *cells).ravel())
     best = np.max(rows, axis=0).sum() / 3
-    before, after, bound = histogram_guess(3, eps)
-    assert (before, bound) == (1 / 3, False)
+    policy = sv.Policy.differential(3, 10)
+    table = sv.Query.histogram().statistic(policy)
+    assert table is not None
+    guess = noise_on_cells(table, Fraction(1), Fraction("0.7")).record_guess(policy)
+    assert guess is not None
+    before, after = guess
+    assert before == 1 / 3
     assert after == pytest.approx(best, rel=1e-8)
 
 
@@ -349,7 +354,7 @@ def test_preview_reads_no_data_and_spends_nothing(tmp_path: Path) -> None:
 def test_the_interval_radius_is_the_smallest(tmp_path: Path) -> None:
     for eps in ("0.05", "0.5", "3", "9"):
         plan = make_plan(scenario(tmp_path, COUNT.replace("eps = 0.5", f"eps = {eps}"), SIX))
-        radius = plan.mechanism.errors(0.95).radius
+        radius = plan.errors.radius
         decay = np.exp(-float(eps))
         beyond = [2 * decay ** (q + 1) / (1 + decay) for q in (int(radius), int(radius) - 1)]
         assert beyond[0] <= 0.05
@@ -408,7 +413,7 @@ def test_files_that_say_too_little(tmp_path: Path) -> None:
     for removed, message in [
         ('ledger = "budget.toml"\n', "key release.ledger is missing"),
         ('column = "income"\n', "key data.column is missing"),
-        ('kind = "truncated-geometric"\neps = 0.5\n', r"give kind|\[mechanism\]"),
+        ('kind = "truncated-geometric"\neps = 0.5\n', "key mechanism: give exactly one of kind"),
     ]:
         text = COUNT.replace(removed, "")
         with pytest.raises(FileError, match=message):
@@ -494,9 +499,7 @@ def test_a_channel_drawn_in_floating_point_says_so(tmp_path: Path) -> None:
     assert not done.secure and done.arithmetic == "float"
     assert "Drawn in floating point, as the file asks" in str(done)
     assert json.loads(Path(done.sidecar).read_text())["mechanism"]["arithmetic"] == "float"
-    drawn = (
-        make_plan(described, tmp_path / "x.csv").mechanism.sampler(insecure_rng=1).draw(np.full(50_000, 3))
-    )
+    drawn = make_plan(described, tmp_path / "x.csv").sampler(1).draw_positions(np.full(50_000, 3))
     counts = np.bincount(drawn, minlength=7)
     assert chisquare(counts, described.channel.row(3) * 50_000).pvalue > 1e-6
 
@@ -536,7 +539,7 @@ def test_intervals_hold_the_truth(tmp_path: Path) -> None:
     plan = make_plan(scenario(tmp_path, text, ["10", "11", " ", "12", "12", "10"]))
     totals = computed(plan, open_rows(tmp_path / "data.csv"))
     assert totals.tolist() == [55]
-    sampler = plan.mechanism.sampler(insecure_rng=3)
+    sampler = plan.sampler(3)
     rows = [noisy_table(plan, totals, sampler).rows[0] for _ in range(400)]
     assert all(0 <= row["low"] <= row["high"] <= 72 for row in rows)
     held = sum(row["low"] <= 55 <= row["high"] for row in rows)
@@ -553,7 +556,7 @@ def test_the_channel_that_realises_the_policys_distance(tmp_path: Path) -> None:
     )
     text = text.replace('kind = "truncated-geometric"\neps = 0.5', 'kind = "metric-channel"')
     plan = make_plan(scenario(tmp_path, text, ["1"]))
-    assert plan.mechanism.describe() == "metric-channel"
+    assert plan.words == "the channel whose distinguishability is the policy's distance"
     assert plan.eps == pytest.approx(1, abs=1e-8) and plan.eps >= 1
 
 

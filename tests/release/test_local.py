@@ -19,9 +19,10 @@ import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import Budget, Ledger
-from sievert.release import PlaceNoise, make_plan
+from sievert.mechanisms import noise_on_map
 from sievert.release import _local as local
-from sievert.release._places import clamped_planar
+from sievert.release import make_plan
+from sievert.spaces import Region
 from sievert.tables import _batches as batches
 
 _spec = importlib.util.spec_from_file_location("faults", Path(__file__).parents[1] / "faults.py")
@@ -87,7 +88,7 @@ def scenario(
     return load_scenario(folder / "file.toml")
 
 
-def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.release.Release:
+def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.Release:
     """Release as a test: the file with a seed of its own."""
     assert described.document.release is not None
     rules = described.document.release.model_copy(update={"test_seed": seed})
@@ -251,7 +252,10 @@ def places(count: int, seed: int = 1) -> list[tuple[float, float, str]]:
 
 
 def test_clamped_planar_noise_of_the_specification() -> None:
-    matrix = clamped_planar((3, 3), 1.0)
+    region = Region(0.0, 0.0, 0.0026, 0.0026, 100)
+    assert region.shape == (3, 3)
+    matrix = noise_on_map(region, Fraction(1, 100)).finite().matrix
+    assert matrix[4, [4, 1, 0]] == pytest.approx([0.153674943737, 0.0894352376844, 0.122146026381], rel=1e-11)
     assert matrix.sum(axis=1) == pytest.approx(1)
     policy = sv.metrics.euclidean([[r, c] for r in range(3) for c in range(3)])
     assert sv.epsilon(sv.Channel(matrix), policy).nats == pytest.approx(1)
@@ -263,14 +267,14 @@ def test_places_are_moved_by_planar_noise(tmp_path: Path) -> None:
     described = scenario(tmp_path, text, "lat,lon,who", [(48.855, 2.31, "x")] * 20_000, "person = 1000")
     seeded_run(described, seed=6)
     plan = make_plan(described, tmp_path / "unused.csv")
-    assert isinstance(plan.mechanism, PlaceNoise)
-    region = plan.mechanism.region
+    assert plan.places is not None
+    region = plan.places.region
     out = np.array([[float(row["lat"]), float(row["lon"])] for row in released(tmp_path)])
     cells = region.cells(out[:, 0], out[:, 1])
     start = region.cells([48.855], [2.31])[0]
     width = region.shape[1]
     counts = np.bincount(cells[:, 0] * width + cells[:, 1], minlength=len(region))
-    row = clamped_planar(region.shape, 1.0)[start[0] * width + start[1]] * len(out)
+    row = plan.places.matrix[start[0] * width + start[1]] * len(out)
     large = row >= 5
     observed = [*counts[large], counts[~large].sum()]
     assert chisquare(observed, [*row[large], row[~large].sum()]).pvalue > 1e-6
@@ -308,14 +312,14 @@ def test_a_remap_brings_places_closer_to_where_people_are(tmp_path: Path) -> Non
 
     assert error("out.csv") < error("plain.csv") / 3
     plan = make_plan(described, tmp_path / "unused.csv")
-    assert isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.population is not None
+    assert plan.places is not None and plan.places.population is not None
     # The remap is the best answer of all: no other cell is nearer to the truth on average.
-    joint = plan.mechanism.population[:, None] * clamped_planar(plan.mechanism.region.shape, 1.0)
-    size = len(plan.mechanism.region)
-    grid = np.array(np.divmod(np.arange(size), plan.mechanism.region.shape[1])).T
+    joint = plan.places.population[:, None] * plan.places.matrix
+    size = len(plan.places.region)
+    grid = np.array(np.divmod(np.arange(size), plan.places.region.shape[1])).T
     for noisy in range(0, size, 17):
         costs = [joint[:, noisy] @ np.hypot(*(grid - grid[cell]).T) for cell in range(size)]
-        assert costs[plan.mechanism.remapped[noisy]] == pytest.approx(min(costs))
+        assert costs[plan.places.remapped[noisy]] == pytest.approx(min(costs))
 
 
 def test_one_stable_place_for_each_person(tmp_path: Path) -> None:
@@ -559,8 +563,8 @@ def test_how_far_places_are_moved(tmp_path: Path) -> None:
         assert found.expected_error is not None and found.radius is not None
         seeded_run(described, output=tmp_path / f"{name}.csv", seed=4)
         plan = make_plan(described, tmp_path / "unused.csv")
-        assert isinstance(plan.mechanism, PlaceNoise)
-        region = plan.mechanism.region
+        assert plan.places is not None
+        region = plan.places.region
         out = np.array([[float(r["lat"]), float(r["lon"])] for r in released(tmp_path, f"{name}.csv")])
         true = region.cells([row[0] for row in rows], [row[1] for row in rows])
         moved = region.cell * np.hypot(*(region.cells(out[:, 0], out[:, 1]) - true).T)

@@ -100,8 +100,8 @@ def test_a_heat_map_holds_the_channel() -> None:
 
 def test_a_repeated_observation_curve_holds_probabilities_and_its_long_run() -> None:
     warner = sv.mechanisms.warner()
-    rate = sv.rates(warner).utility.bits
-    curve = sv.success_curve(warner, observations=[1, 2, 3, 10])
+    rate = sv.observations.rates(warner).utility.bits
+    curve = sv.observations.success_curve(warner, observations=[1, 2, 3, 10])
     figure = sv.plots.success_curve(curve, rate)
     drawn = {trace.name: trace for trace in figure.data}
     assert list(drawn["right guess"].x) == [1, 2, 3, 10]
@@ -113,14 +113,18 @@ def test_a_repeated_observation_curve_holds_probabilities_and_its_long_run() -> 
 
 
 def test_a_breach_curve_holds_both_probabilities() -> None:
-    found = sv.breach_curve(sv.mechanisms.warner(), predicate=["yes"], level=0.9, observations=12)
+    found = sv.observations.breach_curve(
+        sv.mechanisms.warner(), predicate=["yes"], level=0.9, observations=12
+    )
     figure = sv.plots.breach_curve(found)
     drawn = {trace.name: trace for trace in figure.data}
     assert np.array(drawn["breach by n"].y) == pytest.approx(np.array(found.by))
     assert np.array(drawn["breach at n"].y) == pytest.approx(np.array(found.at))
     assert drawn["at n, in the long run"].y[-1] == pytest.approx(found.asymptote(12))
-    rate = sv.rates(sv.mechanisms.warner()).utility.bits
-    guesses = sv.plots.success_curve(sv.success_curve(sv.mechanisms.warner(), observations=[1, 2]), rate)
+    rate = sv.observations.rates(sv.mechanisms.warner()).utility.bits
+    guesses = sv.plots.success_curve(
+        sv.observations.success_curve(sv.mechanisms.warner(), observations=[1, 2]), rate
+    )
     alike = next(trace for trace in guesses.data if trace.name == "in the long run")
     assert alike.line.color == drawn["at n, in the long run"].line.color
 
@@ -139,13 +143,13 @@ def test_a_tradeoff_curve_holds_misses_and_false_alarms() -> None:
 
 def pictures() -> dict[str, go.Figure]:
     warner = sv.mechanisms.warner()
-    curve = sv.success_curve(warner, observations=[1, 2])
+    curve = sv.observations.success_curve(warner, observations=[1, 2])
     found = sv.candidates(sv.metrics.discrete([0, 1, 2]), 1.0)
     losses = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=3)
     return {
         "beliefs": sv.plots.beliefs(warner),
         "breach_curve": sv.plots.breach_curve(
-            sv.breach_curve(warner, predicate=["yes"], level=0.9, observations=3)
+            sv.observations.breach_curve(warner, predicate=["yes"], level=0.9, observations=3)
         ),
         "candidates": sv.plots.candidates(found),
         "channel_heatmap": sv.plots.channel_heatmap(warner),

@@ -33,7 +33,7 @@ from sievert.errors import GraphError, TooLargeError
         ),
     ],
 )
-def test_kinds(graph: sv.SecretGraph, edges: list[tuple[object, object]]) -> None:
+def test_kinds(graph: sv.secrets.SecretGraph, edges: list[tuple[object, object]]) -> None:
     assert set(map(frozenset, graph.labelled_edges())) == set(map(frozenset, edges))  # type: ignore[arg-type]
     assert len(graph.edges) == len(edges)
     assert "told apart" in graph.describe()
@@ -54,7 +54,7 @@ def test_product_distance_adds_over_attributes() -> None:
 
 
 @given(testing.secret_graphs())
-def test_every_kind_describes_itself_and_has_a_metric(graph: sv.SecretGraph) -> None:
+def test_every_kind_describes_itself_and_has_a_metric(graph: sv.secrets.SecretGraph) -> None:
     sv.Metric(graph.metric().matrix)
     assert graph.values == graph.nodes
     assert graph.describe()

@@ -10,7 +10,6 @@ from ._channel import as_channel as as_channel
 from ._channel import finite_channel as finite_channel
 from ._channel import label_array as label_array
 from ._composition import LARGEST_DENSE as LARGEST_DENSE
-from ._composition import RELATIVE as RELATIVE
 from ._composition import require_dense as require_dense
 from ._deterministic import LARGEST_INPUTS as LARGEST_INPUTS
 from ._deterministic import DeterministicChannel as DeterministicChannel
@@ -19,7 +18,16 @@ from ._hyper import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
+from ._kinds import StatedPrior as StatedPrior
+from ._level import Privacy as Privacy
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
+from ._noise import CellNoise as CellNoise
+from ._noise import NoiseChannel as NoiseChannel
+from ._noise import PlanarNoise as PlanarNoise
+from ._noise import SumNoise as SumNoise
+from ._noise import TableNoise as TableNoise
+from ._noise import log_tail as log_tail
+from ._noise import two_sided_noise as two_sided_noise
 from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
@@ -30,3 +38,6 @@ from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel
 from ._structured import largest_rate as largest_rate
 from ._structured import rate as rate
+from .divergences import DeltaCurve as DeltaCurve
+from .divergences import RenyiCurve as RenyiCurve
+from .divergences import Tradeoff as Tradeoff

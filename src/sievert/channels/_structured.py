@@ -10,19 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, label_array
 from sievert.channels._composition import require_dense
+from sievert.channels._level import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, holds_masked, log_of
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "Level",
@@ -192,7 +195,7 @@ class SparseChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs from the cumulative sums of the stored rows, all draws at once."""
         generator = generator_of(rng)
-        positions = self._indices(xs)
+        positions = self.input_indices(xs)
         total = np.cumsum(self.table.data)
         before = np.concatenate([[0.0], total])
         low, high = self.table.indptr[positions], self.table.indptr[positions + 1]
@@ -260,6 +263,8 @@ class SparseChannel(StructuredChannel):
 
 def _compressed(matrix: Any) -> csr_array:
     """A copy by rows, entries of the same place added up, zeros dropped."""
+    from scipy.sparse import csr_array
+
     try:
         if holds_masked(matrix):
             raise ValueError("an entry is missing")
@@ -291,13 +296,13 @@ class ResponseChannel(StructuredChannel):
     def __init__(
         self,
         size: int,
-        eps: float,
-        alpha: Fraction | None,
+        level: Privacy,
         labels: Iterable[object] | None = None,
     ) -> None:
-        super().__init__("log" if alpha is None else "exact", (size, size), labels, labels)
-        self.eps = eps
-        self.alpha = alpha
+        super().__init__("log" if level.alpha is None else "exact", (size, size), labels, labels)
+        self.level = level
+        self.eps = eps = level.eps
+        self.alpha = level.alpha
         # truth = 1/(1 + (n-1)·e^-eps), also when e^-eps is below the smallest float.
         self.log_truth = -math.log1p((size - 1) * math.exp(-eps))
         self.log_lie = self.log_truth - eps if size > 1 else -math.inf
@@ -350,7 +355,7 @@ class ResponseChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: lie uniformly among the others with the total probability of lying."""
         generator = generator_of(rng)
-        truths = self._indices(xs)
+        truths = self.input_indices(xs)
         size = self.shape[0]
         others = generator.integers(0, max(size - 1, 1), len(truths))
         lies = others + (others >= truths)

@@ -2,4 +2,18 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# The stub lists the names of users and those of other rooms; these are the users'.
+__all__ = [
+    "Constraint",
+    "constraint",
+    "histogram",
+    "listed",
+    "marginals",
+    "satisfying",
+    "total",
+]
+__getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

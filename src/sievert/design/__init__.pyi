@@ -1,5 +1,14 @@
+from ._calibration import Calibration as Calibration
+from ._calibration import calibration as calibration
 from ._candidates import Alternative as Alternative
 from ._candidates import Candidates as Candidates
 from ._candidates import Leak as Leak
+from ._candidates import Remap as Remap
 from ._candidates import candidates as candidates
+from ._geometric_optimality import GeometricOptimality as GeometricOptimality
+from ._geometric_optimality import geometric_optimality as geometric_optimality
 from ._leakage_families import Frontier as Frontier
+from ._leakage_families import LeakageDesign as LeakageDesign
+from ._leakage_families import least_leakage as least_leakage
+from ._leakage_families import least_loss as least_loss
+from ._optimal import OptimalMechanism as OptimalMechanism

@@ -6,8 +6,7 @@ numbers, randomised response by the smallest distance, the exponential mechanism
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -17,14 +16,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert import mechanisms
 from sievert.channels import Channel, epsilon, finite_channel, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._optimal import OptimalMechanism, as_loss, optimal_mechanism
-from sievert.errors import GainError, MechanismError, SievertError
-from sievert.measures import Adversary, MatrixAdversary, posterior_vulnerability, vulnerability
-from sievert.measures.gains import as_gain
-from sievert.numerics import advance, brief, exact_matmul, fractions_of, instance
+from sievert.errors import GainError, SievertError
+from sievert.measures import Adversary, MatrixAdversary, as_gain, posterior_vulnerability, vulnerability
+from sievert.mechanisms import Family
+from sievert.numerics import advance, exact_matmul, fractions_of, instance
 from sievert.orders import refines
 from sievert.policies import Answers, Policy, Query
 from sievert.results import Result
@@ -136,7 +134,7 @@ class Candidates(Result):
 
 
 def candidates(
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     eps: float | None = None,
     prior: object = None,
     loss: object = None,
@@ -149,8 +147,19 @@ def candidates(
 
     Parameters
     ----------
-    eps, alpha, prior, loss, query : as in `sv.optimal_mechanism`
+    policy_or_metric, eps, prior, loss, alpha, query : as in `sv.optimal_mechanism`
     gains : what adversaries want; the best guess by default
+
+    Returns
+    -------
+    Candidates
+        One row a mechanism by growing loss, with its true ε and what each adversary reaches, and verdicts
+        between neighbouring rows.
+
+    Notes
+    -----
+    Cost: one `sv.optimal_mechanism`, O(inputs²·outputs) for each standard mechanism, and a refinement test
+    for each two neighbouring rows while there are few inputs.
 
     Examples
     --------
@@ -162,19 +171,14 @@ def candidates(
     >>> [str(item) for item in found.neighbours][0]
     'truncated geometric tells exactly as much as optimal'
     """
-    metric = target_metric(metric_or_policy, query)
+    metric = target_metric(policy_or_metric, query)
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     instance("gains", gains, list | tuple, "a list of gains", GainError)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
-    built: dict[str, Channel] = {"optimal": best.mechanism}
-    missing: dict[str, str] = {}
-    for name, make in _standard(metric, float(best.eps)).items():
-        try:
-            built[name] = make().finite()
-        except SievertError as problem:
-            missing[name] = str(problem)
+    standard, missing = _standard(metric, float(best.eps))
+    built = {"optimal": best.mechanism, **standard}
     rows = []
     for done, (name, channel) in enumerate(built.items()):
         advance("weighing the candidates", done, len(built))
@@ -199,48 +203,18 @@ def candidates(
     return Candidates(float(best.eps), wanted.name, best, tuple(rows), compared, missing)
 
 
-def _standard(metric: Metric, eps: float) -> dict[str, Callable[[], Channel]]:
-    """Each family, scaled to ε for the metric."""
-    return {
-        "truncated geometric": lambda: mechanisms.truncated_geometric(
-            points=_numbers(metric), eps=_per_unit(metric, eps)
-        ),
-        "geometric": lambda: mechanisms.geometric(points=_numbers(metric), eps=_per_unit(metric, eps)),
-        "tight constraints": lambda: mechanisms.tight_constraints(metric, eps),
-        "exponential": lambda: mechanisms.exponential(metric, eps, "true"),
-        "randomised response": lambda: mechanisms.randomised_response(metric.points, eps * _nearest(metric)),
-    }
-
-
-def _numbers(metric: Metric) -> list[Any]:
-    for point in metric.points:
-        if isinstance(point, bool) or not isinstance(point, int | float):
-            raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
-    return list(metric.points)
-
-
-def _per_unit(metric: Metric, eps: float) -> float:
-    """ε for one unit of the numbers: their largest change for a unit of distance scales it down."""
-    numbers = np.array(_numbers(metric), dtype=np.float64)
-    change = np.abs(numbers[:, None] - numbers[None, :])
-    apart = (change > 0) & np.isfinite(metric.matrix)
-    if not apart.any():
-        return eps
-    with np.errstate(divide="ignore"):
-        sensitivity = float((change[apart] / metric.matrix[apart]).max())
-    if math.isinf(sensitivity):
-        raise MechanismError("different numbers are at distance 0, so noise on them cannot be private")
-    return eps / sensitivity
-
-
-def _nearest(metric: Metric) -> float:
-    """The smallest distance of different points."""
-    if metric.size == 1:
-        return 1.0
-    nearest = float(metric.matrix[~np.eye(metric.size, dtype=bool)].min())
-    if math.isinf(nearest):
-        raise MechanismError("no two inputs need to be alike, so the truth itself may be released")
-    return nearest
+def _standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, str]]:
+    """Each family scaled to ε for the metric, or why it does not exist there."""
+    built: dict[str, Channel] = {}
+    missing: dict[str, str] = {}
+    for family in Family.classes():
+        try:
+            member = family.candidate(metric, eps)
+            if member is not None:
+                built[family.title()] = member.finite()
+        except SievertError as problem:
+            missing[family.title()] = str(problem)
+    return built, missing
 
 
 def _leak(channel: Channel, belief: Any, adversary: Adversary) -> Leak:
@@ -301,10 +275,29 @@ class Remap(Result):
 
 
 def remap(channel: Channel, prior: object = None, loss: object = None) -> Remap:
-    """The Bayesian remap of a channel's outputs for a loss (Bayes risk by default).
+    """The Bayesian remap of a channel's outputs for a loss: the best action for each output.
 
-    Exact where channel, prior and loss are. O(actions·inputs·outputs).
+    Exact where channel, prior and loss are.
 
+    Parameters
+    ----------
+    channel : Channel
+    prior : probabilities of the inputs; uniform by default
+    loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
+
+    Returns
+    -------
+    Remap
+        The remapped `mechanism`, the `actions` by output, and the expected loss `before` and `after`.
+
+    Notes
+    -----
+    Remapping is post-processing: it keeps every promise of privacy, and never raises the expected loss.
+
+    Cost: O(actions·inputs·outputs).
+
+    Examples
+    --------
     >>> from sievert.measures import losses
     >>> from sievert.mechanisms._response import randomised_response
     >>> best = remap(randomised_response(3, alpha="1/2"), ["4/5", "1/10", "1/10"], losses.absolute(3))

@@ -19,8 +19,7 @@ from sievert.arrays import FloatArray
 from sievert.channels.priors import as_prior
 from sievert.design._optimal import as_loss
 from sievert.errors import GainError
-from sievert.measures import table_adversary
-from sievert.measures.gains import as_gain
+from sievert.measures import as_gain, table_adversary
 from sievert.programs import LinearProgram, Unsolved, solve
 from sievert.proofs import SCALE, costs, exact_loss, exact_vulnerability, loss_above, vulnerability_above
 from sievert.spaces import Labels

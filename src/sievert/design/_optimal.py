@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, target_metric
+from sievert.channels import Channel, Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
 from sievert.design._problem import Problem
@@ -21,7 +21,7 @@ from sievert.design._solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
 from sievert.measures import MatrixAdversary, table_adversary
-from sievert.mechanisms import Privacy, privacy
+from sievert.mechanisms import privacy
 from sievert.numerics import brief, choice, finite, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
@@ -123,7 +123,7 @@ def _is_ratio(value: float | Fraction) -> bool:
 
 
 def optimal_mechanism(
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     eps: float | None = None,
     prior: object = None,
     loss: object = None,
@@ -138,17 +138,19 @@ def optimal_mechanism(
 
     Parameters
     ----------
-    metric_or_policy : Metric, Policy or Answers
-        What must be hidden. With a `query`, noise for its answers: the policy is carried over to them
-        (Alvim et al., Def 25 and Prop 26).
+    policy_or_metric : Policy, Metric or Answers
+        What must be hidden. With a `query`, noise for its answers: the policy is carried over to them.
     eps : float
         In nats per unit of distance; or `alpha` = e^-eps. A rational alpha with whole distances, a rational
         prior and a rational loss gives an exact mechanism where the problem is small.
     prior : what is known about the inputs; uniform by default
     loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
+    alpha : e^-eps, instead of eps
+    query : what is computed first
     method : "auto"; "closed" forms only; "program" for the linear program only; "spanner" for fewer
-        constraints at a measured price (`stretch` is the dilation aimed at); "exact" to insist on fractions
+        constraints at a measured price; "exact" to insist on fractions
     tolerance : a gap of this share of the largest loss settles the search
+    stretch : with method="spanner", the dilation aimed at
 
     Returns
     -------
@@ -160,6 +162,13 @@ def optimal_mechanism(
     spaces with Bayes risk, two inputs, discrete metrics with Bayes risk or two actions. Otherwise the linear
     program on the pairs that no third point lies between, folded by symmetry, with constraints as needed.
 
+    Cost: O(n²) for the closed forms; the program has a variable for each input and action, and a constraint
+    for each pair of neighbours and action.
+
+    References
+    ----------
+    Alvim et al., Def 25 and Prop 26.
+
     Examples
     --------
     >>> from sievert.measures import losses
@@ -170,7 +179,7 @@ def optimal_mechanism(
     >>> print(optimal_mechanism(metrics.grid(3, 3), 1.0).certificate.verify().holds)
     True
     """
-    metric = target_metric(metric_or_policy, query)
+    metric = target_metric(policy_or_metric, query)
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
@@ -223,7 +232,7 @@ def _certified(
         solved.upper,
         tuple(metric.points),
     )
-    channel = Channel._trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
+    channel = Channel.trusted(as_probabilities(solved.counts), "float", metric.points, wanted.actions)
     return OptimalMechanism(
         channel,
         solved.upper,
@@ -260,7 +269,7 @@ def _exact(
                 'exactly optimal; use method="auto", whose gap is proved'
             )
         return None
-    channel = Channel._trusted(found.channel, "exact", metric.points, wanted.actions)
+    channel = Channel.trusted(found.channel, "exact", metric.points, wanted.actions)
     before = min(
         sum((p * Fraction(v) for p, v in zip(belief, row, strict=True)), Fraction(0))
         for row in wanted.table.tolist()

@@ -1,5 +1,8 @@
 from . import protocols as protocols
+from ._bayes_risk import BayesRisk as BayesRisk
 from ._bayes_risk import bayes_risk as bayes_risk
+from ._black_box import BlackBoxAudit as BlackBoxAudit
+from ._black_box import audit_outputs as audit_outputs
 from ._black_box import audit_samples as audit_samples
 from ._estimate import Estimate as Estimate
 from ._estimate import Method as Method
@@ -7,6 +10,11 @@ from ._estimate import estimate as estimate
 from ._estimate import prove_likelihood as prove_likelihood
 from ._inversion import Mean as Mean
 from ._inversion import estimate_mean as estimate_mean
+from ._multiplicative_transport import MultiplicativeTransport as MultiplicativeTransport
+from ._multiplicative_transport import multiplicative_kantorovich as multiplicative_kantorovich
+from ._reports import Identifiability as Identifiability
 from ._reports import counts_over as counts_over
 from ._reports import identifiability as identifiability
+from ._transport import Transport as Transport
 from ._transport import kantorovich as kantorovich
+from .protocols._base import Frequencies as Frequencies

@@ -99,8 +99,9 @@ def audit_samples(
     eps: float | None = None,
     delta: float = 0.0,
     confidence: float = 0.95,
-    policy: Against | None = None,
     rng: int | np.random.Generator | None = None,
+    *,
+    policy_or_metric: Against | None = None,
 ) -> BlackBoxAudit:
     """A lower bound on ε from runs of a mechanism: an input and an output each.
 
@@ -111,12 +112,19 @@ def audit_samples(
     eps : the claim to refute, if there is one
     delta : the δ that the claim grants
     confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
-    policy : which inputs are neighbours (any two by default); on a metric, ε is per unit of distance
     rng : for the split into a half that chooses pair and event and a half that tests them
+    policy_or_metric : which inputs are neighbours (any two by default); with a metric, ε is per unit of it
+
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the pair and the event that show it, and whether the claim is `refuted`.
 
     Notes
     -----
     Inputs with fewer than 20 runs are left out. Every pair of neighbours is looked at on the first half.
+
+    Cost: O(runs·log runs) for each pair of neighbours.
 
     Examples
     --------
@@ -124,7 +132,7 @@ def audit_samples(
     >>> draw = np.random.default_rng(0)
     >>> secret = draw.integers(0, 3, 9000)
     >>> noisy = secret + draw.laplace(0, 0.5, 9000)
-    >>> found = audit_samples(secret, noisy, eps=1.0, policy=metrics.line(3), rng=1)
+    >>> found = audit_samples(secret, noisy, eps=1.0, policy_or_metric=metrics.line(3), rng=1)
     >>> found.refuted, found.eps_lower > 1.4             # noise of half the scale: the true ε is 2
     (True, True)
     """
@@ -134,7 +142,7 @@ def audit_samples(
         raise ChannelError(f"outputs has {len(seen)} entries but inputs {len(which)}; give one of each a run")
     counts = np.bincount(which, minlength=len(labels))
     usable = [x for x in range(len(labels)) if counts[x] >= SMALLEST_SAMPLE]
-    pairs = _pairs(labels, usable, policy)
+    pairs = _pairs(labels, usable, policy_or_metric)
     if not pairs:
         raise ChannelError(
             f"the runs hold no two neighbours with at least {SMALLEST_SAMPLE} runs each; run more, or "
@@ -159,8 +167,19 @@ def audit_outputs(
     Parameters
     ----------
     first, second : outputs of independent runs on the first and on the second input
+    eps, delta : the claim to refute, if there is one, and the δ that it grants
+    confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
+    rng : for the split into a half that chooses an event and a half that tests it
+    names : what the two inputs are called
 
-    The rest as for `audit_samples`.
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the event that shows it, and whether the claim is `refuted`.
+
+    Notes
+    -----
+    Cost: O(runs·log runs).
 
     Examples
     --------
@@ -196,7 +215,21 @@ def audit_mechanism(
     ----------
     mechanism : a function of the input that draws its own noise; it is called `trials` times on each input
     first, second : the two inputs
+    eps, delta : the claim to refute, if there is one, and the δ that it grants
+    confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
+    trials : how often the mechanism is run on each of the two
     rng : for the split of the outputs; the mechanism's own randomness is its own affair
+
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the event that shows it, and whether the claim is `refuted`.
+
+    Notes
+    -----
+    A sample never proves a claim: it can only refute one.
+
+    Cost: 2·trials runs of the mechanism, and O(trials·log trials) for sorting what came out.
 
     Examples
     --------

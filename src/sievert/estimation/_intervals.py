@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq
 
 from sievert.arrays import FloatArray
 from sievert.estimation._events import normal_reach
@@ -80,6 +79,8 @@ def profile_intervals(
     operator: Operator, shares: FloatArray, fit: Fit, total: float, level: float
 ) -> FloatArray:
     """The probabilities v of each input for which some distribution is within χ²/2 nats of the maximum."""
+    from scipy.optimize import brentq
+
     allowed = normal_reach(level) ** 2 / 2 / total
     if isinstance(operator, ResponseOperator):
         full = np.zeros(operator.size)

@@ -1,6 +1,5 @@
 from ._document import AcceptModel as AcceptModel
 from ._document import ClaimModel as ClaimModel
-from ._document import DataModel as DataModel
 from ._document import EstimateModel as EstimateModel
 from ._document import ReleaseModel as ReleaseModel
 from ._document import UseValue as UseValue
@@ -8,13 +7,13 @@ from ._document import dumps as dumps
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
 from ._identity import identified as identified
+from ._noise import exact_alpha as exact_alpha
+from ._noise import finite_eps as finite_eps
 from ._paths import contents as contents
 from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
-from ._queries import column_place as column_place
 from ._scenario import Scenario as Scenario
-from ._scenario import build_gain as build_gain
-from ._scenario import build_prior as build_prior
 from ._scenario import file_eps as file_eps
 from ._scenario import load as load
 from ._scenario import load_scenario as load_scenario
+from ._schema import document_schema as document_schema

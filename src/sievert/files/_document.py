@@ -4,325 +4,81 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from sievert.files._paths import NoisyPath, OutputPath, OwnPath, PriorText, PrivatePath, PublicPath
-from sievert.numerics import brief
+from sievert.channels import StatedPrior
+from sievert.files._paths import NoisyPath, OutputPath, OwnPath
+from sievert.kinds import (
+    Count,
+    NonNegative,
+    Positive,
+    PrivatePath,
+    Probability,
+    PublicPath,
+    Section,
+    Value,
+)
+from sievert.measures import Gain, Loss
+from sievert.mechanisms import Family
+from sievert.policies import AskedQuery, PolicyModel
+from sievert.tables import Source
 
 __all__ = [
     "AcceptModel",
     "AdversaryModel",
     "ClaimModel",
-    "DataModel",
     "Document",
     "EstimateModel",
-    "GainModel",
-    "LossModel",
-    "MechanismModel",
-    "PermittedModel",
-    "PolicyModel",
-    "QueryModel",
-    "RegionModel",
     "ReleaseModel",
-    "SecretsModel",
-    "Section",
+    "UseModel",
     "UseValue",
-    "ValuesModel",
     "dumps",
 ]
-
-Probability = Annotated[float, Field(ge=0, le=1)]
-NonNegative = Annotated[float, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Value = int | Finite | str | list[int | Finite | str]
-
-
-class Section(BaseModel):
-    """A table of the file; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class ValuesModel(Section):
-    """`values` by rule instead of by list: a range of integers (every `step`-th), a column of a public
-    codebook file, or all combinations of the values of several columns."""
-
-    range: tuple[int, int] | list[int] | None = None
-    step: Positive | None = None
-    file: PublicPath | None = None
-    column: str | None = None
-    product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _one_rule(self) -> Self:
-        if sum(rule is not None for rule in (self.range, self.file, self.product)) != 1:
-            raise ValueError(
-                'give range = [first, last], file = "codebook.csv", or product = [[…], […]] with the values '
-                "of each column"
-            )
-        if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
-            raise ValueError(f"range is {brief(list(self.range))}; give [first, last] with first ≤ last")
-        if self.step is not None and self.range is None:
-            raise ValueError("step goes with range: every how many-th number is a value")
-        if self.step is not None and self.range is not None and (self.range[1] - self.range[0]) % self.step:
-            raise ValueError(
-                f"range is {brief(list(self.range))}, and step = {brief(self.step)} does not reach the end; "
-                "give a last value that is a whole number of steps above the first"
-            )
-        return self
-
-
-class RegionModel(Section):
-    """Places on a map: a rectangle of latitudes and longitudes in square cells, `cell` metres wide."""
-
-    south: Annotated[float, Field(ge=-80, le=84)]
-    west: Annotated[float, Field(ge=-180, le=180)]
-    north: Annotated[float, Field(ge=-80, le=84)]
-    east: Annotated[float, Field(ge=-180, le=180)]
-    cell: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-    @model_validator(mode="after")
-    def _a_rectangle(self) -> Self:
-        if not self.south < self.north:
-            raise ValueError(f"south is {self.south} and north is {self.north}; south must be less")
-        if not self.west < self.east:
-            raise ValueError(f"west is {self.west} and east is {self.east}; west must be less")
-        return self
-
-
-class SecretsModel(Section):
-    """`secrets` that need a parameter; exactly one kind."""
-
-    threshold: NonNegative | None = None
-    partition: list[list[Value]] | dict[str, list[Value]] | None = None
-    edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
-    tree: dict[str, str] | None = None
-    metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
-    points: PublicPath | None = None
-    region: RegionModel | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            name
-            for name in ("threshold", "partition", "edges", "tree", "metric")
-            if getattr(self, name) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                f"give exactly one of threshold, partition, edges, tree, metric (given: {kinds or 'none'})"
-            )
-        if self.points is not None and self.metric not in ("euclidean", "manhattan"):
-            raise ValueError('points goes with metric = "euclidean" or "manhattan"')
-        if self.region is not None and (self.metric != "euclidean" or self.points is not None):
-            raise ValueError('region goes with metric = "euclidean" and takes the place of points')
-        if self.metric in ("euclidean", "manhattan") and self.points is None and self.region is None:
-            raise ValueError(
-                f'metric = "{self.metric}" needs points = "file.csv" with a label and coordinates in each row'
-            )
-        return self
-
-
-class PermittedModel(Section):
-    """`permitted`: what everybody knows; all that is given holds."""
-
-    total: int | Finite | None = None
-    weights: dict[str, int | Finite] | list[int | Finite] | None = None
-    histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
-    counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
-    attribute: Count | None = None
-    databases: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if all(given is None for given in (self.total, self.histogram, self.counts, self.databases)):
-            raise ValueError("give total, histogram, counts or databases: what does everybody know?")
-        if self.weights is not None and self.total is None:
-            raise ValueError("weights goes with total: what each value counts, or a factor for each record")
-        if self.attribute is not None and self.counts is None:
-            raise ValueError("attribute goes with counts: which part of the values is counted, from 0")
-        return self
-
-
-class PolicyModel(Section):
-    """[policy]: what must stay hidden."""
-
-    values: list[Value] | ValuesModel | None = None
-    secrets: Literal["complete", "line", "cycle"] | SecretsModel = "complete"
-    records: Positive = 1
-    adjacency: Literal["replace", "add-remove"] = "replace"
-    person_records: Positive = 1
-    permitted: PermittedModel | list[PermittedModel] | None = None
-
-
-class WhereModel(Section):
-    """`where` by bounds: at_least ≤ value ≤ at_most."""
-
-    at_least: Finite | None = None
-    at_most: Finite | None = None
-
-    @model_validator(mode="after")
-    def _some_bound(self) -> Self:
-        if self.at_least is None and self.at_most is None:
-            raise ValueError("give at_least, at_most or both: which values are counted?")
-        return self
-
-
-Condition = Annotated[Value | list[Value] | WhereModel, Field(union_mode="left_to_right")]
-
-
-class QueryModel(Section):
-    """[query]: what is computed before noise."""
-
-    kind: Literal["record", "count", "sum", "histogram", "table"] = "record"
-    where: Annotated[
-        Value | list[Value] | WhereModel | Annotated[dict[str, Condition], Field(min_length=1)] | None,
-        Field(union_mode="left_to_right"),
-    ] = None
-    by: str | list[str] | None = None
-    of: str | None = None
-    table: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _parameters(self) -> Self:
-        if self.by is not None and self.kind != "histogram":
-            raise ValueError('by goes with kind = "histogram": the columns it counts by')
-        if self.of is not None and self.kind != "sum":
-            raise ValueError('of goes with kind = "sum": the column that is summed')
-        if (self.kind == "count") != (self.where is not None):
-            raise ValueError(
-                'where goes with kind = "count", and a count needs it: which values are counted?'
-            )
-        if (self.kind == "table") != (self.table is not None):
-            raise ValueError('table = "file.csv" goes with kind = "table"')
-        return self
-
-
-def _consecutive(numbers: list[int]) -> bool:
-    return bool(numbers) and all(second - first == 1 for first, second in pairwise(numbers))
-
-
-class MechanismModel(Section):
-    """[mechanism]: a family with its parameter, or a matrix in a file."""
-
-    kind: (
-        Literal[
-            "geometric",
-            "truncated-geometric",
-            "randomised-response",
-            "exponential",
-            "tight-constraints",
-            "metric-channel",
-            "planar-geometric",
-        ]
-        | None
-    ) = None
-    matrix: PublicPath | None = None
-    eps: NonNegative | None = None
-    alpha: str | float | int | None = None
-    level: Literal["nominal", "true"] | None = None
-    outputs: list[int] | None = None
-
-    @model_validator(mode="after")
-    def _one_mechanism(self) -> Self:
-        if (self.kind is None) == (self.matrix is None):
-            raise ValueError('give kind = "…" (a family) or matrix = "channel.csv"')
-        parameters = (self.eps is not None) + (self.alpha is not None)
-        if self.matrix is not None and self.alpha is not None:
-            raise ValueError(
-                "alpha goes with a family; with a matrix, eps states what it is claimed to satisfy"
-            )
-        if self.kind == "metric-channel" and parameters:
-            raise ValueError("metric-channel takes no eps: it realises the policy's distance itself")
-        if self.kind not in (None, "metric-channel") and parameters != 1:
-            raise ValueError("give exactly one of eps and alpha (alpha = e^-eps)")
-        if self.level is not None and self.kind != "exponential":
-            raise ValueError('level goes with kind = "exponential"')
-        if self.outputs is not None and self.kind not in ("geometric", "truncated-geometric"):
-            raise ValueError('outputs goes with kind = "geometric" or "truncated-geometric"')
-        if self.outputs is not None and not _consecutive(self.outputs):
-            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
-        return self
-
-
-class GainModel(Section):
-    """A gain with a parameter; exactly one kind."""
-
-    tries: Positive | None = None
-    within: NonNegative | None = None
-    partition: list[list[Value]] | dict[str, list[Value]] | None = None
-    property: list[Value] | None = None
-    matrix: PublicPath | None = None
-    name: str | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            n for n in ("tries", "within", "partition", "property", "matrix") if getattr(self, n) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                f"give exactly one of tries, within, partition, property, matrix (given: {kinds or 'none'})"
-            )
-        return self
-
-
-GainName = Literal["identity", "closeness", "bayes-risk", "guessing", "shannon"]
 
 
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: PriorText | list[float] | None = None
-    record_prior: PriorText | list[float] | None = None
-    gains: list[GainName | GainModel] = ["identity"]
-    observations: Positive = 1
-
-
-class LossModel(Section):
-    """`loss` with a parameter; exactly one kind."""
-
-    pinball: Probability | None = None
-    tolerance: NonNegative | None = None
-    threshold: Finite | None = None
-    property: list[Value] | None = None
-    matrix: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            name
-            for name in ("pinball", "tolerance", "threshold", "property", "matrix")
-            if getattr(self, name) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                "give exactly one of pinball, tolerance, threshold, property, matrix "
-                f"(given: {kinds or 'none'})"
-            )
-        return self
+    prior: StatedPrior | None = Field(
+        None,
+        description="belief about the mechanism's input; a list follows the order of the answers, or of the "
+        "rows of `matrix`; uniform unless given",
+    )
+    record_prior: StatedPrior | None = Field(
+        None,
+        description="belief about one record, likewise; a list follows the order of the values (with "
+        "add-remove, `absent` comes first). Where the query is the record, this and `prior` are one belief: "
+        "give one of them",
+    )
+    gains: list[Gain] = Field(
+        default_factory=lambda: [Gain.resolve("identity")], description="what they want, a finding for each"
+    )
+    observations: Positive = Field(1, description="independent releases of the same data")
 
 
 class UseModel(Section):
     """[use]: what the released data is for."""
 
-    loss: Literal["absolute", "squared", "bayes-risk", "distance"] | LossModel = "absolute"
-    prior: PriorText | list[float] | None = None
+    loss: Loss = Field(
+        default_factory=lambda: Loss.resolve("absolute"), description="what `sievert design` makes small"
+    )
+    prior: StatedPrior | None = Field(
+        None, description="what is known about the released answer; what the adversary knows unless given"
+    )
 
 
 class ClaimModel(Section):
     """[claim]: what is promised, where no mechanism is described or more than ε is claimed."""
 
-    eps: NonNegative | None = None
-    delta: Probability = 0.0
-    rho: NonNegative | None = None
-    sigma: NonNegative | None = None
-    sensitivity: NonNegative = 1.0
+    eps: NonNegative | None = Field(
+        None, description="ε in nats; where `[mechanism]` says `eps` too, they must agree"
+    )
+    delta: Probability = Field(0.0, description="with `eps`: the δ of the promise")
+    rho: NonNegative | None = Field(None, description="ρ of zero-concentrated differential privacy")
+    sigma: NonNegative | None = Field(None, description="the standard deviation of Gaussian noise")
+    sensitivity: NonNegative = Field(1.0, description="with `sigma`: how far one person moves the answer")
 
     @model_validator(mode="after")
     def _one_claim(self) -> Self:
@@ -337,28 +93,22 @@ class ClaimModel(Section):
 class AcceptModel(Section):
     """[accept]: limits; an audit or an explanation that exceeds one exits with 1."""
 
-    guess: Probability | None = None
-    bits: NonNegative | None = None
-    odds: Annotated[float, Field(ge=1)] | None = None
-    advantage: Probability | None = None
-    eps: NonNegative | None = None
-    delta: Probability | None = None
+    guess: Probability | None = Field(
+        None, description="best guess about one record after all observations, everything else known"
+    )
+    bits: NonNegative | None = Field(None, description="log2 of the growth of that guess")
+    odds: Annotated[float, Field(ge=1)] | None = Field(
+        None, description="how many times the odds of a right guess may grow"
+    )
+    advantage: Probability | None = Field(None, description="growth of that guess in probability")
+    eps: NonNegative | None = Field(None, description="total ε of all observations for one person")
+    delta: Probability | None = Field(None, description="with `eps`: the total ε is judged at this δ")
 
     @model_validator(mode="after")
     def _delta_of_eps(self) -> Self:
         if self.delta is not None and self.eps is None:
             raise ValueError("delta goes with eps: at which δ is the total ε judged?")
         return self
-
-
-class DataModel(Section):
-    """[data]: where the records are."""
-
-    input: PrivatePath
-    column: str | list[str] | None = None
-    person: str | None = None
-    rows_per_person: Positive = 1
-    missing_values: list[str] = []
 
 
 class UseValue(Section):
@@ -370,43 +120,80 @@ class UseValue(Section):
 class ReleaseModel(Section):
     """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
 
-    output: OutputPath | None = None
-    ledger: OwnPath | None = None
-    ledger_key: OwnPath | None = None
-    missing: Literal["reject", "drop"] | UseValue = "reject"
-    unknown: Literal["reject", "drop"] | UseValue = "reject"
-    out_of_range: Literal["reject", "clamp", "drop"] = "reject"
-    off_grid: Literal["reject", "nearest", "drop"] = "reject"
-    keep: list[str] = []
-    remap: PublicPath | None = None
-    stable: bool = False
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    sampler: Literal["exact", "float"] = "exact"
-    timing: Literal["fixed", "fast"] = "fixed"
-    test_seed: Count | None = None
+    output: OutputPath | None = Field(
+        None,
+        description="`.csv`, `.parquet` or `.arrow`, in the file's folder or below it (`--output` may name "
+        "any place); what was done is written beside it; the file's name with `-released.csv` unless given",
+    )
+    ledger: OwnPath | None = Field(
+        None,
+        description="the budget file, required for a release: `person = 3.0`, limits under `[columns]`, and "
+        '`relation = "replace"` or `"add-remove"` ([what a ledger adds up](release.md)); what was spent is '
+        "kept beside it",
+    )
+    ledger_key: OwnPath | None = Field(
+        None, description="a file with a secret that binds the ledger's records"
+    )
+    missing: Literal["reject", "drop"] | UseValue = Field(
+        "reject", description="rows without a value: refuse, leave out, or `{ use = value }`"
+    )
+    unknown: Literal["reject", "drop"] | UseValue = Field(
+        "reject", description="rows with a value that the policy does not have, likewise"
+    )
+    out_of_range: Literal["reject", "clamp", "drop"] = Field(
+        "reject", description="numbers beyond the first or last value"
+    )
+    off_grid: Literal["reject", "nearest", "drop"] = Field("reject", description="numbers between two values")
+    keep: list[str] = Field(default_factory=list, description="row by row: public columns to copy")
+    remap: PublicPath | None = Field(
+        None, description="places: a public CSV of latitude, longitude and weight"
+    )
+    stable: bool = Field(False, description="places: one place for each person")
+    confidence: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="probability of the intervals")
+    sampler: Literal["exact", "float"] = Field(
+        "exact", description="how noise is drawn; `float` where no exact sampler exists"
+    )
+    timing: Literal["fixed", "fast"] = Field(
+        "fixed", description="the same work whatever the noise, or as little as it takes"
+    )
+    test_seed: Count | None = Field(
+        None,
+        description="the file is a test: noise comes from this seed, is NOT private, and every row says so",
+    )
 
 
 class ReportGroupModel(Section):
     """Reports of users who applied the same family at another ε."""
 
-    reports: NoisyPath | list[NoisyPath]
-    eps: NonNegative | None = None
+    reports: NoisyPath | list[NoisyPath] = Field(description="the files of the group, or patterns")
+    eps: NonNegative | None = Field(None, description="the ε of the group; the mechanism's unless given")
 
 
 class EstimateModel(Section):
     """[estimate]: where the noisy reports are, and how the distribution behind them is estimated."""
 
-    reports: NoisyPath | list[NoisyPath] | None = None
-    column: str | None = None
-    counts: str | None = None
-    groups: list[ReportGroupModel] | None = None
-    missing: Literal["reject", "drop"] = "reject"
-    method: Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"] = "auto"
-    interval: Literal["normal", "bootstrap", "profile", "none"] = "normal"
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    seed: Count = 0
-    original: PrivatePath | None = None
-    original_column: str | None = None
+    reports: NoisyPath | list[NoisyPath] | None = Field(
+        None, description="a file of noisy reports, a pattern, or a list of them (`--reports` names others)"
+    )
+    column: str | None = Field(None, description="the column of the report")
+    counts: str | None = Field(None, description="the column that says how often a report occurs")
+    groups: list[ReportGroupModel] | None = Field(
+        None, description="reports of users who applied the same family at another ε"
+    )
+    missing: Literal["reject", "drop"] = Field("reject", description="rows without a report")
+    method: Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"] = Field(
+        "auto", description="how the distribution is found ([which is when good](estimate.md))"
+    )
+    interval: Literal["normal", "bootstrap", "profile", "none"] = Field(
+        "normal", description="how its intervals are found"
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="probability of the intervals")
+    seed: Count = Field(0, description="for the bootstrap and the folds of the regularised estimate")
+    original: PrivatePath | None = Field(
+        None,
+        description="true values, where they are public or synthetic: drawn beside the estimate",
+    )
+    original_column: str | None = Field(None, description="their column")
 
     @model_validator(mode="after")
     def _reports_once(self) -> Self:
@@ -420,30 +207,30 @@ class EstimateModel(Section):
 class Document(Section):
     """The whole file."""
 
-    version: Literal[1]
-    title: str | None = None
+    version: Literal[1] = Field(description="of the format")
+    title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     policy: PolicyModel
-    query: QueryModel = QueryModel()
-    mechanism: MechanismModel | None = None
+    query: AskedQuery = Field(default_factory=lambda: AskedQuery.resolve({}))
+    mechanism: Family | None = None
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None
     claim: ClaimModel | None = None
     accept: AcceptModel | None = None
-    data: DataModel | None = None
+    data: Source | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
 
     @model_validator(mode="after")
     def _one_promise(self) -> Self:
         """[claim] and [mechanism] may both say what is promised, if they say the same."""
-        claim, mechanism = self.claim, self.mechanism
-        if claim is None or mechanism is None or claim.eps is None or mechanism.eps is None:
+        claim = self.claim
+        promised = None if self.mechanism is None else self.mechanism.promised
+        if claim is None or claim.eps is None or promised is None:
             return self
-        # A nominal ε is a parameter, and a claim with δ is another kind of promise.
-        nominal = mechanism.level == "nominal"
-        if not nominal and not claim.delta and not math.isclose(claim.eps, mechanism.eps, rel_tol=1e-9):
+        # A claim with δ is another kind of promise.
+        if not claim.delta and not math.isclose(claim.eps, promised, rel_tol=1e-9):
             raise ValueError(
-                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {mechanism.eps:g}; they must agree, "
+                f"[claim] says eps = {claim.eps:g} and [mechanism] eps = {promised:g}; they must agree, "
                 "so state the promise once"
             )
         return self

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from sievert.errors import FileError
-from sievert.files import _document as schema
-from sievert.files._document import Document, Section
+from sievert.files._document import Document
+from sievert.kinds import Kind, Noun, Reader, Section
 from sievert.numerics import brief, did_you_mean
 
 __all__ = ["validated"]
@@ -31,27 +33,11 @@ NOUNS = {
 
 LONGEST_KEY = 60
 
-# Names that others give to what a file calls differently.
-OTHER_NAMES = {
-    "laplace": 'the discrete Laplace is called "geometric" here',
-    "discrete-laplace": 'the discrete Laplace is called "geometric" here',
-    "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
-    "staircase": "`sievert design` finds the best mechanism, staircases among them",
-    "rr": 'it is called "randomised-response" here',
-    "grr": 'it is called "randomised-response" here',
-    "k-rr": 'it is called "randomised-response" here',
-    "warner": 'it is called "randomised-response" here',
-    "planar-laplace": 'the discrete planar Laplace is called "planar-geometric" here',
-    "geo-indistinguishability": 'use "planar-geometric" noise, with a region as secrets',
-    "dp": 'differential privacy is secrets = "complete" with records',
-    "mean": "a mean is a sum divided by a public number of records",
-}
 
-
-def validated(raw: dict[str, Any], source: str) -> Document:
+def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document:
     """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
     try:
-        return Document.model_validate(raw)
+        return Document.model_validate(raw, context=reader)
     except ValidationError as problem:
         raise FileError(f"{source}: {_explain(problem, raw)}") from None
 
@@ -62,15 +48,19 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     # A union reports one error a branch; the deepest is about the branch the writer meant.
     meant = max(
         range(len(errors)),
-        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden"), len(paths[i])),
+        key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden", "key"), len(paths[i])),
     )
     error, key = errors[meant], _key_words(paths[meant])
     if error["type"] == "extra_forbidden":
         return f"key {key} is unknown; {_right_key(error)}"
+    if error["type"] == "key":
+        return f"key {key} {_right_key_of_kind(error)}"
     if error["type"] == "missing":
         return f"key {key} is missing"
     given = error.get("input")
     shown = "" if isinstance(given, dict | list) else f" (given: {brief(given)})"
+    if error["type"] == "kind":
+        return f"key {key} must be {error['msg']}{shown}{_right_kind(error)}"
     branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
     kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
     if error["type"] != "value_error" and len(kinds) == len(branches):
@@ -91,48 +81,92 @@ def _percent(error: ErrorDetails) -> str:
     return f"; for {given:g} % write {given / 100:g}"
 
 
+def _right_kind(error: ErrorDetails) -> str:
+    """What was meant by a name that no kind has."""
+    given, known = error.get("input"), error["ctx"]
+    if not isinstance(given, str):
+        return ""
+    other = known["elsewhere"].get(given.strip().lower().replace("_", "-").replace(" ", "-"))
+    return did_you_mean(given, known["choices"]) if other is None else f"; {other}"
+
+
+def _right_key_of_kind(error: ErrorDetails) -> str:
+    """What was meant by a key that a kind does not have: another kind, another spelling, or another table."""
+    if error["msg"]:
+        return f"does not go here: {error['msg']}"
+    choices, written = error["ctx"]["choices"], str(error["loc"][-1])
+    return f"is unknown; {_nearest(written, choices, in_table=len(error['loc']) == 2)}"
+
+
 def _right_key(error: ErrorDetails) -> str:
     """What was meant by a key that its table does not have: another spelling, or another table."""
-    table, written = _table_of(error["loc"][:-1]), str(error["loc"][-1])
-    known = tuple(table.model_fields)
+    known = list(_fields(_table_of(error["loc"][:-1])))
+    return _nearest(str(error["loc"][-1]), known, in_table=True)
+
+
+def _nearest(written: str, known: list[str], in_table: bool) -> str:
+    """The key that was meant: of this table, or of another where it may have been put in the wrong one."""
     hint = did_you_mean(written, known)
     homes = [
         f"[{name}]"
         for name, field in Document.model_fields.items()
-        if (home := _only_table(field.annotation)) is not None and written in home.model_fields
+        if (home := _only_table(field.annotation)) is not None and written in _fields(home)
     ]
-    if not hint and homes:
+    if not hint and homes and in_table:
         return f"it is a key of {' and of '.join(homes)}"
     return f"keys here are {', '.join(known)}{hint}"
+
+
+def _keys(table: type[Section]) -> set[str]:
+    """The keys of a table; of a noun, those of all its kinds."""
+    if not issubclass(table, Noun):
+        return set(table.model_fields)
+    return {key for found in table.kinds().values() for key in found.owner.model_fields}
 
 
 def _table_of(location: tuple[str | int, ...]) -> type[Section]:
     """The table that a location of pydantic's is in; in a union the branch is named after its class."""
     table: type[Section] = Document
+    annotation: Any = Document
     for part in location:
-        branch = getattr(schema, part, None) if isinstance(part, str) else None
-        if isinstance(branch, type) and issubclass(branch, Section):
-            table = branch
-        elif part in table.model_fields:
-            table = _only_table(table.model_fields[str(part)].annotation) or table
+        fields = _fields(table)
+        if part in fields:
+            annotation = fields[str(part)].annotation
+            table = _only_table(annotation) or table
+        else:
+            table = next((found for found in _tables(annotation) if found.__name__ == part), table)
     return table
+
+
+def _fields(table: type[Section]) -> dict[str, FieldInfo]:
+    """The keys of a table: for a noun those of all its kinds."""
+    if not issubclass(table, Noun):
+        return table.model_fields
+    return {name: field for found in table.kinds().values() for name, field in _fields_of(found).items()}
+
+
+def _fields_of(found: Kind) -> dict[str, FieldInfo]:
+    return _fields(found.owner) if found.is_noun else found.owner.model_fields
 
 
 def _only_table(annotation: Any) -> type[Section] | None:
     """The table in an annotation such as `Table | None`, where there is one only."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    found = [table for part in get_args(annotation) if (table := _only_table(part)) is not None]
+    found = list(dict.fromkeys(_tables(annotation)))
     return found[0] if len(found) == 1 else None
+
+
+def _tables(annotation: Any) -> Iterator[type[Section]]:
+    """Every table in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _tables(part)
 
 
 def _right_word(given: Any, branches: list[ErrorDetails]) -> str:
     """What was meant by a word that is none of those a key knows."""
     if not isinstance(given, str):
         return ""
-    other = OTHER_NAMES.get(given.strip().lower().replace("_", "-").replace(" ", "-"))
-    if other is not None:
-        return f"; {other}"
     choices = [
         word
         for branch in branches

@@ -9,53 +9,29 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import AfterValidator, BaseModel, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BaseModel
 
+from sievert.channels import Channel
 from sievert.errors import FileError
-from sievert.tables import same_file
+from sievert.kinds import FilePath, PrivatePath, PublicPath, paths_in
+from sievert.numerics import did_you_mean
+from sievert.spaces import Labels, Table
+from sievert.tables import existing, read_channel, read_table, same_file
 
 __all__ = [
-    "FilePath",
+    "FolderReader",
     "NoisyPath",
     "OutputPath",
     "OwnPath",
-    "PriorText",
-    "PrivatePath",
-    "PublicPath",
     "contents",
     "files_read",
     "moved",
-    "paths_in",
     "refuse_private",
 ]
-
-
-class FilePath(str):
-    """A path in a file, relative to the file's folder."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(cls.checked, core_schema.str_schema(strict=True))
-
-    @classmethod
-    def checked(cls, text: str) -> Self:
-        """The path, where it may stand in a file."""
-        if not text or "\0" in text:
-            raise ValueError("is not the name of a file")
-        return cls(text)
-
-
-class PublicPath(FilePath):
-    """What the promise treats as known to everybody."""
-
-
-class PrivatePath(FilePath):
-    """The data that is protected."""
 
 
 class NoisyPath(FilePath):
@@ -81,27 +57,23 @@ class OutputPath(FilePath):
         return super().checked(text)
 
 
-def _prior(text: str) -> str:
-    return text if text == "uniform" else PublicPath.checked(text)
+@dataclass(frozen=True)
+class FolderReader:
+    """Reads the public files that a document in this folder names."""
 
+    folder: Path
 
-# A prior by name, or the public file that holds it.
-PriorText = Annotated[str, AfterValidator(_prior)]
+    def table(self, path: PublicPath) -> Table:
+        """The rows of a table."""
+        return read_table(self._existing(path))
 
+    def channel(self, path: PublicPath, inputs: Labels) -> Channel:
+        """A channel, its rows matched to the inputs."""
+        return read_channel(self._existing(path), inputs)
 
-def paths_in(item: object, key: str = "") -> Iterator[tuple[str, FilePath]]:
-    """Every path in a model, with the key it stands under."""
-    if isinstance(item, FilePath):
-        yield key, item
-    elif isinstance(item, BaseModel):
-        for name in type(item).model_fields:
-            yield from paths_in(getattr(item, name), f"{key}.{name}" if key else name)
-    elif isinstance(item, dict):
-        for name, part in item.items():
-            yield from paths_in(part, f"{key}.{name}")
-    elif isinstance(item, list | tuple):
-        for place, part in enumerate(item, start=1):
-            yield from paths_in(part, f"{key}, entry {place}" if isinstance(part, BaseModel) else key)
+    def _existing(self, path: PublicPath) -> Path:
+        named = did_you_mean(path, path.names)
+        return existing(self.folder / path, f"{named}; paths in the file are relative to its own folder")
 
 
 def refuse_private(document: BaseModel, folder: Path, source: str, data: str | Path | None = None) -> None:

@@ -2,10 +2,11 @@ from . import adapters as adapters
 from . import bounds as bounds
 from . import promises as promises
 from . import transformations as transformations
-from ._backwards import SYMBOLS as SYMBOLS
+from ._backwards import LargestEpsilon as LargestEpsilon
 from ._backwards import Unknown as Unknown
 from ._backwards import WeakestClaim as WeakestClaim
 from ._backwards import weakest_claim as weakest_claim
+from ._composition import ComposedClaim as ComposedClaim
 from ._composition import composed_epsilon as composed_epsilon
 from ._composition import gaussian_delta as gaussian_delta
 from ._explain import Explanation as Explanation
@@ -16,3 +17,4 @@ from ._guesses import MEETS as MEETS
 from ._policy_guesses import policy_guess as policy_guess
 from ._worst import WorstLeakage as WorstLeakage
 from ._worst import worst_leakage as worst_leakage
+from .bounds import Bound as Bound

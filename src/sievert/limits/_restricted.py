@@ -15,11 +15,11 @@ from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._groups import worst_of_groups
 from sievert.limits._objectives import explicit_space
 from sievert.limits._space import LARGEST_DENSE, Space, space_of
+from sievert.limits._targets import Target
 from sievert.limits._worst import (
     GAP,
     LN2,
     MEETS,
-    Target,
     WorstLeakage,
     finite_eps,
     worst_leakage,
@@ -200,9 +200,14 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
     if outputs >= size:
         return whole
     bound = min(whole.upper, Bound(math.log(outputs)))
-    if isinstance(target, Policy) and target.permitted is None and target.preset in ("differential", "local"):
+    if isinstance(target, Policy) and target.permitted is None and target.hides_any_two:
         # Alvim et al., Prop 20 (ℓ = floor) and Thm 15.
-        bound = min(bound, limited_outputs_bound(target.records, len(target.values), outputs, float(eps)))
+        bound = min(
+            bound,
+            limited_outputs_bound(
+                records=target.records, values=len(target.values), outputs=outputs, eps=float(eps)
+            ),
+        )
     if size > LARGEST_SUBSET_SPACE or math.comb(size, outputs) > LARGEST_SUBSETS:
         return replace(
             whole,

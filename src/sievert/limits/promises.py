@@ -17,8 +17,8 @@ from scipy.special import ndtr, ndtri
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
 from sievert.errors import MechanismError
-from sievert.limits._approximate import Ends
 from sievert.limits._composition import (
+    composed_claim,
     composed_delta,
     composed_epsilon,
     composed_points,
@@ -34,21 +34,19 @@ from sievert.limits._composition import (
     smallest_level,
     zcdp_delta,
 )
+from sievert.limits._ends import Ends
 from sievert.numerics import brief, non_negative, probability, whole
 
 __all__ = [
-    "ApproximateClaim",
-    "Claim",
-    "GaussianClaim",
-    "ProfileClaim",
-    "RenyiClaim",
-    "ZeroConcentratedClaim",
-    "checked_delta",
-    "checked_eps",
-    "checked_releases",
-    "claim_of",
-    "promised",
+    "composed_claim",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
 LARGEST_RELEASES = 10_000_000
 GRID_POINTS = 240
 # ε above which nobody could tell a promise from none.

@@ -43,6 +43,7 @@ __all__ = [
     "Shannon",
     "Symmetric",
     "Tries",
+    "as_gain",
     "labels_of_secrets",
     "matrix_adversary",
     "number_of",
@@ -236,6 +237,15 @@ def table_adversary(given: object, argument: str = "gain", is_loss: bool | None 
         word, fix = ("gain", "its negative") if is_loss else ("loss", "sv.gains.from_loss of it")
         raise GainError(f"{argument} is the {word} {found.name!r}; give {fix}")
     return found
+
+
+def as_gain(gain: object, secrets: Labels) -> Adversary:
+    """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
+    secrets = labels_of_secrets(secrets)
+    if gain is None:
+        return Identity(secrets)
+    adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
+    return adversary.for_secrets(secrets)
 
 
 def labels_of_secrets(secrets: object) -> Labels:

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from sievert.arrays import FloatArray
 from sievert.errors import GainError
 from sievert.measures._adversary import MatrixAdversary, table_adversary
-from sievert.measures.losses import canonical
+from sievert.measures._loss_algebra import canonical
 from sievert.results import Result
 from sievert.spaces import Metric, align, metric_of
 
@@ -89,6 +89,15 @@ def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossCl
     ----------
     loss : a loss with a matrix
     metric : distances between the secrets, for monotonicity; without one it is not asked
+
+    Returns
+    -------
+    LossClass
+        Which theorems of optimality apply to the loss.
+
+    Notes
+    -----
+    Cost: O(actions²·secrets), and with a metric O(secrets²·actions) besides.
 
     Examples
     --------

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from sievert.errors import GainError
 from sievert.measures import gains
 from sievert.measures._adversary import (
-    LARGEST_TABLE,
     Guessing,
     MatrixAdversary,
     Shannon,
     matrix_adversary,
-    number_of,
     require_table,
     secret_labels,
-    table_adversary,
 )
+from sievert.measures._loss_algebra import canonical, combined, lifted, restricted, scaled, shifted
+from sievert.measures._loss_classes import classify_loss
 from sievert.numerics import (
     as_fraction,
     brief,
@@ -30,14 +29,14 @@ from sievert.numerics import (
     is_exact,
     non_negative,
     probability,
-    require_size,
 )
-from sievert.spaces import Labels, Metric, by_label, label, metric_of
+from sievert.spaces import Labels, Metric, metric_of
 
 __all__ = [
     "absolute",
     "bayes_risk",
     "canonical",
+    "classify_loss",
     "combined",
     "distance",
     "guessing",
@@ -55,9 +54,28 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> MatrixAdversary:
     """|guess - secret| on 0…n-1, or on the given numbers; guesses are the secrets unless given.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> absolute([0, 1, 5]).matrix[0].tolist()
     [0, 1, 5]
     """
@@ -67,6 +85,21 @@ def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -
 def squared(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> MatrixAdversary:
     """(guess - secret)² on 0…n-1, or on the given numbers; guesses are the secrets unless given.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> squared(3).matrix[0].tolist()
     [0, 1, 4]
     >>> squared(2, guesses=[0.5]).matrix.tolist()
@@ -82,6 +115,22 @@ def pinball(
 
     The best guess is that quantile of what is believed.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    quantile : from 0 to 1; an exact number gives an exact loss
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> pinball(3, "1/4").matrix[1].tolist()
     [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
     """
@@ -106,6 +155,22 @@ def tolerance(
 ) -> MatrixAdversary:
     """0 for a guess within a radius of the secret, 1 for any other.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    radius : how far from the secret a guess may be
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> tolerance(4, 1).matrix[0].tolist()
     [0, 0, 1, 1]
     """
@@ -122,6 +187,22 @@ def tolerance(
 def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
     """1 for a wrong answer to whether the secret is at least a number, 0 for the right one.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    at : the number that is asked about
+
+    Returns
+    -------
+    MatrixAdversary
+        With the actions "below" and "at least".
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> threshold(4, 2).matrix.tolist()
     [[0, 0, 1, 1], [1, 1, 0, 0]]
     """
@@ -136,6 +217,20 @@ def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
 def distance(metric: Metric) -> MatrixAdversary:
     """Distance between guess and secret in a metric, whose points are both.
 
+    Parameters
+    ----------
+    metric : Metric of finite diameter
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> distance(metrics.cycle(4)).matrix[0].tolist()
     [0.0, 1.0, 2.0, 1.0]
@@ -177,7 +272,25 @@ def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArra
 
 
 def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
-    """1 for a wrong guess, 0 for the right one."""
+    """1 for a wrong guess, 0 for the right one.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²).
+
+    Examples
+    --------
+    >>> bayes_risk(2).matrix.tolist()
+    [[0, 1], [1, 0]]
+    """
     labels = secret_labels(n)
     require_table(len(labels), len(labels))
     table = 1 - np.eye(len(labels), dtype=np.int64)
@@ -189,6 +302,21 @@ def property(
 ) -> MatrixAdversary:
     """1 for a wrong answer to whether the secret has a property (`sv.gains.property`), 0 for the right one.
 
+    Parameters
+    ----------
+    secrets : number of secrets, or their labels
+    holds : a function of the secret, or the secrets that have the property
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(secrets).
+
+    Examples
+    --------
     >>> property([10, 20, 60, 100], [60, 100]).matrix
     array([[1, 1, 0, 0],
            [0, 0, 1, 1]])
@@ -198,12 +326,50 @@ def property(
 
 
 def guessing(n: int | Iterable[object]) -> Guessing:
-    """Number of guesses until right (guessing entropy), evaluated by sorting."""
+    """Number of guesses until right (guessing entropy), evaluated by sorting.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    Guessing
+
+    Notes
+    -----
+    Cost: O(n·log n) for each output.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> float(sv.vulnerability([0.5, 0.3, 0.2], sv.losses.guessing(3)))
+    1.7
+    """
     return Guessing(secret_labels(n))
 
 
 def shannon(n: int | Iterable[object]) -> Shannon:
-    """Shannon entropy in bits, evaluated in closed form."""
+    """Shannon entropy in bits, evaluated in closed form.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    Shannon
+
+    Notes
+    -----
+    Cost: O(n) for each output.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> float(sv.vulnerability([0.5, 0.25, 0.25], sv.losses.shannon(3)))
+    1.5
+    """
     return Shannon(secret_labels(n))
 
 
@@ -213,146 +379,26 @@ def matrix(
     name: str = "matrix",
     secrets: Iterable[object] | None = None,
 ) -> MatrixAdversary:
-    """A loss function of your own: rows are actions, columns secrets."""
+    """A loss function of your own: rows are actions, columns secrets.
+
+    Parameters
+    ----------
+    table : [action, secret], numbers or exact texts such as "1/2"
+    actions : labels of the rows; by default 0, 1, 2, …
+    name : what the loss is called
+    secrets : labels of the columns; by default 0, 1, 2, …
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
+    >>> matrix([[0, 1], [5, 0]], actions=["deny", "grant"]).actions
+    ('deny', 'grant')
+    """
     return matrix_adversary(table, actions, name, is_loss=True, secrets=secrets)
-
-
-# ── Loss functions made from others, and what each does to the expected loss (Fernandes, eqs 6.3-6.17) ──────
-# With U(π, C, ℓ) the expected loss of somebody who chooses the best action for each output: scaling by a ≥
-# 0 gives a·U, adding q(x) gives U + π·q, and combining two losses with weights gives the weighted sum of
-# their U. None of it changes which mechanism is best.
-
-
-def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
-    """Every loss times a factor ≥ 0.
-
-    >>> from sievert.measures.losses import absolute
-    >>> scaled(absolute(3), "1/2").matrix[0].tolist()
-    [Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]
-    """
-    loss = table_adversary(loss, "loss", is_loss=True)
-    number = number_of("factor", factor)
-    if not 0 <= number < math.inf:
-        raise GainError(f"factor is {brief(factor)}; it must be a finite number ≥ 0")
-    with np.errstate(over="ignore"):
-        table = _exact_if(loss, number) * number
-    if table.dtype != object and not np.isfinite(table).all():
-        raise GainError(f"factor is {brief(factor)}; the losses times that are no longer numbers")
-    return _like(loss, table, f"{factor} × {loss.name}")
-
-
-def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
-    """An amount added whatever the action: one number, or one for each secret.
-
-    >>> from sievert.measures.losses import bayes_risk
-    >>> shifted(bayes_risk(2), [0, 3]).matrix.tolist()
-    [[Fraction(0, 1), Fraction(4, 1)], [Fraction(1, 1), Fraction(3, 1)]]
-    """
-    loss = table_adversary(loss, "loss", is_loss=True)
-    single = isinstance(amounts, str | int | float | Fraction | np.generic)
-    items = [amounts] * loss.size if single else by_label(amounts, loss.secrets, "amounts", GainError)
-    numbers = [number_of("amounts", item) for item in items]
-    row = np.empty(loss.size, dtype=object)
-    row[:] = numbers
-    exact = loss.is_exact and all(isinstance(number, Fraction) for number in numbers)
-    table = loss._fractions if exact else np.asarray(loss.table, dtype=np.float64)
-    return _like(loss, table + (row if exact else row.astype(np.float64)), f"{loss.name} shifted")
-
-
-def combined(
-    first: MatrixAdversary, second: MatrixAdversary, weights: tuple[object, object] = (1, 1)
-) -> MatrixAdversary:
-    """Two decisions at once: actions are pairs, losses add with weights ≥ 0 (Fernandes, eq 6.6).
-
-    >>> from sievert.measures.losses import bayes_risk, threshold
-    >>> combined(bayes_risk(2), threshold(2, 1)).matrix.shape
-    (4, 2)
-    """
-    first, second = (table_adversary(item, "loss", is_loss=True) for item in (first, second))
-    other = second.for_secrets(first.secrets)
-    if not isinstance(weights, list | tuple) or len(weights) != 2:
-        raise GainError(f"weights is {brief(weights)}; give two numbers ≥ 0, one for each loss")
-    require_size(
-        len(first.actions) * len(other.actions) * first.size,
-        LARGEST_TABLE,
-        "the losses of all pairs of actions",
-        "combine fewer actions",
-    )
-    a, b = (scaled(loss, weight) for loss, weight in zip((first, other), weights, strict=True))
-    table = (a.table[:, None, :] + b.table[None, :, :]).reshape(-1, first.size)
-    actions = [(u, v) for u in first.actions for v in other.actions]
-    return matrix_adversary(
-        table, actions, f"{first.name} and {second.name}", is_loss=True, secrets=first.secrets
-    )
-
-
-def canonical(loss: MatrixAdversary) -> MatrixAdversary:
-    """Without duplicate and dominated actions, and with 0 for the best action of every secret.
-
-    >>> from sievert.measures.losses import matrix
-    >>> canonical(matrix([[0, 1, 1], [1, 2, 3]])).matrix.tolist()
-    [[Fraction(0, 1), Fraction(0, 1), Fraction(0, 1)]]
-    """
-    loss = table_adversary(loss, "loss", is_loss=True)
-    table = loss.table
-    kept: list[int] = []
-    for w in sorted(range(len(table)), key=lambda w: (table[w].sum(), w)):
-        if not any((table[v] <= table[w]).all() for v in kept):
-            kept.append(w)
-    kept.sort()
-    rest = table[kept]
-    return matrix_adversary(
-        rest - rest.min(axis=0),
-        [loss.actions[w] for w in kept],
-        loss.name,
-        is_loss=True,
-        secrets=loss.secrets,
-    )
-
-
-def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
-    """The loss when only some secrets are possible."""
-    loss = table_adversary(loss, "loss", is_loss=True)
-    chosen = [_position(loss, secret) for secret in secret_labels(secrets)]
-    names = [loss.secrets[i] for i in chosen]
-    return matrix_adversary(loss.table[:, chosen], loss.actions, loss.name, is_loss=True, secrets=names)
-
-
-def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
-    """The loss on more secrets, 0 on the new ones: extended on the old ones (Fernandes, Def 6.5.3).
-
-    >>> from sievert.measures.losses import bayes_risk
-    >>> lifted(bayes_risk(["a", "b"]), ["a", "x", "b"]).matrix.tolist()
-    [[0, 0, 1], [1, 0, 0]]
-    """
-    loss = table_adversary(loss, "loss", is_loss=True)
-    labels = secret_labels(secrets)
-    require_table(len(loss.table), len(labels))
-    names = list(labels)
-    missing = [secret for secret in loss.secrets if secret not in names]
-    if missing:
-        raise GainError(
-            f"secrets: {brief(missing[0])} of the loss is not among them; a lift only adds secrets"
-        )
-    table = np.zeros((len(loss.table), len(names)), dtype=loss.table.dtype)
-    if table.dtype == object:
-        table = fractions_of(table)
-    table[:, [names.index(secret) for secret in loss.secrets]] = loss.table
-    return matrix_adversary(table, loss.actions, loss.name, is_loss=True, secrets=names)
-
-
-def _position(loss: MatrixAdversary, secret: object) -> int:
-    try:
-        return list(loss.secrets).index(label(secret))
-    except ValueError:
-        raise GainError(f"secrets: {brief(secret)} is not a secret of the loss {loss.name!r}") from None
-
-
-def _exact_if(loss: MatrixAdversary, number: object) -> NDArray[Any]:
-    if loss.is_exact and isinstance(number, Fraction):
-        return loss._fractions
-    return np.asarray(loss.table, dtype=np.float64)
-
-
-def _like(loss: MatrixAdversary, table: NDArray[Any], name: str) -> MatrixAdversary:
-    return matrix_adversary(table, loss.actions, name, is_loss=True, secrets=loss.secrets)

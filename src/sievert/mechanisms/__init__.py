@@ -6,4 +6,20 @@ a rational alpha gives an exact channel.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# The stub lists the names of users and those of other rooms; these are the users'.
+__all__ = [
+    "exponential",
+    "geometric",
+    "metric_channel",
+    "nominal_epsilon",
+    "randomised_response",
+    "tight_constraints",
+    "true_epsilon",
+    "truncated_geometric",
+    "warner",
+]
+__getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

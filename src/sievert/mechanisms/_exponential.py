@@ -11,19 +11,21 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from scipy.optimize import brentq
+from pydantic import Field
 
 from sievert.arrays import FloatArray
-from sievert.channels import RELATIVE, Channel, epsilon
+from sievert.channels import Channel, epsilon
 from sievert.errors import MechanismError
-from sievert.mechanisms._family import privacy
+from sievert.kinds import kind
+from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
-from sievert.sampling import SAMPLER, BitSource, ExponentialRows, Timing, exponential_rows
-from sievert.spaces import Metric, metric_of
+from sievert.policies import Answers, Policy, Query
+from sievert.proofs import EXPONENTIAL
+from sievert.sampling import BitSource, ChannelSampler, Sampler, Timing, exact_sampler, exponential_rows
+from sievert.spaces import Metric, metric_of, metrics
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
 
@@ -58,6 +60,15 @@ def exponential(
     inputs, outputs : sequence, optional
         Points of the metric that can be put in and reported; all of them by default.
 
+    Returns
+    -------
+    Channel
+        From the inputs to the outputs.
+
+    Notes
+    -----
+    Cost: O(inputs·outputs); for level="true" a search of the nominal parameter besides.
+
     Examples
     --------
     >>> from sievert.spaces import metrics
@@ -77,14 +88,14 @@ def exponential(
     if math.isinf(given.eps):
         return _nearest(distances, *names)
     if level == "true" and given.eps > 0:
-        return _log_channel(
+        return ExponentialChannel(
             distances, _solve_nominal(distances, metric.restricted(names[0]), given.eps), *names
         )
     root = _rational_root(given.alpha)
     finite = distances[np.isfinite(distances)]
     if root is not None and np.array_equal(finite, np.rint(finite)):
         return _exact_channel(distances, root, *names)
-    return _log_channel(distances, given.eps, *names)
+    return ExponentialChannel(distances, given.eps, *names)
 
 
 def _positions(metric: Metric, labels: Iterable[object] | None, argument: str) -> list[int]:
@@ -98,6 +109,22 @@ def true_epsilon(n: int, nominal: float) -> float:
 
     ln((1 + a - a² - a^(n-1)) / (a·(1 - a^n))) with a = e^(-nominal/2); attained by the two end points.
 
+    Parameters
+    ----------
+    n : number of inputs
+    nominal : the nominal parameter in nats
+
+    Returns
+    -------
+    float
+        The true ε, in nats.
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
     >>> round(true_epsilon(3, math.log(4)), 6)   # ln(16/7)
     0.826679
     """
@@ -118,9 +145,27 @@ def true_epsilon(n: int, nominal: float) -> float:
 def nominal_epsilon(n: int, true: float) -> float:
     """The nominal parameter whose true ε on 0…n-1 is given (inverse of `true_epsilon`).
 
+    Parameters
+    ----------
+    n : number of inputs
+    true : the true ε in nats
+
+    Returns
+    -------
+    float
+        The nominal parameter, in nats.
+
+    Notes
+    -----
+    Cost: O(1): a root of the closed form.
+
+    Examples
+    --------
     >>> round(nominal_epsilon(5, 1.0), 7)
     1.5873664
     """
+    from scipy.optimize import brentq
+
     n = min(whole("n", n, MechanismError), LONGEST_LINE)
     true = non_negative("true", true, MechanismError, infinite=True)
     if true == 0 or math.isinf(true):
@@ -136,6 +181,8 @@ def nominal_epsilon(n: int, true: float) -> float:
 
 def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
     """The nominal parameter with a given true ε, which is at most the nominal one for any metric."""
+    from scipy.optimize import brentq
+
     if metric.size == 1:
         return true
     if true > LARGEST_TRUE:
@@ -144,7 +191,7 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
         )
 
     def excess(nominal: float) -> float:
-        return epsilon(_log_channel(distances, nominal, metric.points, None), metric).nats - true
+        return epsilon(ExponentialChannel(distances, nominal, metric.points, None), metric).nats - true
 
     # Where every input is also an output the true ε is at least half the nominal one.
     high = 2 * true
@@ -166,24 +213,41 @@ def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None
         )
 
 
-def _log_channel(
-    distances: FloatArray, nominal: float, inputs: Iterable[object], outputs: Iterable[object] | None
-) -> Channel:
-    unreachable = np.isinf(distances)
-    scores = np.where(unreachable, -np.inf, -(nominal / 2) * np.where(unreachable, 0.0, distances))
-    totals = log_sum(scores, axis=1)
-    channel = Channel._trusted(scores - totals[:, None], "log", inputs, outputs)
-    # ln of the mean weight, with its digits where all weights are close to 1.
-    short = np.expm1(scores).mean(axis=1)
-    means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), totals - math.log(distances.shape[1]))
-    channel._cache[RELATIVE] = scores - means[:, None]
-    channel._cache[SAMPLER] = partial(_sampler, distances, nominal)
-    return channel
+class ExponentialChannel(Channel):
+    """Outputs weighted by e^(-(nominal/2)·distance), in logarithms."""
+
+    def __init__(
+        self,
+        distances: FloatArray,
+        nominal: float,
+        inputs: Iterable[object],
+        outputs: Iterable[object] | None,
+    ) -> None:
+        self.distances, self.nominal = distances, nominal
+        scores = self._scores()
+        self._set(scores - log_sum(scores, axis=1)[:, None], "log", inputs, outputs)
+
+    def _scores(self) -> FloatArray:
+        unreachable = np.isinf(self.distances)
+        weighted = -(self.nominal / 2) * np.where(unreachable, 0.0, self.distances)
+        return np.where(unreachable, -np.inf, weighted)
+
+    def _relative_entries(self) -> FloatArray:
+        """Less ln of the mean weight, with its digits where all weights are close to 1."""
+        scores = self._scores()
+        short = np.expm1(scores).mean(axis=1)
+        far = log_sum(scores, axis=1) - math.log(scores.shape[1])
+        means = np.where(short > -0.5, np.log1p(np.maximum(short, -0.5)), far)
+        return np.asarray(scores - means[:, None])
 
 
-def _sampler(distances: FloatArray, nominal: float, timing: Timing, source: BitSource) -> ExponentialRows:
-    """The exact sampler of positions for the parameter as it is written; see `sampling.for_channel`."""
-    return exponential_rows(distances, read_eps(nominal) / 2, timing=timing, insecure_rng=source)
+@exact_sampler.register
+def _exactly(channel: ExponentialChannel, timing: Timing, source: BitSource) -> Sampler:
+    """For the parameter as it is written."""
+    positions = exponential_rows(
+        channel.distances, read_eps(channel.nominal) / 2, timing=timing, insecure_rng=source
+    )
+    return ChannelSampler(channel, positions)
 
 
 def _nearest(distances: FloatArray, inputs: Iterable[object], outputs: Iterable[object]) -> Channel:
@@ -199,7 +263,7 @@ def _exact_channel(
     powers = np.empty(len(distinct), dtype=object)
     powers[:] = [Fraction(0) if math.isinf(d) else root ** int(d) for d in distinct]
     scores = powers[inverse.reshape(distances.shape)]
-    return Channel._trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
+    return Channel.trusted(scores / scores.sum(axis=1)[:, None], "exact", inputs, outputs)
 
 
 def _rational_root(alpha: Fraction | None) -> Fraction | None:
@@ -210,3 +274,45 @@ def _rational_root(alpha: Fraction | None) -> Fraction | None:
     if top * top != alpha.numerator or bottom * bottom != alpha.denominator:
         return None
     return Fraction(top, bottom)
+
+
+@kind(Family, "exponential")
+class Exponential(LevelledFamily):
+    """Near answers more often: a probability proportional to e^(-(nominal/2)·distance)."""
+
+    in_theorems = EXPONENTIAL
+
+    level: Annotated[
+        Literal["nominal", "true"] | None,
+        Field(
+            description='what eps is: "true" (unless given), the ε it really has, or "nominal", the '
+            "parameter of the formula, a promise of no ε: audit, design and the charge then use the smaller "
+            "ε that it has"
+        ),
+    ] = None
+
+    @property
+    def _nominal(self) -> bool:
+        """Whether the parameter promises no ε of its own."""
+        return self.level == "nominal"
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return exponential(answers.metric, self.eps, self.level or "true", alpha=self.alpha)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return None if self._nominal else super().claimed(policy, query)
+
+    @property
+    def promised(self) -> float | None:
+        return None if self._nominal else self.eps
+
+    def words(self) -> str:
+        return f"{super().words()} ({'the nominal parameter, not ε' if self._nominal else 'true ε'})"
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        return exponential(metric, eps, "true")
+
+    @classmethod
+    def on_line(cls, n: int, eps: float) -> Channel | None:
+        return exponential(metrics.line(n), nominal_epsilon(n, eps) if n > 1 else eps)

@@ -1,34 +1,32 @@
-"""The privacy parameter of a family: eps in nats, or alpha = e^-eps (rational for exact channels)."""
+"""What a file can name as a mechanism: the noun, and the parameter that most families have.
+
+The parameter is eps in nats, or alpha = e^-eps (rational for exact channels). Each family is one class,
+beside the function that makes its channel.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Self
 
-from sievert.errors import MechanismError
-from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative
-from sievert.sampling import Ratio, ratio
-from sievert.spaces import Labels, labels_of
+from pydantic import ConfigDict, Field, model_validator
 
-__all__ = ["Privacy", "inputs_of", "privacy"]
+from sievert.channels import Channel, Privacy
+from sievert.errors import FileError, MechanismError
+from sievert.kinds import NonNegative, Noun, PublicPath, kind
+from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative, read_eps
+from sievert.policies import Answers, Policy, Query
+from sievert.spaces import Labels, Metric, labels_of, metrics
 
+__all__ = ["AddedToNumbers", "Family", "LevelledFamily", "inputs_of", "privacy"]
 
 # An exact channel holds powers of alpha; a ratio longer than this (100 digits) is no measurement. Floats have
 # denominators of up to 2^1074 and are computed with as floats.
 MOST_BITS = 333
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """eps in nats and, when it was given exactly, alpha = e^-eps as a fraction."""
-
-    eps: float
-    alpha: Fraction | None
-
-    def ratio(self) -> Ratio:
-        """What an exact sampler needs: alpha where it is known, else eps as it is written."""
-        return ratio(None, self.alpha) if self.alpha is not None else ratio(self.eps, None)
 
 
 def privacy(eps: object, alpha: object) -> Privacy:
@@ -39,9 +37,11 @@ def privacy(eps: object, alpha: object) -> Privacy:
     if alpha is not None:
         return _from_alpha(alpha)
     value = level("eps", eps)
-    if value == 0 or math.isinf(value):
-        return Privacy(value, Fraction(1 if value == 0 else 0))
-    return Privacy(value, None)
+    if math.isinf(value):
+        return Privacy(value, Fraction(0))
+    if value == 0:
+        return Privacy(value, Fraction(1), exact_eps=Fraction(0))
+    return Privacy(value, None, exact_eps=as_fraction(eps) if is_exact(eps) else read_eps(value))
 
 
 def level(argument: str, eps: object) -> float:
@@ -71,10 +71,177 @@ def _from_alpha(alpha: object) -> Privacy:
             "the memory; round it, or give eps"
         )
     eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
-    exact = is_exact(alpha) or value in (0, 1)
-    return Privacy(eps, value if exact else None)
+    if is_exact(alpha) or value in (0, 1):
+        return Privacy(eps, value)
+    return Privacy(eps, None, exact_alpha=read_eps(float(value)))
 
 
 def inputs_of(n: object, argument: str = "n") -> Labels:
     """Labels of n inputs, or the given labels."""
     return labels_of(n, argument, "inputs", MechanismError)
+
+
+# ── The noun ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class AddedToNumbers:
+    """Geometric noise on numbers, which a table over data gets in every cell.
+
+    Attributes
+    ----------
+    eps, alpha : as the file writes them: ε for the policy, or the ratio for one unit of the answer
+    outputs : the numbers to which the noisy one is clamped
+    clamps : whether it is clamped to the range of the answers where the file names no outputs
+    """
+
+    eps: float | None
+    alpha: str | float | int | None
+    outputs: list[int] | None
+    clamps: bool
+
+
+class Family(Noun, noun="mechanism"):
+    """What is released: a family of channels with its parameter, or a channel in a public file."""
+
+    tables_only = True
+    # Candidates of a design are listed in this order.
+    homes = (
+        "sievert.mechanisms._noise",
+        "sievert.mechanisms._from_metric",
+        "sievert.mechanisms._exponential",
+        "sievert.mechanisms._response",
+        "sievert.mechanisms._family",
+    )
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "laplace": 'the discrete Laplace is called "geometric" here',
+        "discrete-laplace": 'the discrete Laplace is called "geometric" here',
+        "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
+        "staircase": "`sievert design` finds the best mechanism, staircases among them",
+        "rr": 'it is called "randomised-response" here',
+        "grr": 'it is called "randomised-response" here',
+        "k-rr": 'it is called "randomised-response" here',
+        "warner": 'it is called "randomised-response" here',
+        "planar-laplace": 'the discrete planar Laplace is called "planar-geometric" here',
+        "geo-indistinguishability": 'use "planar-geometric" noise, with a region as secrets',
+    }
+    # What theorems about the order of two families on 0…n-1 call it; None: they do not speak of it.
+    in_theorems: ClassVar[str | None] = None
+
+    @abstractmethod
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        """The law: which answer is released as what, and how often."""
+
+    @abstractmethod
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        """The ε promised for the policy, which needs no list of answers; None: none is promised."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """The family and its parameter."""
+
+    def with_eps(self, eps: float) -> Family | None:
+        """The same family with another ε promised for the policy; None: it has no other."""
+        return None
+
+    @classmethod
+    def title(cls) -> str:
+        """The family in words."""
+        return str(cls.declared()).replace("-", " ")
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        """The member that satisfies ε for a metric, as a design weighs it; None: no standard mechanism."""
+        return None
+
+    @classmethod
+    def on_line(cls, n: int, eps: float) -> Channel | None:
+        """The candidate on 0…n-1."""
+        return cls.candidate(metrics.line(n), eps)
+
+    def written(self) -> dict[str, Any]:
+        """The parameter as the file writes it: eps, alpha, or neither."""
+        return {}
+
+    @property
+    def promised(self) -> float | None:
+        """The ε that the file writes and that is a promise, not a mere parameter."""
+        return None
+
+    def added(self) -> AddedToNumbers | None:
+        """Noise on numbers, if that is what it is."""
+        return None
+
+    @property
+    def per_metre(self) -> float | None:
+        """ε for each metre, if it is noise on a map."""
+        return None
+
+
+class LevelledFamily(Family):
+    """A family with one parameter, eps or alpha."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["eps"]}, {"required": ["alpha"]}]},
+    )
+
+    eps: Annotated[NonNegative | None, Field(description="the ε promised for the policy, in nats")] = None
+    alpha: Annotated[
+        str | float | int | None,
+        Field(description="e^-ε instead of eps; a fraction in quotes makes the channel exact"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_parameter(self) -> Self:
+        if (self.eps is None) == (self.alpha is None):
+            raise ValueError("give exactly one of eps and alpha (alpha = e^-eps)")
+        return self
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return privacy(self.eps, self.alpha).eps
+
+    def words(self) -> str:
+        parameter = f"eps = {self.eps:g}" if self.eps is not None else f"alpha = {self.alpha}"
+        return f"{self.title()}, {parameter}"
+
+    def with_eps(self, eps: float) -> Family:
+        return self.model_copy(update={"eps": eps, "alpha": None})
+
+    def written(self) -> dict[str, Any]:
+        return {"eps": self.eps} if self.eps is not None else {"alpha": self.alpha}
+
+    @property
+    def promised(self) -> float | None:
+        return self.eps
+
+
+@kind(Family, key="matrix")
+class MatrixMechanism(Family):
+    """A channel of your own, in a public file with a row for each answer of the query, in any order."""
+
+    matrix: Annotated[
+        PublicPath,
+        Field(description="a channel as .csv, .npz or .parquet; a histogram's row is called [2, 1]"),
+    ]
+    eps: Annotated[NonNegative | None, Field(description="the ε it is claimed to satisfy, in nats")] = None
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        found: Channel = self.matrix.channel(answers.labels)
+        missing = [answer for answer in answers.labels if answer not in found.inputs]
+        if missing or len(found.inputs) != len(answers.labels):
+            what = f"no row for {missing[0]!r}" if missing else f"{len(found.inputs)} rows"
+            raise FileError(
+                f"matrix: {self.matrix} has {what}; it needs one row for each of the "
+                f"{len(answers.labels)} answers of the query"
+            )
+        return found
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return self.eps
+
+    def words(self) -> str:
+        return f"the matrix in {self.matrix}"
+
+    @property
+    def promised(self) -> float | None:
+        return self.eps

@@ -10,8 +10,10 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import ROW_SUM_TOLERANCE, Channel, require_dense
 from sievert.errors import MechanismError
-from sievert.mechanisms._family import privacy
+from sievert.kinds import kind
+from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, exact_solve, fractions_of, log_of, log_sum
+from sievert.policies import Answers, Policy, Query
 from sievert.spaces import Metric, metric_of
 
 __all__ = ["BOTTOM", "metric_channel", "tight_constraints"]
@@ -20,11 +22,30 @@ BOTTOM = "⊥"
 
 
 def metric_channel(metric: Metric) -> Channel:
-    """A channel whose distinguishability is exactly the given metric (Fernandes, Lem 4.14).
+    """A channel whose distinguishability is exactly the given metric.
 
     C[x, y] = exp(-d(x, y) - 1)/n, and an extra output ⊥ takes the rest. Works for every extended
     pseudo-metric; entries are kept as logarithms.
 
+    Parameters
+    ----------
+    metric : Metric
+
+    Returns
+    -------
+    Channel
+        From the points to the points and ⊥.
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    References
+    ----------
+    Fernandes, Lem 4.14.
+
+    Examples
+    --------
     >>> from sievert.channels._privacy import distinguishability
     >>> distinguishability(metric_channel(Metric([[0, 2], [2, 0]]))).distance(0, 1)
     2.0
@@ -33,7 +54,7 @@ def metric_channel(metric: Metric) -> Channel:
     require_dense(metric.size, metric.size + 1, "the metric channel")
     logs = -metric.matrix - 1.0 - math.log(metric.size)
     rest = np.log1p(-np.exp(log_sum(logs, axis=1)))
-    return Channel._trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
+    return Channel.trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
 
 
 def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object = None) -> Channel:
@@ -43,6 +64,23 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     exist and is refused. Equal to the truncated geometric on a line and to randomised response on a
     discrete metric. At eps = 0 the weights are not determined, and the uniform ones are taken.
 
+    Parameters
+    ----------
+    metric : Metric
+    eps, alpha : exactly one of eps (nats per unit) and alpha = e^-eps; rational alpha and whole distances
+        give an exact channel
+
+    Returns
+    -------
+    Channel
+        From the points to the points.
+
+    Notes
+    -----
+    Cost: O(n³): one linear system of n points, in fractions where the answer is exact.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> tight_constraints(metrics.line(3), alpha="1/2").exact[1].tolist()
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
@@ -70,7 +108,7 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     kept = logs + log_of(np.maximum(weights, 0.0))
     if not np.allclose(np.exp(log_sum(kept, axis=1)), 1.0, rtol=0.0, atol=ROW_SUM_TOLERANCE):
         raise _ill_conditioned(f"eps = {level.eps:g}")
-    return Channel._trusted(kept, "log", metric.points, metric.points)
+    return Channel.trusted(kept, "log", metric.points, metric.points)
 
 
 def _ill_conditioned(where: str) -> MechanismError:
@@ -111,10 +149,36 @@ def _exact_tight(metric: Metric, alpha: Fraction) -> Channel:
             f"tight constraints: Φ is singular at alpha = {alpha}; change alpha slightly"
         ) from None
     _refuse_negative(weights.astype(np.float64), metric, 0.0)
-    return Channel._trusted(powers * weights[None, :], "exact", metric.points, metric.points)
+    return Channel.trusted(powers * weights[None, :], "exact", metric.points, metric.points)
 
 
 def _power(alpha: Fraction, distance: float) -> Fraction:
     if distance == 0:
         return Fraction(1)
     return Fraction(0) if alpha == 0 or math.isinf(distance) else alpha ** int(distance)
+
+
+@kind(Family, "tight-constraints")
+class TightConstraints(LevelledFamily):
+    """Every privacy constraint holds with equality, where such a mechanism exists."""
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return tight_constraints(answers.metric, self.eps, alpha=self.alpha)
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        return tight_constraints(metric, eps)
+
+
+@kind(Family, "metric-channel")
+class MetricChannel(Family):
+    """The channel whose distinguishability is the policy's distance itself, so it takes no eps."""
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        return metric_channel(answers.metric)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        return 1.0
+
+    def words(self) -> str:
+        return "the channel whose distinguishability is the policy's distance"

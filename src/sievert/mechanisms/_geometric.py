@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from typing import Any, Never
 
@@ -13,15 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels import RELATIVE, Channel, require_dense
+from sievert.channels import Channel, Privacy, log_tail, require_dense, two_sided_noise
 from sievert.errors import ChannelError, MechanismError
-from sievert.mechanisms._family import Privacy, inputs_of, privacy
-from sievert.mechanisms._truncated import TruncatedGeometricChannel, two_sided_noise
-from sievert.numerics import brief, generator_of, is_whole, require_float, require_size
-from sievert.sampling import SAMPLER, BitSource, ClampedGeometric, DiscreteLaplace, IrregularGeometric, Timing
+from sievert.mechanisms._family import inputs_of, privacy
+from sievert.mechanisms._truncated import TruncatedGeometricChannel
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    fractions_of,
+    generator_of,
+    is_whole,
+    require_float,
+    require_size,
+)
+from sievert.sampling import (
+    BitSource,
+    ChannelSampler,
+    ClampedGeometric,
+    DiscreteLaplace,
+    NoisyInputs,
+    Sampler,
+    Timing,
+    TruncatedGeometric,
+    exact_sampler,
+    irregular_geometric,
+    ratio,
+    ratio_of,
+)
 from sievert.spaces import labels_or_range, listed, shown
 
-__all__ = ["GeometricChannel", "geometric", "truncated_geometric"]
+__all__ = ["GeometricChannel", "IrregularGeometricChannel", "geometric", "truncated_geometric"]
 # Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
 FURTHEST = 2.0**62
 # Of exact probabilities together; 100 MB.
@@ -46,6 +66,15 @@ def truncated_geometric(
     outputs : consecutive integers to which the noisy value is clamped instead (over-truncation when
         they do not cover the inputs)
 
+    Returns
+    -------
+    Channel
+        On the inputs, or onto the given outputs.
+
+    Notes
+    -----
+    Cost: O(n); a matrix is made when one asks for it, O(n²).
+
     Examples
     --------
     >>> truncated_geometric(3, alpha="1/2").exact[1].tolist()
@@ -69,9 +98,30 @@ def geometric(
     """Geometric noise on all integers: P(y | x) = (1-alpha)/(1+alpha)·alpha^|x-y|.
 
     The result has infinitely many outputs; `.finite()` is the equivalent channel with finitely many, in
-    which every y ≤ min and every y ≥ max of the inputs is one output (Fernandes, Lem 4.15). With
-    `outputs`, the noisy value is clamped to these consecutive integers.
+    which every y ≤ min and every y ≥ max of the inputs is one output.
 
+    Parameters
+    ----------
+    n : number of inputs 0…n-1
+    eps, alpha : exactly one of eps (nats per unit) and alpha = e^-eps; rational alpha gives an exact channel
+    points : the integers that are the inputs, if they are not 0…n-1
+    outputs : consecutive integers to which the noisy value is clamped
+
+    Returns
+    -------
+    Channel
+        With all integers as outputs, or with the given ones.
+
+    Notes
+    -----
+    Cost: O(n); a matrix is made when one asks for it, O(n²).
+
+    References
+    ----------
+    Fernandes, Lem 4.15.
+
+    Examples
+    --------
     >>> noise = geometric(3, alpha="1/2")
     >>> noise.probability(0, -2), noise.finite().outputs
     (Fraction(1, 12), ('≤ 0', 1, '≥ 2'))
@@ -139,13 +189,9 @@ class GeometricChannel(Channel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
         generator = generator_of(rng)
-        values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
+        values = np.array(self.inputs, dtype=np.int64)[self.input_indices(xs)]
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
-
-    def noise_sampler(self, timing: Timing, source: BitSource) -> DiscreteLaplace:
-        """The exact sampler of the noise; see `sampling.for_channel`."""
-        return DiscreteLaplace(self.level.ratio(), timing, source)
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs and parameter as plain data."""
@@ -157,6 +203,11 @@ class GeometricChannel(Channel):
 
     def __repr__(self) -> str:
         return f"Channel({len(self.inputs)} inputs, all integers as outputs, {self.form})"
+
+
+@exact_sampler.register
+def _on_all_integers(channel: GeometricChannel, timing: Timing, source: BitSource) -> Sampler:
+    return NoisyInputs(channel, DiscreteLaplace(ratio_of(channel.level), timing, source))
 
 
 def _infinite() -> ChannelError:
@@ -221,27 +272,55 @@ def _is_consecutive(positions: Sequence[Any]) -> bool:
 
 def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
     """c_y·e^(-eps·|x-y|) on any increasing points; on 0…n-1 the truncated geometric."""
-    if len(positions) == 1:
-        return Channel([[1]], positions, positions)
-    if _is_consecutive(positions):
+    if len(positions) > 1 and _is_consecutive(positions):
         return TruncatedGeometricChannel(len(positions), level, range(positions[0], positions[-1] + 1))
-    require_dense(len(positions), len(positions), "the truncated geometric mechanism")
-    whole = all((Fraction(b) - Fraction(a)).denominator == 1 for a, b in pairwise(positions))
-    if level.alpha is not None and (whole or level.alpha in (0, 1)):
-        return _exact_kernel(positions, level.alpha)
-    places = np.array(positions, dtype=np.float64)
-    # tanh(eps·gap/2), with 1 beyond both ends; the weight of a point is the mean of its two sides'.
-    tanh = np.concatenate([[1.0], np.tanh(level.eps * np.diff(places) / 2), [1.0]])
-    relative = -level.eps * np.abs(np.subtract.outer(places, places))
-    channel = Channel._trusted(relative + np.log((tanh[:-1] + tanh[1:]) / 2), "log", positions, positions)
-    channel._cache[RELATIVE] = relative
-    points = tuple(Fraction(position) for position in positions)
-    channel._cache[SAMPLER] = partial(IrregularGeometric, points, level.ratio())
-    return channel
+    return IrregularGeometricChannel(positions, level)
 
 
-def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> Channel:
-    """As `_kernel`; each power of alpha and each product with a weight is computed once."""
+class IrregularGeometricChannel(Channel):
+    """c_y·e^(-eps·|x-y|) on increasing points that are not consecutive integers."""
+
+    def __init__(self, points: Sequence[Any], level: Privacy) -> None:
+        require_dense(len(points), len(points), "the truncated geometric mechanism")
+        self.level = level
+        whole = all((Fraction(b) - Fraction(a)).denominator == 1 for a, b in pairwise(points))
+        if len(points) == 1:
+            self._set(fractions_of([[1]]), "exact", points, points)
+            return
+        if level.alpha is not None and (whole or level.alpha in (0, 1)):
+            self._set(_exact_kernel(points, level.alpha), "exact", points, points)
+            return
+        # tanh(eps·gap/2), with 1 beyond both ends; the weight of a point is the mean of its two sides'.
+        gaps = np.diff(np.array(points, dtype=np.float64))
+        tanh = np.concatenate([[1.0], np.tanh(level.eps * gaps / 2), [1.0]])
+        weights = np.log((tanh[:-1] + tanh[1:]) / 2)
+        self._set(self._exponents(points) + weights, "log", points, points)
+
+    def _exponents(self, points: Sequence[Any]) -> FloatArray:
+        places = np.array(points, dtype=np.float64)
+        return np.asarray(-self.level.eps * np.abs(np.subtract.outer(places, places)))
+
+    def _relative_entries(self) -> FloatArray:
+        """-ε times the distance."""
+        return self._exponents(self.inputs) if self.form == "log" else super()._relative_entries()
+
+
+@exact_sampler.register
+def _on_points(channel: IrregularGeometricChannel, timing: Timing, source: BitSource) -> Sampler:
+    """Points at one distance from the next are as good as consecutive integers, of that ε."""
+    points = [as_fraction(str(point)) for point in channel.inputs]
+    gaps = {b - a for a, b in pairwise(points)}
+    name, value = channel.level.written
+    gap = next(iter(gaps), Fraction(1)) if len(gaps) <= 1 else None
+    if gap is not None and (name == "eps" or gap.denominator == 1):
+        level = ratio(value * gap, None) if name == "eps" else ratio(None, value ** int(gap))
+        return ChannelSampler(channel, TruncatedGeometric(level, 0, len(points) - 1, timing, source))
+    drawn = irregular_geometric(points, timing=timing, insecure_rng=source, **{name: value})
+    return ChannelSampler(channel, drawn)
+
+
+def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> NDArray[np.object_]:
+    """The kernel in fractions; each power of alpha and each product with a weight is computed once."""
     places = [Fraction(position) for position in positions]
     distances, index = _distinct_distances(places, places, alpha)
     # 0^0 = 1, so alpha = 0 is the identity channel; alpha is 0 or 1 where a distance is not an integer.
@@ -253,7 +332,7 @@ def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> Channel:
     for weight in set(weights.tolist()):
         columns = np.flatnonzero(weights == weight)
         data[:, columns] = (powers * weight)[index[:, columns]]
-    return Channel._trusted(data, "exact", positions, positions)
+    return data
 
 
 def _distinct_distances(
@@ -296,22 +375,28 @@ def _clamped(inputs: list[int], outputs: list[int], level: Privacy) -> Channel:
         return Channel([[1]] * len(inputs), inputs, outputs)
     if level.alpha is not None:
         return _exact_clamped(inputs, outputs, level.alpha)
-    offsets = np.subtract.outer(np.array(outputs, float), np.array(inputs, float)).T
-    eps = level.eps
-    logs = math.log(math.tanh(eps / 2)) - eps * np.abs(offsets)
-    logs[:, -1] = _log_tail(offsets[:, -1], eps)
-    logs[:, 0] = _log_tail(-offsets[:, 0], eps)
-    channel = Channel._trusted(logs, "log", inputs, outputs)
-    channel._cache[SAMPLER] = partial(ClampedGeometric, inputs, (outputs[0], outputs[-1]), level.ratio())
-    return channel
+    return ClampedGeometricChannel(inputs, outputs, level)
 
 
-def _log_tail(k: FloatArray, eps: float) -> FloatArray:
-    """log P(noise ≥ k): alpha^k/(1+alpha) for k ≥ 0, 1 - alpha^(1-k)/(1+alpha) for k < 0."""
-    normaliser = math.log1p(math.exp(-eps))
-    upper = -eps * np.maximum(k, 0.0) - normaliser
-    lower = np.log1p(-np.exp(-eps * (1 - np.minimum(k, 0.0)) - normaliser))
-    return np.where(k >= 0, upper, lower)
+class ClampedGeometricChannel(Channel):
+    """Noise of any ε on all integers, clamped to consecutive outputs; in logarithms."""
+
+    def __init__(self, inputs: list[int], outputs: list[int], level: Privacy) -> None:
+        self.level = level
+        offsets = np.subtract.outer(np.array(outputs, float), np.array(inputs, float)).T
+        eps = level.eps
+        logs = math.log(math.tanh(eps / 2)) - eps * np.abs(offsets)
+        logs[:, -1] = log_tail(offsets[:, -1], eps)
+        logs[:, 0] = log_tail(-offsets[:, 0], eps)
+        self._set(logs, "log", inputs, outputs)
+
+
+@exact_sampler.register
+def _on_outputs(channel: ClampedGeometricChannel, timing: Timing, source: BitSource) -> Sampler:
+    inputs, outputs = (list(side) for side in (channel.inputs, channel.outputs))
+    ends: Any = (outputs[0], outputs[-1])
+    positions = ClampedGeometric(inputs, ends, ratio_of(channel.level), timing, source)  # type: ignore[arg-type]
+    return ChannelSampler(channel, positions)
 
 
 def _exact_clamped(inputs: list[int], outputs: list[int], alpha: Fraction) -> Channel:
@@ -325,7 +410,7 @@ def _exact_clamped(inputs: list[int], outputs: list[int], alpha: Fraction) -> Ch
     data = _objects([inner * alpha ** int(distance) for distance in distances])[index]
     data[:, 0] = [tail(x - outputs[0]) for x in inputs]
     data[:, -1] = [tail(outputs[-1] - x) for x in inputs]
-    return Channel._trusted(data, "exact", inputs, outputs)
+    return Channel.trusted(data, "exact", inputs, outputs)
 
 
 def _equivalent(positions: list[int], level: Privacy) -> Channel:
@@ -339,4 +424,4 @@ def _equivalent(positions: list[int], level: Privacy) -> Channel:
     if _is_consecutive(positions):
         return TruncatedGeometricChannel(len(positions), level, range(low, high + 1), names)
     clamped = _clamped(positions, list(range(low, high + 1)), level)
-    return Channel._trusted(clamped._data, clamped.form, positions, names)
+    return Channel.trusted(clamped.entries, clamped.form, positions, names)

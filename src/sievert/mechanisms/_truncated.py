@@ -13,16 +13,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
+from scipy.linalg.blas import dtbsv
 
 from sievert.arrays import FloatArray
-from sievert.channels import Level, StructuredChannel, largest_rate, rate
-from sievert.mechanisms._family import Privacy
+from sievert.channels import Level, Privacy, StructuredChannel, largest_rate, rate, two_sided_noise
 from sievert.numerics import generator_of, log_of
-from sievert.sampling import BitSource, Timing, TruncatedGeometric
+from sievert.sampling import (
+    BitSource,
+    ChannelSampler,
+    Sampler,
+    Timing,
+    TruncatedGeometric,
+    exact_sampler,
+    ratio_of,
+)
 from sievert.spaces import Metric
 
-__all__ = ["TruncatedGeometricChannel", "two_sided_noise"]
+__all__ = ["TruncatedGeometricChannel"]
 # A witness ratio of more bits than this is not written out.
 LARGEST_RATIO_BITS = 8000
 # Entries of a matrix that is listed as fractions, and bits squared over all of them: some ten seconds.
@@ -67,8 +74,10 @@ class TruncatedGeometricChannel(StructuredChannel):
     def kernel_sums(self, values: FloatArray, order: float = 1.0) -> FloatArray:
         """Σ_x values[x]·alpha^(order·|x-y|) for every y, in O(n)."""
         decay = math.exp(-self.level.eps * order)
-        left = lfilter([1.0], [1.0, -decay], values)
-        right = lfilter([1.0], [1.0, -decay], values[::-1])[::-1]
+        # s[y] = values[y] + decay·s[y-1] from the left, and its mirror image: bands of 1 and -decay.
+        band = np.full((2, len(values)), -decay, order="F")
+        left = dtbsv(1, band, values, lower=1, diag=1)
+        right = dtbsv(1, band, values[::-1], lower=1, diag=1)[::-1]
         return np.asarray(left + right - values)
 
     def mean_shifts(self) -> FloatArray:
@@ -117,14 +126,10 @@ class TruncatedGeometricChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: the difference of two geometric draws, clamped."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         noise = two_sided_noise(generator, self.level.eps, len(starts))
         drawn = np.clip(starts + noise, 0, self.shape[1] - 1)
         return self._named(drawn.astype(np.intp))
-
-    def position_sampler(self, timing: Timing, source: BitSource) -> TruncatedGeometric:
-        """The exact sampler of positions; see `sampling.for_channel`."""
-        return TruncatedGeometric(self.level.ratio(), 0, self.shape[0] - 1, timing, source)
 
     def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Two inputs are eps·|x - x'| apart (Fernandes, Sec 4.7.1)."""
@@ -151,12 +156,10 @@ class TruncatedGeometricChannel(StructuredChannel):
         return f"Channel(truncated geometric, {self.shape[0]} values, {parameter})"
 
 
-def two_sided_noise(generator: np.random.Generator, eps: float, count: int) -> FloatArray:
-    """Differences of two geometric draws, P(draw ≥ k) = e^(-eps·k); as floats, since tiny eps draws far."""
-    if eps == 0:
-        return np.where(generator.random(count) < 0.5, -np.inf, np.inf)
-    draws = np.floor(generator.standard_exponential((2, count)) / eps)
-    return np.asarray(draws[0] - draws[1])
+@exact_sampler.register
+def _exactly(channel: TruncatedGeometricChannel, timing: Timing, source: BitSource) -> Sampler:
+    positions = TruncatedGeometric(ratio_of(channel.level), 0, channel.shape[0] - 1, timing, source)
+    return ChannelSampler(channel, positions)
 
 
 def _objects(values: list[Fraction]) -> NDArray[np.object_]:

@@ -35,6 +35,7 @@ from ._exact import is_exact as is_exact
 from ._exact import kernel_weights as kernel_weights
 from ._exact import log2_bounds as log2_bounds
 from ._exact import read_eps as read_eps
+from ._exact import rounded_up as rounded_up
 from ._exact import sum_error as sum_error
 from ._logs import entropy_excess as entropy_excess
 from ._logs import exp_excess as exp_excess

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, ObjectArray
+from sievert.errors import MechanismError
 from sievert.numerics._checks import brief
 
 __all__ = [
@@ -35,11 +36,16 @@ __all__ = [
     "kernel_weights",
     "log2_bounds",
     "read_eps",
+    "rounded_up",
     "sum_error",
 ]
 # Numbers are read exactly from texts up to here; longer ones are mistakes or attacks, not measurements.
 LONGEST_NUMBER = 1000
 LARGEST_EXPONENT = 3000
+# An ε that is a logarithm is stated to so many decimals, or digits where it is small, rounded up; the margin
+# is for the rounding of the float.
+CHARGED_DIGITS = 9
+ROUNDING_MARGIN = 1e-14
 
 
 def is_exact(value: object) -> bool:
@@ -155,6 +161,20 @@ def read_eps(eps: float | str | Fraction) -> Fraction:
         return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
     except RecursionError:
         raise ValueError(f"{brief(eps)} is not a finite number") from None
+
+
+def rounded_up(eps: float) -> Fraction:
+    """A fraction that is certainly not below an ε computed in floating point.
+
+    >>> rounded_up(math.log(3)), float(rounded_up(math.log1p(1e-5)))
+    (Fraction(1098612289, 1000000000), 9.99995001e-06)
+    """
+    if not math.isfinite(eps):
+        raise MechanismError("no ε is large enough for this mechanism: it rules values out with certainty")
+    if eps <= 0:
+        return Fraction(0)
+    scale = 10 ** (CHARGED_DIGITS + max(0, -math.floor(math.log10(eps)) - 1))
+    return Fraction(math.ceil(Fraction(eps * (1 + ROUNDING_MARGIN)) * scale), scale)
 
 
 def _ball_exp(exponent: Fraction) -> flint.arb:

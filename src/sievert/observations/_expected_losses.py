@@ -17,8 +17,7 @@ import numpy as np
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import TooLargeError
-from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries
-from sievert.measures.gains import as_gain
+from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries, as_gain
 from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._observation_counts import observation_counts
@@ -92,36 +91,72 @@ class ExpectedLoss(Result):
 
 
 def expected_loss(
-    channel: Channel, loss: object, prior: object = None, observations: int = 1, rng: Random = None
+    channel: Channel, prior: object = None, loss: object = None, observations: int = 1, rng: Random = None
 ) -> ExpectedLoss:
     """U_n: the expected loss (or gain) of the best action after n independent observations.
 
     Parameters
     ----------
-    loss : a loss or gain function, such as `sv.losses.absolute(5)`
+    channel : Channel
     prior : probabilities of the secrets (uniform by default)
+    loss : a loss or gain function, such as `sv.losses.absolute(5)`; the one-try guess by default
     observations : n
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    ExpectedLoss
+        `lower` and `upper`, what it was `before` and its `limit`; `float(result)` is the middle.
+
+    Notes
+    -----
+    Cost: that of `sv.observations.loss_curve` for one n.
 
     Examples
     --------
     >>> from sievert.measures import losses
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
-    >>> round(expected_loss(coin, losses.bayes_risk(2), observations=25).value, 6)
+    >>> round(expected_loss(coin, loss=losses.bayes_risk(2), observations=25).value, 6)
     0.153768
     """
-    return loss_curve(channel, loss, prior, [observations], rng)[0]
+    return loss_curve(channel, prior, loss, [observations], rng)[0]
 
 
 def loss_curve(
     channel: Channel,
-    loss: object,
     prior: object = None,
+    loss: object = None,
     observations: Iterable[int] = range(1, 101),
     rng: Random = None,
 ) -> tuple[ExpectedLoss, ...]:
     """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation.
 
     Where the whole curve costs too much, some numbers are looked at and the others are bounded by them.
+
+    Parameters
+    ----------
+    channel : Channel
+    prior : probabilities of the secrets (uniform by default)
+    loss : a loss or gain function, such as `sv.losses.absolute(5)`; the one-try guess by default
+    observations : the numbers n
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    tuple of ExpectedLoss
+        One for each n.
+
+    Notes
+    -----
+    Cost: O(types·actions·secrets), with at most (n+1)^(outputs-1) types of n observations.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> found = loss_curve(coin, loss=sv.losses.bayes_risk(2), observations=[1, 5, 25])
+    >>> [round(float(point), 4) for point in found]
+    [0.4, 0.3174, 0.1538]
     """
     finite = finite_channel(channel)
     adversary = as_gain(loss, finite.inputs)

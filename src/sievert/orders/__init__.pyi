@@ -1,6 +1,7 @@
 from . import adversaries as adversaries
 from . import lattice as lattice
 from ._decisions import aligned as aligned
+from ._deficiency import Deficiency as Deficiency
 from ._refinement import compare as compare
 from ._refinement import refines as refines
 from ._thresholds import threshold as threshold

@@ -10,28 +10,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from sievert.channels import Channel
 from sievert.errors import MechanismError
-from sievert.mechanisms import nominal_epsilon, true_epsilon
+from sievert.mechanisms import Family, nominal_epsilon, true_epsilon
 from sievert.numerics import brief, choice, instance, non_negative, require_float, require_size, whole
 from sievert.orders._refinement import refines
 from sievert.proofs import EXPONENTIAL, GEOMETRIC, RESPONSE
 
-__all__ = ["NAMES", "threshold"]
+__all__ = ["threshold"]
 
 Maker = Callable[[float], Channel]
 Order = Literal["average", "max", "privacy"]
-NAMES = {
-    "truncated-geometric": GEOMETRIC,
-    "geometric": GEOMETRIC,
-    "randomised-response": RESPONSE,
-    "exponential": EXPONENTIAL,
-}
 # The column of randomised response → exponential is listed up to here.
 MOST_INPUTS = 10_000_000
 # Below this a parameter is not told from 0, which is on the safe side.
@@ -45,11 +39,21 @@ def threshold(
 
     Parameters
     ----------
-    first, second : "truncated-geometric" ("geometric" is equivalent), "randomised-response", "exponential" on
-        0…n-1, by their true ε; or a function from ε to a channel, whose safety must grow as ε falls
+    first, second : a family on 0…n-1 by its name in a file and its true ε, such as "truncated-geometric"
+        ("geometric" is equivalent), "randomised-response" or "exponential"; or a function from ε to a
+        channel, whose safety must grow as ε falls
     eps : ε of the less safe mechanism, in nats
     n : number of inputs, for named families
     order : "average", "max" or "privacy"
+
+    Returns
+    -------
+    float
+        ε₂ in nats; inf where every ε₂ is safe.
+
+    Notes
+    -----
+    Cost: a closed form or a root of one equation for named families; a bracket of refinement tests otherwise.
 
     Examples
     --------
@@ -62,27 +66,36 @@ def threshold(
     eps = non_negative("eps", eps, MechanismError)
     if not (isinstance(first, str) and isinstance(second, str)):
         return _searched(_maker(first, n), _maker(second, n), eps, order)
-    names = tuple(_named(name) for name in (first, second))
+    theorems = [_named(name).in_theorems for name in (first, second)]
     n = whole("n", n, MechanismError)
     require_float("n", n, MechanismError)
     if n == 1:
         return math.inf
-    if eps == 0 or n == 2 or names[0] == names[1]:
+    if None in theorems:
+        return _searched(_maker(first, n), _maker(second, n), eps, order)
+    if eps == 0 or n == 2 or theorems[0] == theorems[1]:
         # With two inputs the three families are the same channel.
         return float(eps)
     if eps < TINY:
         return 0.0
     decide = _privacy if order == "privacy" else _average
     with np.errstate(over="ignore"):
-        return min(eps, decide(names[0], names[1], eps, n))
+        return min(eps, decide(str(theorems[0]), str(theorems[1]), eps, n))
 
 
-def _named(name: str) -> str:
-    if name not in NAMES:
+def _named(name: str) -> type[Family]:
+    """The family of a name, where it has members on 0…n-1."""
+    known = {str(family.declared()): family for family in Family.classes()}
+    if name not in known or not _is_on_line(known[name]):
+        names = [word for word, family in known.items() if _is_on_line(family)]
         raise MechanismError(
-            f"family {brief(name)} is unknown; known are {', '.join(NAMES)}, or give a function"
+            f"family {brief(name)} is unknown; known are {', '.join(names)}, or give a function"
         )
-    return NAMES[name]
+    return known[name]
+
+
+def _is_on_line(family: type[Family]) -> bool:
+    return family.in_theorems is not None or family.on_line(2, 1.0) is not None
 
 
 def _maker(family: str | Maker, n: int | None) -> Maker:
@@ -90,18 +103,16 @@ def _maker(family: str | Maker, n: int | None) -> Maker:
     if not isinstance(family, str):
         words = "the name of a family, or a function from ε to a channel"
         return instance("family", family, Callable, words, MechanismError)  # type: ignore[no-any-return]
-    from sievert import mechanisms
-    from sievert.spaces import metrics
-
-    name = _named(family)
+    named = _named(family)
     if n is None:
         raise MechanismError("n is missing; named families need the number of inputs")
-    size = n
-    if name == GEOMETRIC:
-        return lambda eps: mechanisms.truncated_geometric(size, eps)
-    if name == RESPONSE:
-        return lambda eps: mechanisms.randomised_response(size, eps)
-    return lambda eps: mechanisms.exponential(metrics.line(size), nominal_epsilon(size, eps))
+    return partial(_on_line, named, n)
+
+
+def _on_line(family: type[Family], n: int, eps: float) -> Channel:
+    member = family.on_line(n, eps)
+    assert member is not None
+    return member
 
 
 def _average(first: str, second: str, eps: float, n: int) -> float:
@@ -212,6 +223,8 @@ def _privacy(first: str, second: str, eps: float, n: int) -> float:
 
 def _root(function: Callable[[float], float], high: float) -> float:
     """Where an increasing function that is negative near 0 vanishes, at most at `high`."""
+    from scipy.optimize import brentq
+
     if function(high) <= 0:
         return high
     low = high

@@ -19,7 +19,7 @@ from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, GainError, PriorError
-from sievert.measures import Adversary, posterior_vulnerability
+from sievert.measures import Adversary, as_gain, posterior_vulnerability
 from sievert.measures import gains as gain_functions
 from sievert.numerics import brief, exact_matmul, fractions_of, instance, non_negative
 from sievert.orders._decisions import TOLERANCE, aligned
@@ -41,6 +41,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 @dataclass(frozen=True, eq=False)
 class AdversaryClass:
     """Adversaries to guard against.
@@ -60,7 +64,28 @@ class AdversaryClass:
 
 
 def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
-    """Adversaries who win by guessing within a radius (each guess may pay differently)."""
+    """Adversaries who win by guessing within a radius (each guess may pay differently).
+
+    Parameters
+    ----------
+    metric : Metric on the secrets
+    radius : how far from the secret a guess may be
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> within(sv.metrics.line(3), 1).name
+    'within 1'
+    """
     metric = metric_of(metric)
     radius = non_negative("radius", radius, GainError, infinite=True)
     return AdversaryClass(
@@ -69,7 +94,27 @@ def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
 
 
 def monotone(metric: Metric, prior: Any = None) -> AdversaryClass:
-    """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess."""
+    """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess.
+
+    Parameters
+    ----------
+    metric : Metric on the secrets
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(n³) for n points: every ball round every point.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> monotone(sv.metrics.line(3)).name
+    'gain falling with distance'
+    """
     metric = metric_of(metric)
     rows: dict[tuple[int, ...], None] = {}
     for centre in metric.matrix:
@@ -89,7 +134,27 @@ def properties(
     sets: Sequence[Callable[[Any], object] | Iterable[object]],
     prior: Any = None,
 ) -> AdversaryClass:
-    """Adversaries who bet for or against given properties of the secret."""
+    """Adversaries who bet for or against given properties of the secret.
+
+    Parameters
+    ----------
+    secrets : number of secrets, or their labels
+    sets : properties, each a function of the secret or the secrets that have it
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(secrets·properties).
+
+    Examples
+    --------
+    >>> properties(3, [[0], [0, 1]]).name
+    'properties'
+    """
     if isinstance(sets, str | bytes) or not iterable(sets):
         raise GainError(
             f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
@@ -104,7 +169,28 @@ def properties(
 
 
 def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
-    """A finite list of gain functions under one prior: decided by evaluating each."""
+    """A finite list of gain functions under one prior: decided by evaluating each.
+
+    Parameters
+    ----------
+    listed : gain functions
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(1); each gain is evaluated on both channels when they are compared.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> a, b = sv.mechanisms.randomised_response(3, 2.0), sv.mechanisms.randomised_response(3, 1.0)
+    >>> sv.refines(a, b, adversary=sv.adversaries.gains([sv.gains.identity(3)])).holds
+    True
+    """
     given = tuple(listed) if isinstance(listed, list | tuple) else ()
     if not given:
         raise GainError(f"listed is {brief(listed)}; give a list of gains, at least one")
@@ -114,41 +200,108 @@ def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
 
 
 def prior(belief: Any) -> AdversaryClass:
-    """Every gain function, but only this prior: secrets it rules out do not matter."""
+    """Every gain function, but only this prior: secrets it rules out do not matter.
+
+    Parameters
+    ----------
+    belief : probabilities of the secrets
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(1); refinement is then a linear program as without a class.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> a, b = sv.Channel.identity(3), sv.Channel([[1, 0], [1, 0], [0, 1]])
+    >>> sv.refines(b, a).holds, sv.refines(b, a, adversary=sv.adversaries.prior([0, "1/2", "1/2"])).holds
+    (False, True)
+    """
     column_of(belief, "belief", PriorError)
     return AdversaryClass("given prior", None, belief)
 
 
 def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
-    """A class as it is; a gain or a list of gains as a finite class, for the inputs of the channel."""
+    """A class as it is; a gain or a list of gains as a finite class, for the inputs of the channel.
+
+    Parameters
+    ----------
+    adversary : a class of this module, a gain function, or a list of gain functions
+    channel : whose inputs gains are about
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(gains·actions·secrets) for checking the gains.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> class_of(sv.gains.identity(2), sv.Channel.identity(2)).name
+    'given gains'
+    """
     instance("channel", channel, Channel, "a sv.Channel", ChannelError)
     if isinstance(adversary, AdversaryClass):
         return adversary
     if isinstance(adversary, Adversary) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):
         adversary = [adversary]
     if isinstance(adversary, list | tuple):
-        return gains([gain_functions.as_gain(item, channel.inputs) for item in adversary])
+        return gains([as_gain(item, channel.inputs) for item in adversary])
     raise GainError(
         f"adversary is {brief(adversary)}; give a gain function, a list of them, or a class such as "
         "sv.adversaries.within(metric, radius)"
     )
 
 
-def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Verdict:
-    """Average refinement against one class of adversaries."""
+def refines_class(less_safe: Channel, safer: Channel, adversary: AdversaryClass) -> Verdict:
+    """Average refinement against one class of adversaries.
+
+    Parameters
+    ----------
+    less_safe, safer : channels on the same inputs
+    adversary : a class of this module
+
+    Returns
+    -------
+    Verdict
+        `holds`, with a certificate for a yes and an objecting adversary for a no.
+
+    Notes
+    -----
+    Cost: a linear program of outputs² variables; a finite list of gains is evaluated one by one.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> line = sv.metrics.line(3)
+    >>> a, b = sv.Channel.identity(3), sv.mechanisms.truncated_geometric(3, alpha="1/2")
+    >>> sv.adversaries.refines_class(a, b, sv.adversaries.within(line, 1)).holds
+    True
+    """
     instance(
-        "wanted", wanted, AdversaryClass, "a class such as sv.adversaries.within(metric, radius)", GainError
+        "adversary",
+        adversary,
+        AdversaryClass,
+        "a class such as sv.adversaries.within(metric, radius)",
+        GainError,
     )
-    first, second = aligned(first, second, ("first", "second"))
-    order = f"average, {wanted.name}"
-    if wanted.listed:
-        return _by_evaluation(first, second, wanted, order)
+    first, second = aligned(less_safe, safer)
+    order = f"average, {adversary.name}"
+    if adversary.listed:
+        return _by_evaluation(first, second, adversary, order)
     size = first.shape[0]
-    belief = as_prior(wanted.prior, first)
-    if wanted.generators is None:
+    belief = as_prior(adversary.prior, first)
+    if adversary.generators is None:
         table = np.eye(size, dtype=np.int64)[np.asarray(belief != 0, dtype=bool)]
     else:
-        table = wanted.generators.for_secrets(first.inputs).matrix
+        table = adversary.generators.for_secrets(first.inputs).matrix
     exact = (
         first.form == "exact"
         and second.form == "exact"
@@ -216,7 +369,7 @@ def _objector(
 
 def _size(gain: Any, channel: Channel) -> float:
     """The largest gain, which rounding is relative to; 1 for gains that are no table."""
-    table = getattr(gain_functions.as_gain(gain, channel.inputs), "matrix", None)
+    table = getattr(as_gain(gain, channel.inputs), "matrix", None)
     return 1.0 if table is None else float(np.abs(np.asarray(table, dtype=np.float64)).max())
 
 
@@ -235,7 +388,7 @@ def _by_evaluation(first: Channel, second: Channel, wanted: AdversaryClass, orde
             worst = (difference, before.value, after.value, gain)
     if worst[0] <= 0:
         return Verdict(True, order, 0.0, None, None, "each gain evaluated", exact)
-    adversary = gain_functions.as_gain(worst[3], first.inputs)
+    adversary = as_gain(worst[3], first.inputs)
     belief = as_prior(wanted.prior, first)
     objection = Objection(float(worst[1]), float(worst[2]), adversary.matrix, belief, secrets=first.inputs)
     proof = None

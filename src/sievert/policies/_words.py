@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
 
 from sievert.errors import TooLargeError
-from sievert.numerics import brief
+from sievert.numerics import brief, number
 from sievert.spaces import DatabaseGraph, shown
 from sievert.spaces.secrets import SecretGraph
 
 if TYPE_CHECKING:
     from sievert.policies._policy import Policy
 
-__all__ = ["promise_of", "short_list"]
+__all__ = ["promise_of", "promise_words", "short_list"]
 
 LONGEST_SHOWN = 20
 
@@ -74,3 +75,22 @@ def short_list(values: object) -> str:
     if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
         return f"({shown(values)}) of {len(values)} values"
     return brief(values)
+
+
+def promise_words(policy: Policy, eps: Fraction, what: Literal["database", "value"], owned: int = 1) -> str:
+    """What a mechanism of this ε promises for the policy, in one sentence.
+
+    `what` is what it is applied to, and `owned` how many rows a person has at most.
+    """
+    level = number(eps)
+    scaled = not policy.hides_any_two and policy.absent is None
+    distance, apart = ("·d", " at distance d") if scaled else ("", "")
+    if what == "database" and not scaled:
+        apart = " that the policy makes its neighbour"
+    together = ""
+    if owned > 1:
+        together = f"; a person owns at most {owned} rows, together ε = {number(eps * owned)}"
+    return (
+        f"Any output is at most e^({level}{distance}) times as likely for one {what} as for another"
+        f"{apart}{together}."
+    )

@@ -29,7 +29,6 @@ from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
 from ._noise import AdditiveCapacityProof as AdditiveCapacityProof
 from ._noise import ComposedGuessProof as ComposedGuessProof
-from ._noise import Move as Move
 from ._noise import NoiseProof as NoiseProof
 from ._noise import composed_delta_above as composed_delta_above
 from ._privacy import EXPONENTIAL as EXPONENTIAL

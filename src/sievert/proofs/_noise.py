@@ -10,7 +10,9 @@ import flint
 import numpy as np
 
 from sievert.arrays import AnyArray
+from sievert.channels import TableNoise
 from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul
+from sievert.policies import Move, Sensitivity
 from sievert.proofs._base import (
     ROUNDING,
     Proof,
@@ -23,7 +25,7 @@ from sievert.proofs._base import (
 from sievert.proofs._promises import DIGITS, LARGEST_RELEASES, GuessProof
 from sievert.proofs._reading import flag, fraction, whole
 
-__all__ = ["AdditiveCapacityProof", "ComposedGuessProof", "Move", "NoiseProof", "composed_delta_above"]
+__all__ = ["AdditiveCapacityProof", "ComposedGuessProof", "NoiseProof", "composed_delta_above"]
 
 PRECISION = 160
 
@@ -117,14 +119,6 @@ NOISE_PRECISION = 256
 
 
 @dataclass(frozen=True)
-class Move:
-    """One record moves by a distance, and the table changes by at most so many steps."""
-
-    steps: int
-    length: Fraction
-
-
-@dataclass(frozen=True)
 class NoiseProof(Proof):
     """Noise of `step_eps` (or of ratio `step_alpha`) for a step is ε-private for the listed moves, and for no
     smaller ε."""
@@ -134,6 +128,15 @@ class NoiseProof(Proof):
     step_eps: Fraction | None
     step_alpha: Fraction | None
     moves: tuple[Move, ...]
+
+    @classmethod
+    def of(cls, noise: TableNoise, sensitivity: Sensitivity) -> NoiseProof | None:
+        """That the noise is enough for what one record can change; None where it changes nothing."""
+        if not sensitivity.moves:
+            return None
+        name, value = noise.level.written
+        level = {"step_eps": None, "step_alpha": None, f"step_{name}": value}
+        return cls(noise.eps_of(sensitivity), level["step_eps"], level["step_alpha"], sensitivity.moves)
 
     def data(self) -> dict[str, Any]:
         return {

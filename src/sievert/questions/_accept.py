@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,16 @@ from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import Channel
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.errors import FileError, PolicyError, TooLargeError
-from sievert.files import ClaimModel, Scenario, build_prior
-from sievert.limits import composed_epsilon, gaussian_delta, odds_growth, policy_guess
+from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, claim_of
-from sievert.measures import RecordLeakage, record_leakage
-from sievert.observations import RepeatedGuess, repeated_guess
-from sievert.policies import Answers
 from sievert.results import Result
 from sievert.spaces import Metric
+
+if TYPE_CHECKING:
+    from sievert.files import ClaimModel, Scenario
+    from sievert.measures import RecordLeakage
+    from sievert.observations import RepeatedGuess
+    from sievert.policies import Answers
 
 __all__ = [
     "CLAIM_TOLERANCE",
@@ -64,6 +67,8 @@ class Check(Result):
 
 def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> RepeatedGuess:
     """Best guess about one record after all releases."""
+    from sievert.observations import RepeatedGuess, repeated_guess
+
     count = scenario.observations
     if count == 1:
         return RepeatedGuess(record.before, record.after, is_exact(record), count)
@@ -75,16 +80,18 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
 
 def has_added_noise(scenario: Scenario) -> bool:
     """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
-    mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and bool(scenario.columns) and scenario.document.query.kind in ("count", "sum", "histogram")
+    on_table = scenario.document.query.is_table
+    return bool(scenario.columns) and on_table and _adds_noise(scenario)
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:
     """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
+    return scenario.document.query.is_histogram and _adds_noise(scenario)
+
+
+def _adds_noise(scenario: Scenario) -> bool:
     mechanism = scenario.document.mechanism
-    noisy = mechanism is not None and mechanism.kind in ("geometric", "truncated-geometric")
-    return noisy and scenario.document.query.kind == "histogram"
+    return mechanism is not None and mechanism.added() is not None
 
 
 def checks(
@@ -162,12 +169,11 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     """The belief about one record; None where it is uniform."""
     adversary = scenario.document.adversary
     given = adversary.record_prior
-    if given is None and scenario.query.kind == "record":
+    if given is None and scenario.query.is_record:
         given = adversary.prior
-    if given is None or given == "uniform":
+    if given is None or given.is_uniform:
         return None
-    found = build_prior(given, scenario.policy.values, scenario.folder, scenario.policy.absent)
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 
 def is_exact(record: RecordLeakage) -> bool:
@@ -190,7 +196,10 @@ def least_repeated(
 ) -> RepeatedGuess:
     """The guess after several releases: a bound on it, or none yet, and what their ε alone allows."""
     if repeated is None:
-        added = record_leakage(eps * count, scenario.policy, scenario.record_prior)
+        from sievert.measures import record_leakage
+        from sievert.observations import RepeatedGuess
+
+        added = record_leakage(eps * count, scenario.policy, prior=scenario.record_prior)
         repeated = RepeatedGuess(added.before, added.after, False, count)
     if not repeated.exact:
         allowed = _allowed(scenario, eps, count, repeated.before)
@@ -205,6 +214,8 @@ def _allowed(scenario: Scenario, eps: float, count: int, before: float) -> float
     """What any mechanism with this ε allows in so many releases; 1 where that is not known."""
     if scenario.policy.constrained or math.isinf(eps):
         return 1.0
+    from sievert.limits import policy_guess
+
     try:
         # Of more releases than are composed one by one the ε is added up.
         claim = ApproximateClaim(eps, 0.0, count)

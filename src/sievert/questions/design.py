@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sievert.design import Candidates, candidates
 from sievert.errors import MechanismError
-from sievert.files import Scenario, build_gain, dumps, file_eps, moved
+from sievert.files import Scenario, dumps, file_eps, moved
 from sievert.mechanisms import privacy
 from sievert.results import Result
 
@@ -42,10 +42,7 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design:
     if eps == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
     answers, loss, prior = scenario.answers, scenario.use_loss, scenario.use_prior
-    gains = [
-        build_gain(model, answers.labels, scenario.distance, scenario.folder)
-        for model in scenario.document.adversary.gains
-    ]
+    gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
     alpha = None if eps is not None else _file_alpha(scenario)
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
     found = candidates(answers, level, prior, loss, gains, alpha=alpha)
@@ -54,36 +51,19 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design:
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
-        _use_words(loss.name),
+        scenario.use.loss.words(),
         found,
         verified,
     )
 
 
-def _use_words(name: str) -> str:
-    words = {
-        "absolute": "absolute error",
-        "squared": "squared error",
-        "bayes risk": "chance of a wrong value",
-        "distance": "distance from the truth",
-        "property": "chance of a wrong answer",
-    }
-    kind, _, number = name.partition(" ")
-    if kind == "tolerance":
-        return f"chance to be off by more than {number}"
-    if kind == "threshold":
-        return f"chance of a wrong answer to whether it is at least {number}"
-    if kind == "pinball":
-        return f"pinball loss for the quantile {number}"
-    return words.get(name, f"loss in {name}")
-
-
 def _file_alpha(scenario: Scenario) -> object:
     """e^-ε as the file writes it, where that is what it promises for the policy: the design is then exact."""
-    model = scenario.document.mechanism
-    if model is None or not isinstance(model.alpha, str):
+    family = scenario.document.mechanism
+    alpha = None if family is None else family.written().get("alpha")
+    if not isinstance(alpha, str):
         return None
-    return model.alpha if scenario.claimed_eps == privacy(None, model.alpha).eps else None
+    return alpha if scenario.claimed_eps == privacy(None, alpha).eps else None
 
 
 # Words for what each adversary reaches.

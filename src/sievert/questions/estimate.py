@@ -125,7 +125,7 @@ def estimate_of(
             [channel for _, channel in groups],
             method or model.method,  # type: ignore[arg-type]
             interval=interval or model.interval,  # type: ignore[arg-type]
-            level=model.level,
+            confidence=model.level,
             rng=model.seed,
         )
     except EstimationError as problem:
@@ -145,7 +145,7 @@ def estimate_of(
             raw = kantorovich(noisy / noisy.sum(), original, metric).value
     return FileEstimate(
         scenario.title,
-        _mechanism(scenario),
+        scenario.mechanism.words(),
         found,
         _with_zeros(merged.counts, [channel for _, channel in groups], found.inputs),
         merged.rows,
@@ -175,7 +175,7 @@ def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[
     if any(isinstance(item, bool) or not isinstance(item, int | float) for item in found.inputs):
         return None
     try:
-        return estimate_mean(counts, channels, level=found.level)
+        return estimate_mean(counts, channels, confidence=found.level)
     except SievertError:
         return None
 
@@ -191,15 +191,6 @@ def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
         for k in range(len(result.groups))
     ]
     return prove_likelihood(result.estimate, list(result.groups), channels)
-
-
-def _mechanism(scenario: Scenario) -> str:
-    model = scenario.document.mechanism
-    assert model is not None
-    if model.kind is None:
-        return f"the channel of {model.matrix}"
-    parameter = f"alpha = {model.alpha}" if model.alpha is not None else f"eps = {model.eps}"
-    return f"{model.kind.replace('-', ' ')}, {parameter}"
 
 
 def _groups(

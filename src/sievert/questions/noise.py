@@ -6,18 +6,27 @@ where a closed form is known, and otherwise bounded by ε alone (Alvim et al., P
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sievert.errors import FileError
+from sievert.channels import TableNoise
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.measures import BOUND, RecordLeakage
+from sievert.measures import RecordLeakage
 from sievert.numerics import in_percent
 from sievert.observations import RepeatedGuess
-from sievert.proofs import verify
-from sievert.questions._accept import Check, Promise, checks, least_record, least_repeated, promise_of_noise
-from sievert.release import CLOSED_FORM, guesses, make_plan, noise_proof, policy_words, promise, query_words
+from sievert.policies import promise_words
+from sievert.proofs import NoiseProof, verify
+from sievert.questions._accept import (
+    Check,
+    Promise,
+    checks,
+    is_exact,
+    least_record,
+    least_repeated,
+    promise_of_noise,
+)
+from sievert.questions._guess import guessed
 from sievert.results import Result
 
 __all__ = ["NoiseAudit", "noise_audit"]
@@ -68,7 +77,7 @@ class NoiseAudit(Result):
                 f"The mechanism is not shown to keep its promise: it claims {self.claim.claim} and satisfies "
                 f"{self.claim.satisfied}."
             )
-        most = "" if self.record.method == CLOSED_FORM else "at most "
+        most = "" if is_exact(self.record) else "at most "
         before, after = in_percent(self.record.before), in_percent(self.record.after)
         found = (
             "The mechanism keeps its promise: one record is guessed with probability "
@@ -88,26 +97,24 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
             f"{scenario.source}, query: a histogram with geometric noise is audited by its columns; name "
             'them under [data]: input = "data.csv" and column = "answer" (the data is not read)'
         )
-    plan = make_plan(scenario)
-    before, after, is_bound = guesses(plan)
-    assert before is not None and after is not None and plan.sensitivity is not None
-    method = BOUND if is_bound else CLOSED_FORM
-    count, nats = scenario.observations, float(plan.unit_eps)
-    found = RecordLeakage(before, after, math.log2(after / before), (), method)
-    record = least_record(scenario, found, nats)
-    repeated = RepeatedGuess(before, record.after, not is_bound, count)
+    noise = _noise(scenario)
+    policy, sensitivity = scenario.policy, scenario.tabulated.sensitivity
+    eps = noise.eps_of(sensitivity)
+    count, nats = scenario.observations, float(eps)
+    record = least_record(scenario, guessed(scenario, nats), nats)
+    repeated = RepeatedGuess(record.before, record.after, is_exact(record), count)
     if count > 1:
         repeated = least_repeated(scenario, None, record, nats, count)
-    certificate = noise_proof(plan)
-    total = nats * count * scenario.policy.person_records
+    certificate = NoiseProof.of(noise, sensitivity)
+    total = nats * count * policy.person_records
     return NoiseAudit(
         scenario.title,
-        policy_words(plan),
-        query_words(plan),
-        plan.mechanism.describe(),
-        promise(plan),
-        plan.unit_eps,
-        plan.sensitivity.steps,
+        policy.describe(),
+        noise.statistic.words,
+        noise.words(),
+        promise_words(policy, eps, "database", policy.person_records),
+        eps,
+        sensitivity.steps,
         None if certificate is None else bool(verify(certificate)),
         record,
         count,
@@ -116,3 +123,20 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
         checks(scenario, record, repeated, total),
         promise_of_noise(scenario, nats),
     )
+
+
+def _noise(scenario: Scenario) -> TableNoise:
+    """The noise on the file's table; what is wrong with it is said with the file's name."""
+    source = scenario.source
+    try:
+        noise = scenario.noise
+    except TooLargeError:
+        raise
+    except FileError as problem:
+        text = str(problem)
+        raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
+    except SievertError as problem:
+        raise FileError(f"{source}: {problem.in_file()}") from None
+    if not isinstance(noise, TableNoise):
+        raise FileError(f"{source}, mechanism: adds no noise to a table over the data")
+    return noise

@@ -1,7 +1,5 @@
 from ._central import NoisyTable as NoisyTable
-from ._guessing import CLOSED_FORM as CLOSED_FORM
-from ._guessing import guesses as guesses
-from ._places import PlaceNoise as PlaceNoise
+from ._places import OnMap as OnMap
 from ._plan import Plan as Plan
 from ._plan import make_plan as make_plan
 from ._preview import Preview as Preview
@@ -9,6 +7,3 @@ from ._preview import preview as preview
 from ._running import Release as Release
 from ._running import run as run
 from ._sidecar import noise_proof as noise_proof
-from ._sidecar import policy_words as policy_words
-from ._sidecar import promise as promise
-from ._sidecar import query_words as query_words

@@ -12,15 +12,14 @@ from sievert.questions import (
     Check,
     Promise,
     checks,
-    has_noise_in_cells,
+    guessed,
+    is_listed,
     kept_promise,
     least_record,
     least_repeated,
     promise_of_noise,
     repeated_record,
 )
-from sievert.release._guessing import CLOSED_FORM, guesses
-from sievert.release._places import PlaceNoise
 from sievert.release._plan import Plan
 
 __all__ = ["acceptance", "broken_claim", "require_accepted"]
@@ -59,7 +58,7 @@ def _promise(plan: Plan) -> Promise | None:
     scenario = plan.scenario
     if scenario.document.claim is None:
         return None
-    if not isinstance(plan.mechanism, PlaceNoise) and _listable(plan):
+    if plan.places is None and is_listed(scenario):
         try:
             return kept_promise(scenario, epsilon(scenario.channel, scenario.answers).nats)
         except TooLargeError:
@@ -73,7 +72,7 @@ def acceptance(plan: Plan) -> tuple[Check, ...]:
     if scenario.accept is None:
         return ()
     people = plan.owned if not plan.central else scenario.policy.person_records
-    if isinstance(plan.mechanism, PlaceNoise) or (scenario.policy.constrained and not _listable(plan)):
+    if plan.places is not None or (scenario.policy.constrained and not is_listed(scenario)):
         return _by_eps_alone(plan, people)
     record, nats = _record(plan)
     repeated = _repeated(plan, record, nats)
@@ -90,29 +89,21 @@ def _by_eps_alone(plan: Plan, people: int) -> tuple[Check, ...]:
     return checks(scenario, unknown, guess, total, people)
 
 
-def _listable(plan: Plan) -> bool:
-    """Whether the file's own channel on the listed answers is what is drawn."""
-    return not has_noise_in_cells(plan.scenario) and not (plan.central and plan.domain().drops)
-
-
 def _record(plan: Plan) -> tuple[RecordLeakage, float]:
     """Best guess about one record, and ε: from the channel where it can be listed, else from ε alone."""
     scenario = plan.scenario
-    if _listable(plan):
+    if is_listed(scenario):
         try:
             nats = epsilon(scenario.channel, scenario.answers).nats
-            record = record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
+            record = record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
             return least_record(scenario, record, nats), nats
         except TooLargeError:
             pass  # the bound below needs no list
-    before, after, is_bound = guesses(plan)
-    assert before is not None and after is not None
-    method = BOUND if is_bound else CLOSED_FORM
-    return RecordLeakage(before, after, math.log2(after / before), (), method), float(plan.unit_eps)
+    return guessed(scenario, float(plan.unit_eps)), float(plan.unit_eps)
 
 
 def _repeated(plan: Plan, record: RecordLeakage, nats: float) -> RepeatedGuess:
     scenario, count = plan.scenario, plan.scenario.observations
-    if count == 1 or _listable(plan):
+    if count == 1 or is_listed(scenario):
         return repeated_record(scenario, record, nats)
     return least_repeated(scenario, None, record, nats, count)

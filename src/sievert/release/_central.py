@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
-from sievert.errors import DataError
+from sievert.errors import ChannelError, DataError
 from sievert.numerics import as_fraction
 from sievert.release._clamping import note
 from sievert.release._domain import DROPPED
-from sievert.release._errors import AddedNoise, Randomiser
 from sievert.release._fingerprints import Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import Sampler
@@ -94,44 +93,43 @@ def _located(read: Callable[[Any], Any], batch: Any, rows: Rows) -> Any:
 
 def true_answer(plan: Plan, totals: IntArray) -> int:
     """The position of the exact table among the channel's inputs."""
-    assert plan.table is not None and isinstance(plan.mechanism, Randomiser)
+    assert plan.table is not None
     steps = totals.tolist()
     answer: Hashable = tuple(steps) if len(steps) > 1 else _plain(plan.table.step * steps[0])
-    if answer not in plan.mechanism.position:
+    try:
+        return plan.channel.input_index(answer)
+    except ChannelError:
         raise DataError(
             "the data is not one of the databases that the policy permits; correct permitted, or the data"
-        )
-    return plan.mechanism.position[answer]
+        ) from None
 
 
 def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     """Draw the noise and lay out the table: value, interval and what the noise is in every row."""
-    table, mechanism = plan.table, plan.mechanism
+    table, noise, errors = plan.table, plan.noise, plan.errors
     assert table is not None
-    errors = mechanism.errors(plan.rules.confidence)
-    if isinstance(mechanism, AddedNoise):
+    if noise is not None:
         drawn = sampler.draw(totals)
         values: list[Any] = [table.step * int(steps) for steps in drawn]
     else:
-        assert isinstance(mechanism, Randomiser)
-        position = int(sampler.draw([true_answer(plan, totals)])[0])
-        found: Any = mechanism.outputs[position]
+        position = int(sampler.draw_positions([true_answer(plan, totals)])[0])
+        found: Any = plan.channel.outputs[position]
         several = len(table.cells) > 1
         numeric = several or isinstance(found, int | float)
         listed = list(found) if several else [found]
         values = [Fraction(str(value)) for value in listed] if numeric else listed
     # The truth lies in its public range, whether or not the noisy value does.
     limits = table.range(plan.scenario.policy, plan.domain().drops)
-    clamped = mechanism.limits if isinstance(mechanism, AddedNoise) else None
+    clamped = None if noise is None else noise.limits
     lows, highs = _intervals(values, errors.radius, limits, table.step, clamped)
     by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
     names = [*(table.names or ["what"]), "value", "low", "high", "noise_sd"]
     sd = None if errors.sd is None else float(f"{errors.sd:.6g}")
     columns = [*by, [_plain(v) for v in values], lows, highs, [sd] * len(values)]
-    if isinstance(mechanism, AddedNoise):
-        parameter, level = mechanism.parameter
-        names.append(parameter)
-        columns.append([level] * len(values))
+    if noise is not None:
+        parameter, level = noise.level.written
+        names.append(f"{parameter}_of_step")
+        columns.append([str(level)] * len(values))
     if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
         names.append("adjusted")
         columns.append(adjusted([int(value) for value in values], plan.scenario.policy.records))

@@ -11,8 +11,6 @@ from typing import Any
 
 from sievert.files import UseValue
 from sievert.numerics import number
-from sievert.release._errors import AddedNoise
-from sievert.release._places import PlaceNoise
 from sievert.release._plan import Plan
 from sievert.results import upwards
 
@@ -35,7 +33,7 @@ def note(plan: Plan) -> str:
 
 def _treatments(plan: Plan) -> Iterator[tuple[bool, str]]:
     rules: Any = plan.rules
-    what = "places outside the region" if isinstance(plan.mechanism, PlaceNoise) else "values out of range"
+    what = "places outside the region" if plan.places is not None else "values out of range"
     yield rules.out_of_range == "clamp", f"{what} counted as the nearest one inside"
     yield rules.off_grid == "nearest", "values between two declared ones rounded to the nearer"
     yield any(isinstance(rule, UseValue) for rule in (rules.missing, rules.unknown)), "gaps filled in"
@@ -60,10 +58,10 @@ def _noisy_numbers(plan: Plan) -> Iterator[str]:
     if limits is None:
         return
     sentence = f"Noisy numbers are cut off at {limits[0]} and {limits[1]}"
-    mechanism = plan.mechanism
-    if isinstance(mechanism, AddedNoise) and 0 < mechanism.rate < 700:
+    noise = plan.noise
+    if noise is not None and 0 < noise.level.eps < 700:
         # E max(0, Z) = λ/(1 - λ²) = 1/(2·sinh ε₀) steps for noise Z at an end of the range.
-        bias = float(mechanism.step) / (2 * math.sinh(mechanism.rate))
+        bias = float(noise.statistic.step) / (2 * math.sinh(noise.level.eps))
         sentence += f", so a true {limits[0]} comes out {upwards(bias, 3)} too high on average"
         if plan.table is not None and len(plan.table.cells) > 1:
             sentence += ", in every empty cell, and totals over many cells too high"
@@ -72,15 +70,16 @@ def _noisy_numbers(plan: Plan) -> Iterator[str]:
 
 def _limits(plan: Plan) -> tuple[str, str] | None:
     """Where noisy numbers of a table are cut off."""
-    mechanism, table = plan.mechanism, plan.table
+    noise, table = plan.noise, plan.table
     if not plan.central or table is None:
         return None
-    if isinstance(mechanism, AddedNoise):
-        found = mechanism.limits
-    elif getattr(plan.scenario.document.mechanism, "kind", None) == "truncated-geometric":
-        found = table.range(plan.scenario.policy)
+    if noise is not None:
+        found = noise.limits
     else:
-        return None
+        added = plan.scenario.mechanism.added()
+        if added is None or not added.clamps:
+            return None
+        found = table.range(plan.scenario.policy)
     return None if found is None else (number(found[0] * table.step), number(found[1] * table.step))
 
 

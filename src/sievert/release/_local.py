@@ -27,9 +27,8 @@ from sievert.errors import DataError, FileError, LedgerError, LedgerOutputError
 from sievert.ledger import Ledger, Reservation
 from sievert.release._central import PersonRows, person_key
 from sievert.release._domain import DROPPED
-from sievert.release._errors import Randomiser
 from sievert.release._fingerprints import Fingerprints
-from sievert.release._places import PlaceNoise, Places
+from sievert.release._places import Places
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import BitSource, Sampler
 from sievert.tables import Batch, Rows, TableWriter, require_plain, table_writer
@@ -90,12 +89,11 @@ class _Rows:
         self.people = [] if plan.data.person is None or not plan.rules.stable else [plan.data.person]
         self.read = list(dict.fromkeys([*plan.columns, *plan.rules.keep, *self.people]))
         self.places: Places | None = None
-        if isinstance(plan.mechanism, PlaceNoise):
-            self.places = Places(plan.columns, plan.mechanism.region, plan.rules, plan.data.missing_values)
+        if plan.places is not None:
+            self.places = Places(plan.columns, plan.places.region, plan.rules, plan.data.missing_values)
         else:
-            assert isinstance(plan.mechanism, Randomiser)
             self.domain = plan.domain()
-            outputs: Any = plan.mechanism.outputs
+            outputs: Any = plan.channel.outputs
             parts = zip(*outputs, strict=True) if len(plan.columns) > 1 else [outputs]
             self.texts = [np.array(list(part), dtype=object) for part in parts]
 
@@ -120,17 +118,15 @@ class _Rows:
 
     def noisy(self, true: IntArray, sampler: Sampler) -> list[Any]:
         """Columns to write."""
-        mechanism = self.plan.mechanism
-        if isinstance(mechanism, PlaceNoise):
-            return self.coordinates(mechanism.draw(sampler, true))
-        drawn = sampler.draw(true) if len(true) else true
+        if self.plan.places is not None:
+            return self.coordinates(self.plan.places.draw(sampler, true))
+        drawn = sampler.draw_positions(true) if len(true) else true
         return [texts[drawn].tolist() for texts in self.texts]
 
     def coordinates(self, cells: IntArray) -> list[Any]:
         """Latitude and longitude of cells, to a hundredth of a second of arc or better."""
-        mechanism = self.plan.mechanism
-        assert isinstance(mechanism, PlaceNoise)
-        latitude, longitude = mechanism.region.centres(cells)
+        assert self.plan.places is not None
+        latitude, longitude = self.plan.places.region.centres(cells)
         return [np.round(latitude, 6).tolist(), np.round(longitude, 6).tolist()]
 
     def kept_columns(self, batch: Batch, kept: NDArray[np.bool_]) -> list[Any]:
@@ -175,7 +171,7 @@ def stream(
     """Draw and write every row under the reservation; the sampler as plain data, and what a store notes."""
     kind = _Rows(plan)
     source = SealedBits(state.key, state.secure)
-    sampler = plan.mechanism.sampler(plan.rules.timing, source)
+    sampler = plan.sampler(source)
     stable = StablePlaces(held.ledger, held.id, str(plan.stable_mark)) if kind.people else None
     try:
         if _left(held.temporary(OUTPUT)) < state.size or (stable and stable.number < state.remembered):
@@ -238,8 +234,7 @@ def _stable_cells(
     plan: Plan, stable: StablePlaces, owners: list[Any], true: IntArray, sampler: Sampler
 ) -> IntArray:
     """The cell of each row's owner; who has none yet gets one from the first of their rows."""
-    mechanism = plan.mechanism
-    assert isinstance(mechanism, PlaceNoise)
+    assert plan.places is not None
     names = stable.names(owners)
     found = stable.known(names)
     first: dict[bytes, int] = {}
@@ -247,7 +242,7 @@ def _stable_cells(
         if name not in found:
             first.setdefault(name, place)
     if first:
-        drawn = mechanism.draw(sampler, true[list(first.values())])
+        drawn = plan.places.draw(sampler, true[list(first.values())])
         stable.remember(list(first), drawn)
         found.update(zip(first, map(tuple, drawn.tolist()), strict=True))
     return np.array([found[name] for name in names], dtype=np.int64).reshape(-1, 2)

@@ -1,10 +1,10 @@
 """Places on a map: noise on the cells of a region, and the best guess about where one really was.
 
 Latitude and longitude go to a plane in metres and there to a cell. Planar geometric noise on the lattice of
-cells is exactly ε·d-private for the distance d between cell centres (Fernandes 3.13; on the whole lattice the
-normaliser is the same everywhere), and clamping to the region costs nothing. Any channel on the cells will
-do as well. A remap replaces the noisy cell by the one that is nearest to the truth on average, under a public
-prior; it is post-processing, so it costs nothing either.
+cells is exactly ε·d-private for the distance d between cell centres (`channels.PlanarNoise`), and clamping to
+the region costs nothing. Any channel on the cells will do as well. A remap replaces the noisy cell by the one
+that is nearest to the truth on average, under a public prior; it is post-processing, so it costs nothing
+either.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -21,63 +21,42 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.errors import DataError, FileError
+from sievert.channels import Channel, PlanarNoise
+from sievert.errors import DataError, FileError, TooLargeError
 from sievert.files import ReleaseModel, Scenario
 from sievert.numerics import brief
 from sievert.release._domain import is_missing
-from sievert.release._errors import Errors, Randomiser, finite_eps, randomiser
-from sievert.sampling import Sampler, planar_geometric
+from sievert.release._errors import Errors, errors
+from sievert.sampling import Sampler
 from sievert.spaces import Region, as_float
 from sievert.tables import Batch, read_table
 
-__all__ = ["PlaceNoise", "Places", "clamped_planar", "place_noise"]
+__all__ = ["OnMap", "Places", "population"]
 LARGEST_REMAP = 2000
 # Noise further than this many times 1/ε has a probability below 1e-15.
 TAIL = 40
-LARGEST_WINDOW = 4000
-# ε for a cell's width that the exact sampler takes.
-LEAST_STEP = Fraction(1, 2**24)
-LARGEST_STEP = 700
 # Noise that reaches further than this many cells is measured in the plane instead of on the lattice.
 LARGEST_SUM = 400
+# Root mean square, mean and quantile of the distance of a released cell, in cells.
+Lengths = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class PlaceNoise:
-    """Noise on the cells of a region: planar geometric, or a channel on the cells."""
+class OnMap:
+    """A channel on the cells of a region, and public weights of the cells where noisy ones are remapped."""
 
     region: Region
-    eps: Fraction
-    channel: Randomiser | None
+    channel: Channel
     population: FloatArray | None = field(default=None, repr=False)
-
-    @property
-    def step_eps(self) -> Fraction:
-        """ε for one cell's width."""
-        return self.eps * Fraction(str(self.region.cell))
-
-    def sampler(self, timing: Any = "fixed", insecure_rng: object = None) -> Sampler:
-        """Cells (row, column) to cells for the planar noise; positions to positions for a channel."""
-        if self.channel is not None:
-            return self.channel.sampler(timing, insecure_rng)
-        rows, columns = self.region.shape
-        bounds = ((0, rows - 1), (0, columns - 1))
-        return planar_geometric(self.step_eps, bounds=bounds, timing=timing, insecure_rng=insecure_rng)
 
     def draw(self, sampler: Sampler, cells: IntArray) -> IntArray:
         """Noisy cells for true cells, both as arrays [places, 2]."""
         if not len(cells):
             return cells
         width = self.region.shape[1]
-        if self.channel is None:
-            noisy = np.asarray(sampler.draw(cells), dtype=np.int64)
-        else:
-            flat = sampler.draw(cells[:, 0] * width + cells[:, 1])
-            noisy = np.stack(np.divmod(flat, width), axis=1)
-        if self.remapped is None:
-            return noisy
-        flat = self.remapped[noisy[:, 0] * width + noisy[:, 1]]
-        return np.stack(np.divmod(flat, width), axis=1)
+        flat = sampler.draw_positions(cells[:, 0] * width + cells[:, 1])
+        released = flat if self.remapped is None else self.remapped[flat]
+        return np.stack(np.divmod(released, width), axis=1)
 
     @cached_property
     def remapped(self) -> IntArray | None:
@@ -89,17 +68,18 @@ class PlaceNoise:
                 f"release.remap: the region has {len(self.region)} cells; a remap compares all pairs of "
                 f"at most {LARGEST_REMAP}: use larger cells"
             )
-        likelihood = self._matrix()
-        joint = (self.population / self.population.sum())[:, None] * likelihood
+        joint = (self.population / self.population.sum())[:, None] * self.matrix
         best = np.asarray((self._distances() @ joint).argmin(axis=0), dtype=np.int64)
         possible = joint.sum(axis=0) > 0
         return np.where(possible, best, np.arange(len(best)))
 
-    def _matrix(self) -> FloatArray:
-        if self.channel is not None:
-            assert self.channel.channel is not None
-            return np.asarray(self.channel.channel.matrix, dtype=np.float64)
-        return clamped_planar(self.region.shape, float(self.step_eps))
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """The channel over the cells, row by row."""
+        try:
+            return self.channel.finite().matrix
+        except TooLargeError as problem:
+            raise FileError(f"release.remap: {problem}") from None
 
     def errors(self, confidence: float) -> Errors:
         """Metres from a cell to the released one; `radius` adds half a diagonal, for places inside a cell.
@@ -107,20 +87,21 @@ class PlaceNoise:
         Planar noise is summed before clamping, which only brings it closer. A channel is taken at its worst
         cell, a remap on average over its public weights.
         """
-        kept = None if self.channel is None else self.channel.errors(confidence).kept
-        if self.channel is None and self.population is None:
-            scale, mean, reach = _planar_errors(float(self.step_eps), confidence)
-        elif len(self.region) <= LARGEST_REMAP:
-            scale, mean, reach = self._matrix_errors(confidence)
-        else:
+        kept = errors(self.channel, confidence).kept
+        found = _lengths(self.channel, self, confidence)
+        if found is None:
             return Errors(None, None, None, kept)
+        scale, mean, reach = found
         cell = self.region.cell
         radius = Fraction(math.ceil((reach + math.sqrt(0.5)) * cell))
         return Errors(scale * cell, mean * cell, radius, kept if self.population is None else None)
 
-    def _matrix_errors(self, confidence: float) -> tuple[float, float, float]:
-        """Root mean square, mean and quantile of the distance, in cells."""
-        matrix, size = self._matrix(), len(self.region)
+    def matrix_lengths(self, confidence: float) -> Lengths | None:
+        """By all pairs of cells, where these are few."""
+        size = len(self.region)
+        if size > LARGEST_REMAP:
+            return None
+        matrix = self.matrix
         released = np.arange(size) if self.remapped is None else self.remapped
         distance = self._distances()[:, released]
         if self.population is not None:  # one row: a place drawn by the weights, and its release
@@ -137,46 +118,26 @@ class PlaceNoise:
         rows, columns = np.divmod(np.arange(len(self.region)), self.region.shape[1])
         return np.hypot(np.subtract.outer(rows, rows), np.subtract.outer(columns, columns))
 
-    def describe(self) -> str:
-        """In words."""
-        where = f"on cells of {self.region.cell:g} m"
+    def describe(self, channel: str) -> str:
+        """In words; `channel` says which one."""
         after = "" if self.population is None else ", then moved to the likeliest neighbourhood (remap)"
-        if self.channel is not None:
-            return f"{self.channel.words} {where}{after}"
-        noise = f"planar geometric noise, ε = {float(self.eps):g} for each metre"
-        return f"{noise}, {where}, clamped to the region{after}"
+        return f"{channel}{after}"
 
 
-def place_noise(scenario: Scenario, rules: ReleaseModel) -> PlaceNoise:
-    """The mechanism of a file whose policy is about a region."""
-    model, region = scenario.document.mechanism, scenario.region
-    assert model is not None and region is not None
-    if len(scenario.columns) != 2:
-        raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
-    if scenario.document.query.kind != "record":
-        raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
-    population = None if rules.remap is None else _population(scenario, rules.remap, region)
-    if model.kind == "planar-geometric":
-        if model.eps is None:
-            raise FileError("mechanism: planar-geometric noise needs eps, nats for each metre")
-        noise = PlaceNoise(region, finite_eps(model.eps), None, population)
-        _require_drawable(noise)
-        return noise
-    channel = randomiser(scenario, None, Fraction(0))
-    return PlaceNoise(region, channel.eps, channel, population)
+@singledispatch
+def _lengths(channel: Channel, place: OnMap, confidence: float) -> Lengths | None:
+    """How far a released cell lies from the true one."""
+    return place.matrix_lengths(confidence)
 
 
-def _require_drawable(noise: PlaceNoise) -> None:
-    """Planar noise is drawn exactly where a cell's width is neither too much nor too little of ε."""
-    if not LEAST_STEP <= noise.step_eps <= LARGEST_STEP:
-        raise FileError(
-            f"mechanism.eps is {float(noise.eps):g} for each metre, {float(noise.step_eps):.3g} for a cell "
-            f"of {noise.region.cell:g} m; planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a "
-            "cell: choose another eps, or wider or narrower cells"
-        )
+@_lengths.register
+def _of_planar(channel: PlanarNoise, place: OnMap, confidence: float) -> Lengths | None:
+    if place.population is not None:
+        return place.matrix_lengths(confidence)
+    return _planar_errors(channel.level.eps, confidence)
 
 
-def _population(scenario: Scenario, file: str, region: Region) -> FloatArray:
+def population(scenario: Scenario, file: str, region: Region) -> FloatArray:
     """Public weights of the cells from a file of latitude, longitude and weight."""
     table = read_table(scenario.folder / file)
     if len(table.header) < 3:
@@ -212,41 +173,6 @@ def _planar_errors(eps: float, confidence: float) -> tuple[float, float, float]:
     weights /= weights.sum()
     place = int(np.searchsorted(np.cumsum(weights), confidence - 1e-12))
     return math.sqrt(weights @ length**2), float(weights @ length), float(length[place])
-
-
-def clamped_planar(shape: tuple[int, int], eps: float) -> FloatArray:
-    """Planar geometric noise on a grid, clamped to it, as a matrix over its cells row by row (floats).
-
-    >>> matrix = clamped_planar((3, 3), 1.0)
-    >>> matrix[4, [4, 1, 0]].tolist()  # the centre to itself, to an edge, to a corner
-    [0.153674943737, 0.0894352376844, 0.122146026381]
-    """
-    rows, columns = shape
-    reach = max(rows, columns) + math.ceil(TAIL / eps)
-    if reach > LARGEST_WINDOW:
-        raise FileError(
-            f"release.remap: ε = {eps:.3g} for a cell's width spreads the noise over more than "
-            f"{LARGEST_WINDOW} cells; use larger cells"
-        )
-    offsets = np.arange(-reach, reach + 1)
-    weights = np.exp(-eps * np.hypot(*np.meshgrid(offsets, offsets, indexing="ij")))
-    weights /= weights.sum()
-    matrix = np.empty((rows, columns, rows, columns))
-    for r in range(rows):
-        by_row = _collapsed(weights, reach - r, rows)
-        for c in range(columns):
-            matrix[r, c] = _collapsed(by_row.T, reach - c, columns).T
-    return matrix.reshape(rows * columns, rows * columns)
-
-
-def _collapsed(weights: FloatArray, start: int, size: int) -> FloatArray:
-    """`size` consecutive rows from `start`, the first and last with everything beyond them added."""
-    if size == 1:
-        return np.asarray(weights.sum(axis=0, keepdims=True))
-    kept = weights[start : start + size].copy()
-    kept[0] += weights[:start].sum(axis=0)
-    kept[-1] += weights[start + size :].sum(axis=0)
-    return kept
 
 
 class Places:

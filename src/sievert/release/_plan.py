@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from sievert.errors import DataError, FileError, QueryError, SievertError, TooLargeError
-from sievert.files import DataModel, ReleaseModel, Scenario, contents, refuse_private
+from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.errors import DataError, FileError, SievertError, TooLargeError
+from sievert.files import ReleaseModel, Scenario, contents, refuse_private
 from sievert.ledger import UNIT, Budget
 from sievert.numerics import brief, file_path
+from sievert.policies import Sensitivity, Statistic
 from sievert.release._domain import Domain
-from sievert.release._errors import AddedNoise, Randomiser, added_noise, randomiser
-from sievert.release._places import PlaceNoise, Places, place_noise
-from sievert.release._statistics import Sensitivity, Statistic, record_statistic, statistic
-from sievert.tables import require_writable
+from sievert.release._drawn import Drawn, drawn_channel
+from sievert.release._errors import Errors, errors
+from sievert.release._places import OnMap, Places, population
+from sievert.sampling import Sampler, floats, for_channel
+from sievert.tables import Source, require_writable
 
 __all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
 
@@ -33,21 +36,47 @@ class Plan:
     Attributes
     ----------
     central : whether one table is computed over all rows; otherwise each row is perturbed by itself
+    channel : what is drawn from, by its own exact sampler: the noise on the table or on the map, or the
+        file's channel on the listed answers
+    words : what it is
     eps : what the release costs each person, nats per unit of the policy's distance
     unit_eps : what it costs for one record
+    table, sensitivity : the table over all rows, and how far one record moves it
+    places : the map, where places are released
+    exact : whether the sampler is exact; one in floating point has to be asked for
     """
 
     scenario: Scenario
     rules: ReleaseModel
     central: bool
-    mechanism: AddedNoise | Randomiser | PlaceNoise
+    channel: Channel = field(repr=False)
+    words: str
     unit_eps: Fraction
     table: Statistic | None = None
     sensitivity: Sensitivity | None = None
-    output_name: str | None = field(default=None)
+    places: OnMap | None = None
+    exact: bool = True
+    output_name: str | None = None
 
     @property
-    def data(self) -> DataModel:
+    def noise(self) -> TableNoise | None:
+        """The noise in the cells of the table, which needs no list of answers."""
+        return self.channel if isinstance(self.channel, TableNoise) else None
+
+    def sampler(self, source: object = None) -> Sampler:
+        """The sampler of the channel, on bits of the operating system or of a given source."""
+        make = for_channel if self.exact else floats.FloatRows
+        return make(self.channel, timing=self.rules.timing, insecure_rng=source)
+
+    @cached_property
+    def errors(self) -> Errors:
+        """How far off what is released will be."""
+        if self.places is not None:
+            return self.places.errors(self.rules.confidence)
+        return errors(self.channel, self.rules.confidence)
+
+    @property
+    def data(self) -> Source:
         """The table [data]."""
         found = self.scenario.document.data
         assert found is not None
@@ -73,9 +102,9 @@ class Plan:
     @property
     def unit(self) -> str:
         """What ε is counted for: neighbours, a metre on a map, or a unit of the policy's distance."""
-        if isinstance(self.mechanism, PlaceNoise):
+        if self.places is not None:
             return "metre"
-        return "unit of distance" if self.scenario.policy.preset == "metric" else UNIT
+        return "unit of distance" if self.scenario.policy.is_metric else UNIT
 
     @property
     def columns(self) -> list[str]:
@@ -85,8 +114,8 @@ class Plan:
     def domain(self) -> Domain:
         """The declared values and the treatment of cells that do not fit."""
         policy = self.scenario.policy
-        if isinstance(self.mechanism, Randomiser) and not self.central:
-            values: Sequence[Hashable] = self.mechanism.inputs
+        if not self.central:
+            values: Sequence[Hashable] = self.channel.inputs
         else:
             values = policy.values[1:] if policy.absent is not None else policy.values
         return Domain(self.columns, values, self.rules, self.data.missing_values)
@@ -152,10 +181,7 @@ class Plan:
         if not self.rules.stable:
             return None
         document = self.scenario.document
-        parts = [
-            document.policy.model_dump_json(),
-            document.mechanism.model_dump_json() if document.mechanism else "",
-        ]
+        parts = [document.model_dump_json(include={"policy", "mechanism"})]
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
         parts += ["seeded"] if self.seeded else []
         parts += contents([document.policy, document.mechanism], self.scenario.folder)
@@ -201,9 +227,8 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
 
 def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if scenario.region is not None:
-        noise = place_noise(scenario, rules)
-        return Plan(scenario, rules, False, noise, noise.eps, output_name=name)
-    if scenario.document.query.kind == "record":
+        return _on_map(scenario, rules, name)
+    if scenario.document.query.is_record:
         return _local(scenario, rules, name)
     return _central(scenario, rules, name)
 
@@ -228,13 +253,41 @@ def _check_columns(scenario: Scenario, rules: ReleaseModel) -> None:
 
 def _drawable(plan: Plan) -> Plan:
     """Make the sampler, the remap and the domain now: what cannot be drawn or read must not be charged."""
-    if isinstance(plan.mechanism, PlaceNoise):
-        _ = plan.mechanism.remapped
-        Places(plan.columns, plan.mechanism.region, plan.rules)
+    if plan.places is not None:
+        _ = plan.places.remapped
+        Places(plan.columns, plan.places.region, plan.rules)
     else:
         plan.domain()
-    plan.mechanism.sampler(plan.rules.timing)
+    plan.sampler()
     return plan
+
+
+def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+    region, noise = scenario.region, scenario.noise
+    assert region is not None
+    if len(scenario.columns) != 2:
+        raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
+    if not scenario.document.query.is_record:
+        raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
+    weights = None if rules.remap is None else population(scenario, rules.remap, region)
+    if isinstance(noise, PlanarNoise):
+        found = Drawn(noise, noise.eps, noise.words())
+    else:
+        found = drawn_channel(scenario)
+        found = replace(found, words=f"{found.words} on cells of {region.cell:g} m")
+    places = OnMap(region, found.channel, weights)
+    words = places.describe(found.words)
+    return Plan(
+        scenario,
+        rules,
+        False,
+        found.channel,
+        words,
+        found.eps,
+        places=places,
+        exact=found.exact,
+        output_name=name,
+    )
 
 
 def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
@@ -245,34 +298,36 @@ def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
             'policy.adjacency: a release row by row shows how many rows there are; "add-remove" goes with a '
             "table over all rows"
         )
-    table = record_statistic(scenario)
-    sensitivity = None if table is None else table.sensitivity(scenario.policy)
-    mechanism = randomiser(scenario, table, Fraction(0) if sensitivity is None else sensitivity.steps)
-    return Plan(scenario, rules, False, mechanism, mechanism.eps, table, sensitivity, name)
+    found = drawn_channel(scenario)
+    return Plan(
+        scenario, rules, False, found.channel, found.words, found.eps, exact=found.exact, output_name=name
+    )
 
 
 def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
-    policy = scenario.policy
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
-    table = statistic(scenario)
-    drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
-    complete = getattr(policy.secrets, "kind", None) == "complete" and not policy.constrained
-    if drops and policy.absent is None and not complete:
-        raise QueryError(
-            "dropping rows changes the table, but secrets does not say how far a dropped row is from the "
-            'others; use { use = … } with one of the values, adjacency = "add-remove", or secrets = '
-            '"complete" without permitted'
-        )
-    sensitivity = table.sensitivity(policy, absence=drops and policy.absent is None)
-    added = added_noise(scenario, table, sensitivity.steps, absence=drops)
-    if added is not None:
-        return Plan(scenario, rules, True, added, added.eps, table, sensitivity, name)
-    if drops:
+    table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
+    noise = scenario.noise
+    if isinstance(noise, TableNoise):
+        eps = noise.eps_of(sensitivity)
+        return Plan(scenario, rules, True, noise, noise.words(), eps, table, sensitivity, output_name=name)
+    if scenario.tabulated.absence:
         raise FileError("release: rows can be dropped only with geometric noise on the answer")
-    if len(table.cells) > 1 and scenario.document.query.by is not None:
+    if len(table.cells) > 1 and scenario.document.query.names_columns:
         raise FileError(
             'mechanism: a histogram by columns is released with kind = "geometric" or "truncated-geometric"'
         )
-    mechanism = randomiser(scenario, table, sensitivity.steps)
-    return Plan(scenario, rules, True, mechanism, mechanism.eps, table, sensitivity, name)
+    found = drawn_channel(scenario)
+    return Plan(
+        scenario,
+        rules,
+        True,
+        found.channel,
+        found.words,
+        found.eps,
+        table,
+        sensitivity,
+        exact=found.exact,
+        output_name=name,
+    )

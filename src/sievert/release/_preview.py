@@ -12,13 +12,10 @@ from sievert.errors import DataError, LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.numerics import exp_or_infinity, flag, number
-from sievert.questions import Check
+from sievert.questions import Check, guessed, is_exact
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._clamping import clamping
-from sievert.release._errors import AddedNoise
-from sievert.release._guessing import guesses
 from sievert.release._local import check_places
-from sievert.release._places import PlaceNoise
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import policy_words, promise, query_words
@@ -102,8 +99,8 @@ def preview(
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
     rules = plan.rules
-    errors = plan.mechanism.errors(rules.confidence)
-    before, after, bound = guesses(plan)
+    errors = plan.errors
+    guess = None if plan.places is not None else guessed(described, float(plan.unit_eps))
     eps, remaining, column, refusal, about = _ledger(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
@@ -118,7 +115,7 @@ def preview(
         plan.unit,
         policy_words(plan),
         query_words(plan),
-        plan.mechanism.describe(),
+        plan.words,
         promise(plan),
         eps,
         errors.sd,
@@ -126,9 +123,9 @@ def preview(
         errors.radius,
         rules.confidence,
         errors.kept,
-        before,
-        after,
-        bound,
+        None if guess is None else guess.before,
+        None if guess is None else guess.after,
+        guess is not None and not is_exact(guess),
         _factors(plan),
         remaining,
         None if remaining is None or refusal else remaining - eps,
@@ -164,9 +161,9 @@ def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | No
 
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
     """Metres on the ground, and how much the odds between two places so far apart can change."""
-    if not isinstance(plan.mechanism, PlaceNoise) or not plan.eps:
+    if plan.places is None or not plan.eps:
         return ()
-    eps, region = float(plan.eps), plan.mechanism.region
+    eps, region = float(plan.eps), plan.places.region
     apart = sorted({float(f"{factor / eps:.1g}") for factor in (0.5, 1, 2)})
     return tuple((metres, exp_or_infinity(eps * region.cells_apart(metres))) for metres in apart)
 
@@ -183,8 +180,8 @@ def _warnings(plan: Plan) -> list[str]:
     found.extend(clamping(plan))
     if plan.data.person is None and plan.owned == 1:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
-    if isinstance(plan.mechanism, AddedNoise) and plan.mechanism.limits is not None and plan.table:
-        low, high = plan.mechanism.limits
+    if plan.noise is not None and plan.noise.limits is not None and plan.table:
+        low, high = plan.noise.limits
         least, greatest = plan.table.range(plan.scenario.policy, plan.domain().drops)
         if low > least or high < greatest:
             found.append(
@@ -192,7 +189,7 @@ def _warnings(plan: Plan) -> list[str]:
                 f"{number(high * plan.table.step)}: there a number is further off than stated, and its "
                 "interval reaches to the end of what is possible."
             )
-    if isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.population is not None:
+    if plan.places is not None and plan.places.population is not None:
         found.append(
             "How far places are moved is stated on average over the public weights of the remap; places to "
             "which these give little weight are moved further."
@@ -207,6 +204,6 @@ def _warnings(plan: Plan) -> list[str]:
         )
     if rules.timing == "fast":
         found.append("An observer of the run time learns how many draws needed more random bits.")
-    if not plan.central and not isinstance(plan.mechanism, PlaceNoise) and plan.scenario.columns[1:]:
+    if not plan.central and plan.places is None and plan.scenario.columns[1:]:
         found.append("The columns together are one value; they are perturbed together.")
     return found

@@ -140,10 +140,9 @@ def run(
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
     if not despite_accept:
         require_accepted(plan)
-    source = described.folder / plan.data.input if data is None else data
-    if isinstance(source, str | Path):
-        refuse_private(described.document, described.folder, described.source, source)
-    rows = open_rows(source)
+    if isinstance(data, str | Path):
+        refuse_private(described.document, described.folder, described.source, data)
+    rows = plan.data.rows(described.folder) if data is None else open_rows(data)
     budget, key, relation = plan.budget(), plan.ledger_key(), relation_of(plan)
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
     if all(entry.finished for entry in early.entries):
@@ -227,7 +226,7 @@ def _reserved(
         unit=plan.unit,
         eps=plan.eps,
         state=state.to_bytes(),
-        mechanism=plan.mechanism.describe(),
+        mechanism=plan.words,
         stable=plan.stable_mark,
         **about,
     )
@@ -285,7 +284,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _central(plan: Plan, totals: Any, held: Reservation, state: State) -> tuple[NoisyTable, dict[str, Any]]:
-    sampler = plan.mechanism.sampler(plan.rules.timing, SealedBits(state.key, state.secure))
+    sampler = plan.sampler(SealedBits(state.key, state.secure))
     table = noisy_table(plan, totals, sampler)
     held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
     return table, sampler.to_dict()

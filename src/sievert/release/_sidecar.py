@@ -7,18 +7,19 @@ rows that were left out: both would answer questions about the data exactly.
 from __future__ import annotations
 
 import platform
-from typing import Any
+from functools import singledispatch
+from typing import Any, Literal
 
 import numpy as np
 import scipy
 
-from sievert.ledger import UNIT, Reservation
+from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.ledger import Reservation
 from sievert.numerics import number
+from sievert.policies import promise_words
 from sievert.proofs import NoiseProof
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._clamping import clamping
-from sievert.release._errors import AddedNoise
-from sievert.release._places import PlaceNoise
 from sievert.release._plan import Plan
 from sievert.results import package_version, plain, upwards
 
@@ -32,7 +33,7 @@ def sidecar(
 ) -> dict[str, Any]:
     """Everything a reader of the released table may know."""
     scenario, rules = plan.scenario, plan.rules
-    errors = plan.mechanism.errors(rules.confidence)
+    errors = plan.errors
     return {
         "format": FORMAT,
         "id": held.id,
@@ -40,7 +41,7 @@ def sidecar(
         "output": {"file": held.targets[1].name, "sha256": output_hash},
         "policy": policy_words(plan),
         "query": query_words(plan),
-        "mechanism": {"words": plan.mechanism.describe(), **sampler},
+        "mechanism": {"words": plan.words, **sampler},
         "eps": {"exact": str(plan.eps), "nats": float(plan.eps), "for_one_record": str(plan.unit_eps)},
         "noise": {
             "sd": errors.sd,
@@ -53,7 +54,7 @@ def sidecar(
         "clamping": clamping(plan),
         "accept": [*_claim(plan), *({"limit": str(c), "holds": c.passed} for c in acceptance(plan))],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
-        "proof": proof(plan),
+        "proof": proof(plan.channel, plan),
         "ledger": {"head_when_charged": head},
         "versions": {
             "sievert": package_version(),
@@ -73,17 +74,16 @@ def _claim(plan: Plan) -> list[dict[str, Any]]:
 
 def _parameter(plan: Plan) -> dict[str, str]:
     """The noise's own parameter and what it is for."""
-    noise = plan.mechanism
-    if not isinstance(noise, AddedNoise):
+    if plan.noise is None:
         return {}
-    name, level = noise.parameter
-    return {name: level, "step": str(noise.step)}
+    name, level = plan.noise.level.written
+    return {f"{name}_of_step": str(level), "step": str(plan.noise.statistic.step)}
 
 
 def policy_words(plan: Plan) -> str:
     """What is protected."""
-    if isinstance(plan.mechanism, PlaceNoise):
-        region = plan.mechanism.region
+    if plan.places is not None:
+        region = plan.places.region
         least, greatest = region.distortion
         stretch = max(abs(least - 1), abs(greatest - 1))
         return (
@@ -109,57 +109,53 @@ def query_words(plan: Plan) -> str:
 def promise(plan: Plan) -> str:
     """The guarantee in one sentence."""
     eps = number(plan.unit_eps)
-    if isinstance(plan.mechanism, PlaceNoise):
-        region = plan.mechanism.region
+    if plan.places is not None:
+        region = plan.places.region
         stretch, slack = (upwards(value, 6) for value in (region.stretch, region.diagonal))
         return (
             f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
             "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at "
             f"most e^({eps}·({stretch}·d + {slack}))."
         )
-    distance = "·d" if plan.unit != UNIT or plan.scenario.policy.preset == "blowfish" else ""
-    apart = " at distance d" if distance else ""
-    owned = ""
-    if plan.owned > 1:
-        owned = f"; a person owns at most {plan.owned} rows, together ε = {number(plan.eps)}"
-    if not plan.central:
-        return (
-            f"Any output is at most e^({eps}{distance}) times as likely for one value as for "
-            f"another{apart}{owned}."
-        )
-    return (
-        f"Any output is at most e^({eps}{distance}) times as likely for one database as for another"
-        f"{apart or ' that the policy makes its neighbour'}{owned}."
-    )
+    what: Literal["database", "value"] = "database" if plan.central else "value"
+    return promise_words(plan.scenario.policy, plan.unit_eps, what, plan.owned)
 
 
 def noise_proof(plan: Plan) -> NoiseProof | None:
     """The certificate that the noise is enough for what one record can change."""
-    noise, found = plan.mechanism, plan.sensitivity
-    if not isinstance(noise, AddedNoise) or found is None or not found.moves:
+    if plan.noise is None or plan.sensitivity is None:
         return None
-    return NoiseProof(noise.eps, noise.step_eps, noise.step_alpha, found.moves)
+    return NoiseProof.of(plan.noise, plan.sensitivity)
 
 
-def proof(plan: Plan) -> dict[str, Any]:
+@singledispatch
+def proof(channel: Channel, plan: Plan) -> dict[str, Any]:
     """Why the promise holds, with the numbers to check it."""
-    certificate = noise_proof(plan)
-    if certificate is not None and plan.sensitivity is not None:
-        return {
-            **certificate.to_dict(),
-            "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "
-            "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
-            "sensitivity_steps": str(plan.sensitivity.steps),
-            "attained_by": plain(plan.sensitivity.pair),
-        }
-    if isinstance(plan.mechanism, PlaceNoise) and plan.mechanism.channel is None:
-        return {
-            "theorem": "on the whole lattice e^(-ε|z|) has the same normaliser for every input, so the ratio "
-            "of two outputs is at most e^(ε·|x - x'|); clamping and remap are post-processing (Lem 3.3)",
-            "eps_of_a_step": str(plan.mechanism.step_eps),
-        }
     return {
         "theorem": "the channel's own rows, drawn exactly; `sievert audit` of the file shows its ε and where "
         "it is attained",
         "eps": str(plan.unit_eps),
+    }
+
+
+@proof.register
+def _of_cells(noise: TableNoise, plan: Plan) -> dict[str, Any]:
+    certificate = noise_proof(plan)
+    if certificate is None or plan.sensitivity is None:
+        return proof.dispatch(Channel)(noise, plan)
+    return {
+        **certificate.to_dict(),
+        "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "
+        "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
+        "sensitivity_steps": str(plan.sensitivity.steps),
+        "attained_by": plain(plan.sensitivity.pair),
+    }
+
+
+@proof.register
+def _of_places(noise: PlanarNoise, plan: Plan) -> dict[str, Any]:
+    return {
+        "theorem": "on the whole lattice e^(-ε|z|) has the same normaliser for every input, so the ratio "
+        "of two outputs is at most e^(ε·|x - x'|); clamping and remap are post-processing (Lem 3.3)",
+        "eps_of_a_step": str(noise.level.exact_eps),
     }

@@ -15,9 +15,9 @@ from sievert.errors import SievertError
 from sievert.files import Scenario
 from sievert.measures import Identity, record_leakage
 from sievert.numerics import belief_growth, bits, guess_words, in_percent, number, times
+from sievert.questions import is_exact
 from sievert.questions.audit import Audit, Finding, bits_at
 from sievert.questions.noise import NoiseAudit
-from sievert.release import CLOSED_FORM
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.spaces.secrets import SecretGraph
@@ -264,15 +264,10 @@ def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:
 
 def _curve(scenario: Scenario, audit: Audit) -> Picture:
     """Leakage of the file's family (or of randomised response beside a fixed matrix) around the file's ε."""
-    model = scenario.document.mechanism
-    assert model is not None
     here = audit.claimed_eps if audit.claimed_eps is not None else audit.epsilon.nats
     top = 4 * here if here and math.isfinite(here) else 4.0
-    fixed = model.matrix is not None or model.kind == "metric-channel"
     channel = scenario.channel.finite()
-    family: Callable[[float], Channel] = (
-        partial(mechanisms.randomised_response, channel.inputs) if fixed else scenario.with_eps
-    )
+    name, family = _shown_family(scenario, channel)
     points = CURVE_POINTS if math.prod(channel.shape) <= LARGE_CHANNEL else FEWER_POINTS
     # Leakage bends most near 0, so the points are denser there.
     grid = top * np.linspace(0, 1, points + 1) ** 2
@@ -280,12 +275,19 @@ def _curve(scenario: Scenario, audit: Audit) -> Picture:
     rows = [(eps, _bits(scenario, audit, member)) for eps, member in members if member is not None]
     curves = {name: [bits[name] for _, bits in rows] for name in (rows[0][1] if rows else ())}
     limit = scenario.accept.bits if scenario.accept is not None and scenario.observations == 1 else None
-    name = "randomised response on the same inputs" if fixed else str(model.kind).replace("-", " ")
     figure = plots.leakage_curve(
         [eps for eps, _ in rows], curves, here=here if math.isfinite(here) else None, limit=limit
     )
     caption = f"Leakage of one release through {name} as ε varies; the upright line is this file."
     return Picture("Leakage against ε", caption, figure)
+
+
+def _shown_family(scenario: Scenario, channel: Channel) -> tuple[str, Callable[[float], Channel]]:
+    """The file's family by ε; randomised response beside a mechanism that has no other ε."""
+    if scenario.mechanism.with_eps(0.0) is not None:
+        return scenario.mechanism.title(), scenario.with_eps
+    beside = partial(mechanisms.randomised_response, channel.inputs)
+    return "randomised response on the same inputs", beside
 
 
 def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
@@ -301,7 +303,7 @@ def _bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float
     found = {}
     # With one record that is what the exact guess is about.
     if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
-        record = record_leakage(channel, scenario.answers, scenario.record_prior)
+        record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
         found["the value" if audit.records == 1 else "one record"] = record.bits
     belief = scenario.prior.astype(np.float64)
     for item, gain in zip(audit.leakages, scenario.gains, strict=True):
@@ -331,7 +333,7 @@ def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
         verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
         kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
     yield "Does it keep its promise?", [found.promise, proof, *kept]
-    most = "" if found.record.method == CLOSED_FORM else "at most "
+    most = "" if is_exact(found.record) else "at most "
     lines = [
         "Someone who knows every other record guesses the remaining one with probability "
         f"{in_percent(found.record.before)} now and {most}{in_percent(found.record.after)} after the "

@@ -27,4 +27,31 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# The stub lists the names of users and those of other rooms; these are the users'.
+__all__ = [
+    "BitSource",
+    "NoiseSampler",
+    "OperatingSystemBits",
+    "Sampler",
+    "SeededBits",
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_exp_each",
+    "bit_source",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_rows",
+    "floats",
+    "for_channel",
+    "irregular_geometric",
+    "pixelated_laplace",
+    "planar_geometric",
+    "randomised_response",
+    "rational_rows",
+    "truncated_geometric",
+]
+__getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,8 +10,11 @@ from ._base import bit_source as bit_source
 from ._bernoulli import bernoulli as bernoulli
 from ._bernoulli import bernoulli_exp as bernoulli_exp
 from ._bernoulli import bernoulli_exp_each as bernoulli_exp_each
-from ._for_channel import SAMPLER as SAMPLER
+from ._for_channel import ChannelSampler as ChannelSampler
+from ._for_channel import NoisyInputs as NoisyInputs
+from ._for_channel import exact_sampler as exact_sampler
 from ._for_channel import for_channel as for_channel
+from ._for_channel import ratio_of as ratio_of
 from ._geometric import ClampedGeometric as ClampedGeometric
 from ._geometric import IrregularGeometric as IrregularGeometric
 from ._geometric import TruncatedGeometric as TruncatedGeometric

@@ -74,6 +74,10 @@ class Sampler(ABC):
     def draw(self, inputs: Any) -> NDArray[Any]:
         """One independent output for each input."""
 
+    def draw_positions(self, inputs: Any) -> NDArray[Any]:
+        """The same by positions of inputs and outputs, where these are listed."""
+        return self.draw(inputs)
+
     def to_dict(self) -> dict[str, Any]:
         """What a release writes beside its output."""
         return {

@@ -3,88 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.arrays import IntArray
 from sievert.channels import (
     Channel,
     ConvolutionChannel,
     CyclicChannel,
     DeterministicChannel,
+    PlanarNoise,
+    Privacy,
     ProductChannel,
     ResponseChannel,
+    TableNoise,
     as_channel,
     label_array,
 )
 from sievert.errors import MechanismError
 from sievert.sampling._base import BitSource, NoiseSampler, Sampler, Timing, bit_source
-from sievert.sampling._lazy import ratio
+from sievert.sampling._geometric import TruncatedGeometric
+from sievert.sampling._laplace import DiscreteLaplace
+from sievert.sampling._lattice import PlanarGeometric, planar_geometric
+from sievert.sampling._lazy import Ratio, ratio
 from sievert.sampling._response import RandomisedResponse
 from sievert.sampling._rows import RationalRows
 
-__all__ = ["SAMPLER", "ChannelSampler", "GivesNoise", "GivesPositions", "NoisyInputs", "for_channel"]
-
-# A plain channel made by a rule keeps the maker of its exact sampler under this key of its cache.
-SAMPLER = "exact sampler"
-
-
-@runtime_checkable
-class GivesPositions(Protocol):
-    """A channel that knows the exact sampler of its output positions, given input positions."""
-
-    def position_sampler(self, timing: Timing, source: BitSource) -> Sampler: ...
-
-
-@runtime_checkable
-class GivesNoise(Protocol):
-    """A channel on integers that adds noise to its inputs, and knows the exact sampler of the noise."""
-
-    def noise_sampler(self, timing: Timing, source: BitSource) -> NoiseSampler: ...
+__all__ = ["ChannelSampler", "NoisyInputs", "exact_sampler", "for_channel", "ratio_of"]
 
 
 def for_channel(channel: Channel, *, timing: Timing = "fixed", insecure_rng: object = None) -> Sampler:
     """The exact sampler of a channel: labelled inputs in, labelled outputs out.
 
-    Channels with rational entries have one, and so do the families with a rational ε. Others, known only by
-    floats, are refused: their reference sampler is `floats.of_channel`.
+    Channels with rational entries have one, and so do the families with a rational ε, and noise without a
+    list: the cells of a table in steps, or places by row and column. Others, known only by floats, are
+    refused: their reference sampler is `floats.of_channel`.
 
     >>> from sievert.channels._channel import Channel
     >>> warner = Channel([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["yes", "no"], outputs=["yes", "no"])
     >>> for_channel(warner, insecure_rng=2).draw(["yes", "no", "no"]).tolist()
     ['yes', 'no', 'yes']
     """
-    source = bit_source(insecure_rng)
-    channel = as_channel(channel)
-    if isinstance(channel, ProductChannel):
-        return ProductSampler(channel, timing, source)
-    if isinstance(channel, GivesNoise):
-        return NoisyInputs(channel, channel.noise_sampler(timing, source))
-    return ChannelSampler(channel, _positions(channel, timing, source))
+    return exact_sampler(as_channel(channel), timing, bit_source(insecure_rng))
 
 
-def _positions(channel: Channel, timing: Timing, source: BitSource) -> Sampler:
-    """The sampler of output positions, given input positions."""
-    if isinstance(channel, GivesPositions):
-        return channel.position_sampler(timing, source)
-    if SAMPLER in channel._cache:
-        made: Sampler = channel._cache[SAMPLER](timing, source)
-        return made
-    if isinstance(channel, ResponseChannel):
-        level = ratio(None, channel.alpha) if channel.alpha is not None else ratio(channel.eps, None)
-        return RandomisedResponse(channel.shape[0], level, timing, source)
-    if isinstance(channel, DeterministicChannel):
-        return Images(channel, timing, source)
-    if isinstance(channel, ConvolutionChannel | CyclicChannel) and channel.noise.exact is not None:
-        return Shifted(channel, channel.noise.exact, timing, source)
+def ratio_of(level: Privacy) -> Ratio:
+    """What an exact sampler needs of a level: the parameter that was given, as it was written."""
+    name, value = level.written
+    return ratio(value, None) if name == "eps" else ratio(None, value)
+
+
+@singledispatch
+def exact_sampler(channel: Channel, timing: Timing, source: BitSource) -> Sampler:
+    """The exact sampler of a channel's form; a family registers its own beside its class.
+
+    Any other channel is drawn from its rows of fractions.
+    """
     exact = channel.exact
     if exact is None:
         raise MechanismError(
             f"channel is {channel!r}, known only by floats; an exact release needs rational entries (alpha "
             'instead of eps, or fractions such as "1/3"), or sampler = "float"'
         )
-    return RationalRows(exact, timing, source)
+    return ChannelSampler(channel, RationalRows(exact, timing, source))
+
+
+@exact_sampler.register
+def _of_response(channel: ResponseChannel, timing: Timing, source: BitSource) -> Sampler:
+    positions = RandomisedResponse(channel.shape[0], ratio_of(channel.level), timing, source)
+    return ChannelSampler(channel, positions)
+
+
+@exact_sampler.register
+def _of_function(channel: DeterministicChannel, timing: Timing, source: BitSource) -> Sampler:
+    return ChannelSampler(channel, Images(channel, timing, source))
+
+
+@exact_sampler.register
+def _of_sum(channel: ConvolutionChannel, timing: Timing, source: BitSource) -> Sampler:
+    return _shifted(channel, None, timing, source)
+
+
+@exact_sampler.register
+def _of_turn(channel: CyclicChannel, timing: Timing, source: BitSource) -> Sampler:
+    return _shifted(channel, channel.shape[0], timing, source)
+
+
+def _shifted(
+    channel: ConvolutionChannel | CyclicChannel, cycle: int | None, timing: Timing, source: BitSource
+) -> Sampler:
+    kernel = channel.noise.exact
+    if kernel is None:
+        return exact_sampler.dispatch(Channel)(channel, timing, source)
+    return ChannelSampler(channel, Shifted(kernel, cycle, timing, source))
+
+
+@exact_sampler.register
+def _of_product(channel: ProductChannel, timing: Timing, source: BitSource) -> Sampler:
+    return ProductSampler(channel, timing, source)
+
+
+@exact_sampler.register
+def _of_table(channel: TableNoise, timing: Timing, source: BitSource) -> Sampler:
+    """Cells of tables in steps, each with noise of its own."""
+    level = ratio_of(channel.level)
+    if channel.limits is None:
+        return DiscreteLaplace(level, timing, source)
+    return TruncatedGeometric(level, *channel.limits, timing, source)
+
+
+@exact_sampler.register
+def _of_plane(channel: PlanarNoise, timing: Timing, source: BitSource) -> Sampler:
+    return PlanarCells(channel, timing, source)
 
 
 class ChannelSampler(Sampler):
@@ -93,7 +126,7 @@ class ChannelSampler(Sampler):
     def __init__(self, channel: Channel, positions: Sampler) -> None:
         super().__init__(positions.timing, positions.source)
         self.channel, self.positions = channel, positions
-        self.kind = positions.kind
+        self.kind, self.exact = positions.kind, positions.exact
         self._first, self._start = _consecutive(channel.inputs), _consecutive(channel.outputs)
         self._outputs = label_array(channel.outputs) if self._start is None else None
 
@@ -108,14 +141,18 @@ class ChannelSampler(Sampler):
             return np.asarray(self._outputs[drawn])
         return drawn + self._start if self._start else drawn
 
+    def draw_positions(self, inputs: Any) -> NDArray[Any]:
+        """One output position for each input position."""
+        return self.positions.draw(inputs)
+
     def _positions(self, inputs: Any) -> NDArray[Any]:
         """Positions of the inputs; whole numbers in a row need no look-up."""
         whole = isinstance(inputs, np.ndarray) and inputs.ndim == 1 and inputs.dtype.kind in "iu"
         if not whole or self._first is None or not inputs.size:
-            return self.channel._indices(inputs)
+            return self.channel.input_indices(inputs)
         last = self._first + self.channel.shape[0] - 1
         if int(inputs.min()) < self._first or int(inputs.max()) > last:
-            return self.channel._indices(inputs)
+            return self.channel.input_indices(inputs)
         return np.asarray(inputs - self._first if self._first else inputs)
 
 
@@ -143,7 +180,7 @@ class NoisyInputs(Sampler):
 
     def draw(self, inputs: Any) -> NDArray[Any]:
         """One integer for each labelled input."""
-        positions = self.channel._indices(inputs)
+        positions = self.channel.input_indices(inputs)
         return self.noise_sampler.draw(np.array(self.channel.inputs, dtype=np.int64)[positions])
 
 
@@ -204,15 +241,11 @@ class Shifted(Sampler):
     kind = "input plus noise"
 
     def __init__(
-        self,
-        channel: ConvolutionChannel | CyclicChannel,
-        kernel: NDArray[np.object_],
-        timing: Timing,
-        source: BitSource,
+        self, kernel: NDArray[np.object_], cycle: int | None, timing: Timing, source: BitSource
     ) -> None:
         super().__init__(timing, source)
         self._noise = RationalRows(kernel, timing, source)
-        self._cycle = channel.shape[0] if isinstance(channel, CyclicChannel) else None
+        self._cycle = cycle
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -223,3 +256,30 @@ class Shifted(Sampler):
         positions = np.asarray(inputs, dtype=np.int64)
         drawn = positions + self._noise.draw(np.zeros(len(positions), dtype=np.int64))
         return drawn if self._cycle is None else drawn % self._cycle
+
+
+class PlanarCells(Sampler):
+    """Cells of a region plus planar noise, clamped to it: rows and columns, or positions row by row."""
+
+    def __init__(self, channel: PlanarNoise, timing: Timing, source: BitSource) -> None:
+        super().__init__(timing, source)
+        rows, columns = channel.region.shape
+        bounds = ((0, rows - 1), (0, columns - 1))
+        self._width = columns
+        self._plane: PlanarGeometric = planar_geometric(
+            channel.level.exact_eps, bounds=bounds, timing=timing, insecure_rng=source
+        )
+        self.kind = self._plane.kind
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self._plane.parameters
+
+    def draw(self, inputs: Any) -> IntArray:
+        """A cell [row, column] for each cell."""
+        return self._plane.draw(inputs)
+
+    def draw_positions(self, inputs: Any) -> IntArray:
+        """A position, row by row, for each position."""
+        noisy = self._plane.draw(np.stack(np.divmod(np.asarray(inputs), self._width), axis=1))
+        return np.asarray(noisy[:, 0] * self._width + noisy[:, 1])

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln
 
+from sievert.arrays import IntArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
 from sievert.numerics import generator_of, positive, whole
-from sievert.sampling._base import BitSource, Lanes, Sampler
+from sievert.sampling._base import BitSource, Lanes, Sampler, Timing
+from sievert.spaces import label
 
 __all__ = [
+    "FloatRows",
     "FloatSampler",
     "GeneratorBits",
     "laplace",
@@ -30,6 +33,10 @@ __all__ = [
     "radius",
     "truncated_laplace",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 class GeneratorBits(BitSource):
@@ -157,3 +164,28 @@ def of_channel(channel: Channel, *, insecure_rng: object = None) -> FloatSampler
         channel.sample,
         insecure_rng,
     )
+
+
+class FloatRows(Sampler):
+    """Positions of a channel by floating point, for a release whose file asks for it: marked as not exact."""
+
+    kind = "channel"
+    exact = False
+
+    def __init__(self, channel: Channel, timing: Timing = "fixed", insecure_rng: object = None) -> None:
+        super().__init__(timing, insecure_rng)
+        self._channel = channel
+        self._position = {item: i for i, item in enumerate(channel.outputs)}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Its size."""
+        return {"inputs": self._channel.shape[0], "outputs": self._channel.shape[1]}
+
+    def draw(self, inputs: Any) -> IntArray:
+        """Positions of outputs for positions of inputs."""
+        # A fresh generator for each batch, seeded with 256 bits of the source.
+        seed = self.source.words(0, self.source.reserve(4)).tolist()
+        labels = [self._channel.inputs[i] for i in np.asarray(inputs).tolist()]
+        drawn = self._channel.sample(labels, np.random.default_rng(seed))
+        return np.array([self._position[label(item)] for item in drawn], dtype=np.int64)

@@ -4,6 +4,7 @@ from . import secrets as secrets
 from . import symmetries as symmetries
 from ._arguments import graph_of as graph_of
 from ._arguments import metric_of as metric_of
+from ._automorphisms import Automorphisms as Automorphisms
 from ._automorphisms import automorphisms as automorphisms
 from ._automorphisms import by_first as by_first
 from ._components import extents as extents
@@ -16,6 +17,10 @@ from ._databases import smallest_integers as smallest_integers
 from ._graph import Graph as Graph
 from ._graph import product_edges as product_edges
 from ._graph import product_neighbours as product_neighbours
+from ._kinds import Secrets as Secrets
+from ._kinds import Values as Values
+from ._kinds import label_in as label_in
+from ._kinds import number_in as number_in
 from ._labels import KnownLabels as KnownLabels
 from ._labels import Labels as Labels
 from ._labels import LazyLabels as LazyLabels
@@ -46,3 +51,6 @@ from ._tabular import pandas_axis as pandas_axis
 from ._tabular import table_of as table_of
 from ._traversal import distances_to_nearest as distances_to_nearest
 from .secrets import SecretGraph as SecretGraph
+from .symmetries import PairOrbits as PairOrbits
+from .symmetries import ProductSymmetries as ProductSymmetries
+from .symmetries import Symmetries as Symmetries

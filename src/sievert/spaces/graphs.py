@@ -37,6 +37,11 @@ __all__ = [
     "truncated_tetrahedron",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 LARGEST_EDGES = 50_000_000
 
 

@@ -26,9 +26,6 @@ from sievert.spaces._regularity import IntersectionArray, common_distance_counts
 from sievert.spaces.secrets import CompleteGraph
 
 __all__ = [
-    "PairOrbits",
-    "ProductSymmetries",
-    "Symmetries",
     "is_vertex_transitive",
     "pair_orbits",
     "product_generators",
@@ -36,6 +33,11 @@ __all__ = [
     "product_symmetries",
     "symmetries",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 # Orbits of pairs are an array of all pairs.
 LARGEST_PAIRS = 25_000_000

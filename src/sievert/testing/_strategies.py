@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "channels",
     "degraded_pairs",
+    "families",
     "gain_matrices",
     "metrics",
     "policies",
@@ -116,6 +117,20 @@ def structured_channels(
     return _composite(build)
 
 
+def families(inputs: Size = (1, 5)) -> SearchStrategy[tuple[Channel, float]]:
+    """A member of any family that a file can name, on 0…n-1, with its ε; families registered later count."""
+    sizes = _sizes("inputs", inputs)
+
+    def build(draw: Callable[[Any], Any]) -> tuple[Channel, float]:
+        strategies = _strategies()
+        known = [family for family in mechanisms.Family.classes() if family.on_line(2, 1.0) is not None]
+        family = draw(strategies.sampled_from(known))
+        eps = draw(strategies.integers(1, 40)) / 8
+        return family.on_line(draw(sizes), eps), eps
+
+    return _composite(build)
+
+
 def metrics(size: Size = (1, 5), *, extended: bool = False) -> SearchStrategy[Metric]:
     """Metrics with whole distances; with `extended`, 0 and inf occur between different points."""
     sizes = _sizes("size", size)
@@ -171,13 +186,14 @@ def policies(size: Size = (1, 4), records: Size = (1, 3)) -> SearchStrategy[Poli
 
     def build(draw: Callable[[Any], Any]) -> Policy:
         strategies = _strategies()
-        kind = draw(strategies.sampled_from(["blowfish", "replace", "add-remove", "metric"]))
-        count = draw(counts)
-        if kind == "blowfish":
-            return Policy.blowfish(draw(secret_graphs(size)), count)
-        if kind == "metric":
-            return Policy.metric(draw(metrics(size, extended=True)), count)
-        return Policy.differential(draw(values), count, adjacency=kind)
+        makers: list[Callable[[int], Policy]] = [
+            lambda count: Policy.blowfish(draw(secret_graphs(size)), count),
+            lambda count: Policy.differential(draw(values), count),
+            lambda count: Policy.differential(draw(values), count, adjacency="add-remove"),
+            lambda count: Policy.metric(draw(metrics(size, extended=True)), count),
+        ]
+        make: Callable[[int], Policy] = draw(strategies.sampled_from(makers))
+        return make(draw(counts))
 
     return _composite(build)
 

@@ -15,7 +15,6 @@ and simulation.
 from __future__ import annotations
 
 from sievert.estimation.protocols._base import (
-    Frequencies,
     Protocol,
     ResponseProtocol,
     UnaryEncoding,
@@ -25,7 +24,6 @@ from sievert.estimation.protocols._base import (
 from sievert.estimation.protocols._hashing import HashedReports, LimitedReports, LocalHashing, local_hashing
 
 __all__ = [
-    "Frequencies",
     "HashedReports",
     "LimitedReports",
     "LocalHashing",
@@ -36,3 +34,7 @@ __all__ = [
     "randomised_response",
     "unary",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -228,7 +228,9 @@ def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
     figure = go.Figure()
     blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
     figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)
-    for position, (name, curve) in enumerate(named("curves", curves, Tradeoff, "a sv.Tradeoff").items()):
+    for position, (name, curve) in enumerate(
+        named("curves", curves, Tradeoff, "a sv.results.Tradeoff").items()
+    ):
         line = curve_line(position)
         figure.add_scatter(
             x=curve.false_alarm.tolist(),

@@ -100,7 +100,7 @@ def long_run(point: SuccessProbability, rate_bits: float) -> float:
 
 def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
     """Probability of a right guess after n observations, with its bounds and its long run beside it."""
-    instance("curve", curve, SuccessCurve, "what sv.success_curve returns", DataError)
+    instance("curve", curve, SuccessCurve, "what sv.observations.success_curve returns", DataError)
     rate_bits = non_negative("rate_bits", rate_bits, DataError, infinite=True)
     counts = curve.observations
     figure = go.Figure()
@@ -128,7 +128,7 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
 
 def breach_curve(curve: BreachCurve) -> go.Figure:
     """Probability of a breach by all n observations, and by the first m for some m up to n."""
-    instance("curve", curve, BreachCurve, "what sv.breach_curve returns", DataError)
+    instance("curve", curve, BreachCurve, "what sv.observations.breach_curve returns", DataError)
     counts = np.arange(1, len(curve.at) + 1).tolist()
     figure = go.Figure()
     lines = (curve_line(2), curve_line(0))

@@ -1,10 +1,10 @@
 """Counts, sums and histograms over batches, and how far one record can move them.
 
 Each value of a record adds a whole number of steps to one cell of the table: a count adds 0 or 1 to the
-only cell, a sum its value, a histogram 1 to the cell of its value. The sensitivity is the largest change of
-the table (Manhattan distance, in steps) for one unit of the policy's distance: for an unconstrained policy
-over the pairs of values that generate it, under public knowledge over adjacent permitted databases
-(Fernandes, Def 3.3.2). It is an exact fraction.
+only cell, a sum its value, a histogram 1 to the cell of its value. So the answers are known without a list.
+The sensitivity is the largest change of the table (Manhattan distance, in steps) for one unit of the
+policy's distance: for an unconstrained policy over the pairs of values that generate it, under public
+knowledge over adjacent permitted databases (Fernandes, Def 3.3.2). It is an exact fraction.
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
-from sievert.errors import FileError, QueryError
-from sievert.files import Scenario, column_place
-from sievert.numerics import as_fraction
-from sievert.policies import Policy
-from sievert.proofs import Move
+from sievert.errors import QueryError
+from sievert.policies._policy import Policy
 from sievert.results import upwards
 
-__all__ = ["Sensitivity", "Statistic", "consecutive", "record_statistic", "statistic"]
+__all__ = ["Move", "Sensitivity", "Statistic", "statistic_of_cells", "statistic_of_numbers"]
 # More edges than this are compared with whole-number arithmetic in floats, which is exact below 2^53.
 LARGEST_TOTAL = 2**53
+
+
+@dataclass(frozen=True)
+class Move:
+    """One record moves by a distance, and the table changes by at most so many steps."""
+
+    steps: int
+    length: Fraction
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,10 @@ class Statistic:
         if len(self.cells) > 1 or absence or policy.absent is not None:
             least, greatest = min(0, least), max(0, greatest)
         return policy.records * least, policy.records * greatest
+
+    def consecutive(self, policy: Policy) -> bool:
+        """Whether every whole number of steps in the range is the answer of some database."""
+        return not policy.constrained and bool((np.diff(np.unique(self.amount)) == 1).all())
 
     def sensitivity(self, policy: Policy, absence: bool = False) -> Sensitivity:
         """The largest change for one unit of distance; with `absence`, also when a record is left out."""
@@ -166,21 +175,7 @@ def _moves(change: IntArray, lengths: NDArray[np.float64]) -> tuple[Move, ...]:
     )
 
 
-def statistic(scenario: Scenario) -> Statistic:
-    """The table that [query] asks for."""
-    model, policy, query = scenario.document.query, scenario.policy, scenario.query
-    values, absent = policy.values, policy.absent
-    if model.kind == "histogram":
-        return _histogram(scenario, [value for value in values if absent is None or value != absent])
-    if model.kind not in ("count", "sum"):
-        raise FileError(
-            f'{scenario.source}, query: kind = "{model.kind}" is not computed over data; use "count", "sum" '
-            'or "histogram", or "record" for a release row by row'
-        )
-    return _one_cell(*query.whole_contributions(policy), policy.records, query.words)
-
-
-def _one_cell(numbers: Sequence[int], scale: int, records: int, words: str) -> Statistic:
+def statistic_of_numbers(numbers: Sequence[int], scale: int, records: int, words: str) -> Statistic:
     """A table of one cell to which each value adds a whole number of 1/scale, in the greatest steps."""
     common = math.gcd(*numbers)
     step = Fraction(common or 1, scale if common else 1)
@@ -193,40 +188,12 @@ def _one_cell(numbers: Sequence[int], scale: int, records: int, words: str) -> S
     return Statistic((), ((),), np.zeros(len(amounts), np.int64), amounts, step, words)
 
 
-def _histogram(scenario: Scenario, present: list[Hashable]) -> Statistic:
-    model, columns = scenario.document.query, scenario.columns
-    by = columns if model.by is None else [model.by] if isinstance(model.by, str) else model.by
-    places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
-
-    def cell(value: Any) -> tuple[Hashable, ...]:
-        parts = value if len(columns) > 1 else (value,)
-        return tuple(parts[i] for i in places)
-
-    cells = tuple(dict.fromkeys(cell(value) for value in present))
-    position = {name: i for i, name in enumerate(cells)}
-    here = set(present)
-    cell_of = [position[cell(value)] if value in here else 0 for value in scenario.policy.values]
-    amounts = [int(value in here) for value in scenario.policy.values]
-    words = f"how many records there are by {', '.join(by)}"
-    return Statistic(tuple(by), cells, np.array(cell_of), np.array(amounts), Fraction(1), words)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def consecutive(table: Statistic, policy: Policy) -> bool:
-    """Whether every whole number of steps in the range is the answer of some database."""
-    return not policy.constrained and bool((np.diff(np.unique(table.amount)) == 1).all())
-
-
-def record_statistic(scenario: Scenario) -> Statistic | None:
-    """One record whose values are numbers, as a table of one cell; None where they are not."""
-    values = scenario.policy.values
-    if not isinstance(values, range) and not all(map(_is_number, values)):
-        return None
-    if isinstance(values, range):
-        return _one_cell(values, 1, 1, "the value itself")
-    numbers = [as_fraction(str(value)) for value in values]
-    scale = math.lcm(*(number.denominator for number in numbers))
-    return _one_cell([int(number * scale) for number in numbers], scale, 1, "the value itself")
+def statistic_of_cells(
+    cells: Sequence[tuple[Hashable, ...] | None], names: tuple[str, ...], words: str
+) -> Statistic:
+    """A histogram: the cell that each value of the policy is counted in, None where it is in none."""
+    distinct = tuple(dict.fromkeys(cell for cell in cells if cell is not None))
+    position = {cell: i for i, cell in enumerate(distinct)}
+    cell_of = [0 if cell is None else position[cell] for cell in cells]
+    amounts = [int(cell is not None) for cell in cells]
+    return Statistic(names, distinct, np.array(cell_of), np.array(amounts), Fraction(1), words)

@@ -1,0 +1,143 @@
+"""The file's table over all records, and its noise where that needs no list: cells, sums and maps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sievert.channels import NoiseChannel, TableNoise
+from sievert.errors import FileError, MechanismError, QueryError
+from sievert.files._document import ReleaseModel
+from sievert.ledger import amount
+from sievert.mechanisms import AddedToNumbers, noise_on_cells, noise_on_map
+from sievert.numerics import as_fraction, brief
+from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells
+
+if TYPE_CHECKING:
+    from sievert.files._scenario import Scenario
+
+__all__ = ["Tabulated", "exact_alpha", "finite_eps", "noise_of", "tabulated"]
+
+# A smaller alpha releases the data itself, for all that anybody could notice.
+LEAST_ALPHA = Fraction(1, 10**300)
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """A table over all records, how far one record moves it, and whether rows may be left out of it."""
+
+    statistic: Statistic
+    sensitivity: Sensitivity
+    absence: bool
+
+
+def tabulated(scenario: Scenario) -> Tabulated:
+    """The table that [query] asks for, with the rows that [release] leaves out."""
+    policy = scenario.policy
+    statistic = _statistic(scenario)
+    rules = scenario.document.release or ReleaseModel()
+    drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+    complete = policy.hides_any_two and not policy.constrained
+    if drops and policy.absent is None and not complete:
+        raise QueryError(
+            "dropping rows changes the table, but secrets does not say how far a dropped row is from the "
+            'others; use { use = … } with one of the values, adjacency = "add-remove", or secrets = '
+            '"complete" without permitted'
+        )
+    sensitivity = statistic.sensitivity(policy, absence=drops and policy.absent is None)
+    return Tabulated(statistic, sensitivity, drops)
+
+
+def _statistic(scenario: Scenario) -> Statistic:
+    asked, query = scenario.document.query, scenario.query
+    if asked.is_histogram:
+        return _histogram(scenario)
+    if not asked.is_total:
+        raise FileError(
+            f'{scenario.source}, query: {query.words} is not computed over data; use kind = "count", "sum" '
+            'or "histogram", or "record" for a release row by row'
+        )
+    found = query.statistic(scenario.policy)
+    assert found is not None
+    return found
+
+
+def _histogram(scenario: Scenario) -> Statistic:
+    columns, policy = scenario.columns, scenario.policy
+    by = scenario.document.query.counted_by(columns)
+    places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
+
+    def cell(value: Any) -> tuple[Hashable, ...] | None:
+        if policy.absent is not None and value == policy.absent:
+            return None
+        parts = value if len(columns) > 1 else (value,)
+        return tuple(parts[i] for i in places)
+
+    words = f"how many records there are by {', '.join(by)}"
+    return statistic_of_cells([cell(value) for value in policy.values], tuple(by), words)
+
+
+def noise_of(scenario: Scenario) -> NoiseChannel | None:
+    """The noise that [mechanism] adds to the table or to places; None where it is a channel on a list."""
+    family = scenario.document.mechanism
+    if family is None:
+        return None
+    if family.per_metre is not None:
+        return _on_map(scenario, family.per_metre)
+    over_data = bool(scenario.columns) and scenario.document.query.is_table
+    added = family.added()
+    return None if added is None or not over_data else _on_cells(scenario, added)
+
+
+def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:
+    if scenario.region is None:
+        return None
+    try:
+        return noise_on_map(scenario.region, finite_eps(eps))
+    except MechanismError as problem:
+        raise FileError(f"mechanism.{problem}") from None
+
+
+def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
+    found, policy = scenario.tabulated, scenario.policy
+    table, steps = found.statistic, found.sensitivity.steps
+    limits = None if added.outputs is None else _steps_of(added.outputs, table.step)
+    if added.clamps and added.outputs is None:
+        if len(table.cells) == 1 and not table.consecutive(policy):
+            return None
+        limits = table.range(policy, found.absence)
+    if added.eps is not None:
+        return noise_on_cells(table, steps, finite_eps(added.eps), limits=limits)
+    try:
+        return noise_on_cells(table, steps, alpha=exact_alpha(added.alpha), limits=limits)
+    except MechanismError as problem:
+        raise FileError(f"mechanism.{problem}") from None
+
+
+def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:
+    low, high = Fraction(min(outputs)) / step, Fraction(max(outputs)) / step
+    if low.denominator != 1 or high.denominator != 1:
+        raise FileError(f"mechanism.outputs: {min(outputs)} and {max(outputs)} must be multiples of {step}")
+    return int(low), int(high)
+
+
+def finite_eps(value: float) -> Fraction:
+    """The file's eps, as written; infinite ones are refused."""
+    if not math.isfinite(value):
+        raise FileError("mechanism.eps is infinite: the data itself would be released; give a finite eps")
+    return amount(value, "mechanism.eps")
+
+
+def exact_alpha(given: object) -> Fraction:
+    """The file's alpha, as written; 0 would release the data itself."""
+    rule = f"a release needs a number from {float(LEAST_ALPHA):g} to 1"
+    try:
+        alpha = as_fraction(str(given) if isinstance(given, float) else given)
+    except ValueError:
+        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}") from None
+    if not LEAST_ALPHA <= alpha <= 1:
+        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}")
+    return alpha

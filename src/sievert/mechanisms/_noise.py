@@ -1,0 +1,227 @@
+"""Noise on numbers, tables and maps: channels without a list of outputs, and the families that add it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Never, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from sievert.channels import CellNoise, Channel, PlanarNoise, Privacy, SumNoise, TableNoise
+from sievert.errors import MechanismError, QueryError
+from sievert.kinds import NonNegative, kind
+from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, privacy
+from sievert.mechanisms._geometric import geometric, truncated_geometric
+from sievert.numerics import brief, log_fraction, read_eps
+from sievert.policies import Answers, Policy, Query, Statistic
+from sievert.proofs import GEOMETRIC
+from sievert.spaces import Labels, Metric, Region
+
+__all__ = ["eps_of_unit", "noise_on_cells", "noise_on_map"]
+
+# ε for a cell's width that the exact sampler of planar noise takes.
+LEAST_STEP = Fraction(1, 2**24)
+LARGEST_STEP = 700
+
+
+def noise_on_cells(
+    statistic: Statistic,
+    steps: Fraction,
+    eps: Fraction | None = None,
+    *,
+    alpha: Fraction | None = None,
+    limits: tuple[int, int] | None = None,
+) -> TableNoise:
+    """Geometric noise on every cell of a table, which one unit of the policy's distance moves by `steps`.
+
+    Parameters
+    ----------
+    statistic : the table
+    steps : its sensitivity (see `Statistic.sensitivity`)
+    eps, alpha : exactly one of the ε promised for the policy, and the ratio e^-ε of one unit of the answer
+    limits : least and greatest number of steps that is released; noisy cells beyond are clamped
+
+    Examples
+    --------
+    >>> from sievert.policies import Policy, Query
+    >>> policy = Policy.differential(["a", "b", "c"], 10**6)
+    >>> table = Query.histogram().statistic(policy)
+    >>> noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1))
+    >>> noise.level.exact_eps, noise.epsilon(policy)
+    (Fraction(1, 2), Fraction(1, 1))
+    """
+    make = CellNoise if len(statistic.cells) > 1 else SumNoise
+    if eps is not None:
+        return make(statistic, privacy(eps / steps if steps else eps, None), limits)
+    if statistic.step.denominator != 1:
+        raise MechanismError(
+            f"alpha is for one unit of the answer, but answers are multiples of {statistic.step}; give eps "
+            "instead"
+        )
+    if alpha is None:
+        raise MechanismError("neither eps nor alpha is given; give exactly one (alpha = e^-eps)")
+    ratio = Fraction(alpha**statistic.step.numerator)
+    return make(statistic, Privacy(max(0.0, -log_fraction(ratio)), ratio), limits)
+
+
+def eps_of_unit(eps: float, query: Query, policy: Policy) -> Fraction | float:
+    """ε of one unit of a query's answers for an ε promised for the policy, exact where it is a fraction.
+
+    >>> from sievert.policies import Policy, Query
+    >>> eps_of_unit(0.5, Query.sum(), Policy.differential([0, 1, 3], 10))
+    Fraction(1, 6)
+    """
+    try:
+        statistic = query.statistic(policy)
+        found = None if statistic is None else statistic.sensitivity(policy).steps * statistic.step
+    except QueryError:  # distances of 0, or totals too large for exact arithmetic
+        found = None
+    if found is None or math.isinf(eps):
+        return eps / (query.sensitivity(policy) or 1.0)
+    return read_eps(eps) / (found or 1)
+
+
+def noise_on_map(region: Region, eps: Fraction) -> PlanarNoise:
+    """Planar geometric noise on the cells of a region, of ε for each metre, clamped to the region."""
+    noise = PlanarNoise(region, eps)
+    step = eps * Fraction(str(region.cell))
+    if not LEAST_STEP <= step <= LARGEST_STEP:
+        raise MechanismError(
+            f"eps is {float(eps):g} for each metre, {float(step):.3g} for a cell of {region.cell:g} m; "
+            f"planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a cell: choose another "
+            "eps, or wider or narrower cells"
+        )
+    return noise
+
+
+# ── As a file names it ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class NoiseOnNumbers(LevelledFamily):
+    """Geometric noise on the answer: eps is scaled by the query's sensitivity, alpha is for one unit."""
+
+    # Whether noisy numbers are clamped to the range of the answers where the file names no outputs.
+    clamps: ClassVar[bool]
+    in_theorems = GEOMETRIC
+
+    eps: Annotated[
+        NonNegative | None,
+        Field(description="the ε promised for the policy, in nats; the query's sensitivity scales the noise"),
+    ] = None
+    alpha: Annotated[
+        str | float | int | None,
+        Field(description="e^-ε for one unit of the answer instead of eps; exact as a fraction in quotes"),
+    ] = None
+    outputs: Annotated[
+        list[int] | None,
+        Field(description="consecutive whole numbers to which the noisy one is clamped instead"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _outputs_follow_each_other(self) -> Self:
+        found = self.outputs
+        if found is not None and (not found or found != list(range(found[0], found[0] + len(found)))):
+            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
+        return self
+
+    @classmethod
+    def on(
+        cls, points: list[Any], eps: Any, alpha: object = None, outputs: list[int] | None = None
+    ) -> Channel:
+        """The noise on these numbers, eps for one unit."""
+        make = truncated_geometric if cls.clamps else geometric
+        return make(points=points, eps=eps, alpha=alpha, outputs=outputs)
+
+    def channel(self, answers: Answers, query: Query) -> Channel:
+        points = self._numbers(answers.labels)
+        unit = None if self.eps is None else eps_of_unit(self.eps, query, answers.policy)
+        return self.on(points, unit, self.alpha, self.outputs)
+
+    def _numbers(self, labels: Labels) -> list[Any]:
+        for answer in () if isinstance(labels, range) else labels:
+            if not isinstance(answer, int | float):
+                raise MechanismError(
+                    f"{self.declared()} noise needs numbers but an answer is {brief(answer)}; "
+                    "use exponential or randomised-response"
+                )
+        return list(labels)
+
+    def claimed(self, policy: Policy, query: Query) -> float | None:
+        level = privacy(self.eps, self.alpha).eps
+        return level if self.alpha is None else level * query.sensitivity(policy)
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        points = list(metric.points)
+        for point in points:
+            if isinstance(point, bool) or not isinstance(point, int | float):
+                raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
+        return cls.on(points, eps / _change_of_unit(points, metric))
+
+    @classmethod
+    def on_line(cls, n: int, eps: float) -> Channel | None:
+        return truncated_geometric(n, eps)
+
+    def added(self) -> AddedToNumbers:
+        return AddedToNumbers(self.eps, self.alpha, self.outputs, self.clamps)
+
+
+@kind(Family, "truncated-geometric")
+class TruncatedGeometric(NoiseOnNumbers):
+    """Geometric noise, cut off at the ends of the range."""
+
+    clamps = True
+
+
+@kind(Family, "geometric")
+class Geometric(NoiseOnNumbers):
+    """Geometric noise on all integers, the discrete Laplace."""
+
+    clamps = False
+
+
+def _change_of_unit(points: list[Any], metric: Metric) -> float:
+    """The largest change of the numbers for a unit of distance."""
+    numbers = np.array(points, dtype=np.float64)
+    change = np.abs(numbers[:, None] - numbers[None, :])
+    apart = (change > 0) & np.isfinite(metric.matrix)
+    if not apart.any():
+        return 1.0
+    with np.errstate(divide="ignore"):
+        sensitivity = float((change[apart] / metric.matrix[apart]).max())
+    if math.isinf(sensitivity):
+        raise MechanismError("different numbers are at distance 0, so noise on them cannot be private")
+    return sensitivity
+
+
+@kind(Family, "planar-geometric")
+class PlanarGeometric(Family):
+    """Geometric noise on a map, the discrete planar Laplace."""
+
+    eps: Annotated[NonNegative, Field(description="ε in nats for each metre")]
+
+    def channel(self, answers: Answers, query: Query) -> Never:
+        raise _no_list()
+
+    def claimed(self, policy: Policy, query: Query) -> Never:
+        raise _no_list()
+
+    def words(self) -> str:
+        return f"{self.title()}, eps = {self.eps:g}"
+
+    @property
+    def promised(self) -> float:
+        return self.eps
+
+    @property
+    def per_metre(self) -> float:
+        return self.eps
+
+
+def _no_list() -> MechanismError:
+    return MechanismError(
+        "planar-geometric noise is on a map and has no list of outputs; "
+        "`sievert release FILE --preview` says what it gives away"
+    )

@@ -1,0 +1,214 @@
+"""A channel on a list as it is drawn: itself where it has an exact sampler by its own law, else in fractions.
+
+Randomised response and geometric noise are drawn as they are audited, for the parameter as it is written. Any
+other finite channel is drawn from its rows as fractions; one given in floats is rounded to fractions first,
+and the ε that is charged is the one these fractions really have.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from sievert.channels import Channel, ResponseChannel, epsilon
+from sievert.errors import FileError
+from sievert.files import Scenario, exact_alpha, finite_eps
+from sievert.mechanisms import GeometricChannel, IrregularGeometricChannel, TruncatedGeometricChannel
+from sievert.numerics import log_fraction, rounded_up
+from sievert.policies import Answers
+from sievert.release._exact_level import keeps
+
+__all__ = ["Drawn", "drawn_channel"]
+LARGEST_ROWS = 1_000_000
+# Digits of a probability in an exact row.
+MOST_BITS = 20_000
+# A mechanism whose ε exceeds the file's claim by more than this is refused.
+CLAIM_TOLERANCE = 1e-9
+# How much of the average row is mixed into a channel whose rounding exceeds its claim.
+SMALLEST_SHARES = tuple(Fraction(1, 2**bits) for bits in (36, 32, 28, 24, 20))
+# A claim that the channel uses up to this share is what is charged; far below it, the channel's own ε is.
+SAME_CLAIM = 1e-6
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The channel that is drawn from, what it costs for a unit of distance, and its name.
+
+    `exact` says whether an exact sampler draws, or one in floating point, which the file has to ask for.
+    """
+
+    channel: Channel = field(repr=False)
+    eps: Fraction
+    words: str
+    exact: bool = True
+
+
+def drawn_channel(scenario: Scenario) -> Drawn:
+    """The file's channel on the listed answers, as it is drawn."""
+    alpha = scenario.mechanism.written().get("alpha")
+    if alpha is not None:
+        exact_alpha(alpha)
+    return drawn(scenario.channel, scenario)
+
+
+@singledispatch
+def drawn(channel: Channel, scenario: Scenario) -> Drawn:
+    """Any finite channel: its rows as fractions, and the ε that these fractions really have."""
+    words, claimed = scenario.mechanism.words(), scenario.claimed_eps
+    rules = scenario.document.release
+    if rules is not None and rules.sampler == "float":
+        eps = rounded_up(epsilon(channel, scenario.answers).nats)
+        return Drawn(channel, eps, f"{words}, drawn in floating point", exact=False)
+    if channel.shape[0] * channel.shape[1] > LARGEST_ROWS:
+        raise FileError(
+            f"mechanism: a channel of {channel.shape[0]} by {channel.shape[1]} entries is too large to be "
+            "drawn from exactly; use randomised-response, truncated-geometric or coarser values, or say "
+            'sampler = "float" under [release]'
+        )
+    exact = _exactly(channel)
+    found = epsilon(exact, scenario.answers)
+    if claimed is not None and found.nats > claimed + CLAIM_TOLERANCE * max(1.0, claimed):
+        raise FileError(
+            f"mechanism: claims ε = {claimed:g} but only satisfies ε = {found.nats:.6g}; nothing is "
+            "released on a promise that does not hold (see sievert audit)"
+        )
+    if channel.form != "exact" and claimed is not None and not keeps(exact, scenario.answers, claimed):
+        exact = _kept_claim(exact, scenario.answers, claimed)
+        found = epsilon(exact, scenario.answers)
+    return Drawn(exact, _charged(exact, scenario.answers, found.nats, claimed), words)
+
+
+@drawn.register
+def _response(channel: ResponseChannel, scenario: Scenario) -> Drawn:
+    eps = _promised(channel, scenario, Fraction(1))
+    _require_unit_distance(scenario, eps)
+    return Drawn(channel, eps, scenario.mechanism.words())
+
+
+@drawn.register(TruncatedGeometricChannel)
+@drawn.register(IrregularGeometricChannel)
+def _kernel(channel: Channel, scenario: Scenario) -> Drawn:
+    """Geometric noise on the answers, scaled by how far one unit of distance moves them."""
+    statistic = scenario.query.statistic(scenario.policy)
+    assert statistic is not None
+    per_unit = statistic.sensitivity(scenario.policy).steps * statistic.step
+    return Drawn(channel, _promised(channel, scenario, per_unit), scenario.mechanism.words())
+
+
+@drawn.register
+def _on_all_integers(channel: GeometricChannel, scenario: Scenario) -> Drawn:
+    raise FileError(
+        "mechanism: geometric noise on all integers has no last output; for values released one by "
+        'one use "truncated-geometric"'
+    )
+
+
+def _promised(channel: Channel, scenario: Scenario, units: Fraction) -> Fraction:
+    """The file's own ε, or the channel's; alpha is that of one of so many units of the answer."""
+    family = scenario.mechanism
+    if family.promised is not None:
+        return finite_eps(family.promised)
+    if "alpha" not in family.written():
+        return rounded_up(epsilon(channel, scenario.answers).nats)
+    alpha = exact_alpha(family.written()["alpha"])
+    return rounded_up(-log_fraction(alpha) * float(units)) if alpha != 1 else Fraction(0)
+
+
+def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
+    """Randomised response tells any two answers apart equally well, however near the policy has them.
+
+    So its ε for one unit of distance is its own only if no two answers are nearer than that.
+    """
+    record = scenario.policy.record_metric
+    if scenario.document.query.is_record and record.uniform_distance is not None:
+        least = record.uniform_distance
+    else:
+        least = float(scenario.answers.edges.lengths.min(initial=math.inf))
+    if least < 1 and eps:
+        true = f"{float(eps) / least:.6g}" if least else "∞"
+        raise FileError(
+            f"mechanism: claims ε = {float(eps):.6g} but only satisfies ε = {true}, because two answers are "
+            f"at distance {least:g}; nothing is released on a promise that does not hold. Use exponential "
+            'with level = "true", or a unit in which distances are 1 or more'
+        )
+
+
+def _exactly(channel: Channel) -> Channel:
+    """The channel in fractions: as its floats are, where their rows sum to exactly 1, else rounded."""
+    if channel.form == "exact":
+        return channel
+    if channel.form == "float":
+        rows = [[Fraction(entry) for entry in row] for row in channel.matrix.tolist()]
+        if all(sum(row) == 1 for row in rows):
+            return Channel(rows, channel.inputs, channel.outputs)
+    return _rational(channel)
+
+
+def _charged(exact: Channel, answers: Answers, nats: float, claimed: float | None) -> Fraction:
+    """What the channel costs: its claim where it keeps and uses it, else its own ε, rounded up."""
+    if claimed is not None and nats >= claimed * (1 - SAME_CLAIM) and keeps(exact, answers, claimed):
+        return finite_eps(claimed)
+    eps = rounded_up(nats)
+    if not keeps(exact, answers, eps):  # the last digits of logarithms that lie far apart
+        eps = rounded_up(nats * (1 + 1e-9) + 1e-12)
+    return eps
+
+
+def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
+    """The channel moved towards its average row by as little as keeps the ε that rounding exceeded.
+
+    Every column is mixed with a constant, which brings its entries closer to each other. Where some entries
+    of a column are 0 and others not, the channel is left as it is: mixing would make outputs possible.
+    """
+    rows = channel.exact
+    assert rows is not None
+    average = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
+    if any(mean and not entry for row in rows for entry, mean in zip(row, average, strict=True)):
+        return channel
+    for share in SMALLEST_SHARES:
+        mixed = [
+            [(1 - share) * entry + share * mean for entry, mean in zip(row, average, strict=True)]
+            for row in rows
+        ]
+        moved = Channel(mixed, channel.inputs, channel.outputs)
+        if keeps(moved, answers, claimed):
+            return moved
+    return channel
+
+
+def _rational(channel: Channel) -> Channel:
+    """A channel in fractions within 2^-50, relative, of one in floats or logarithms.
+
+    Every entry is rounded on the grid of 2^-W with W so large that the smallest one keeps all its digits;
+    the largest entry of a row takes what is left. Which ε the result has is computed, not assumed.
+    """
+    logs = channel.log_matrix / math.log(2)
+    positive = np.isfinite(logs)
+    bits = 64 + math.ceil(-float(logs[positive].min()))
+    if bits > MOST_BITS:
+        raise FileError(
+            f"mechanism: a probability is below 2^-{MOST_BITS - 64}, too small to be drawn from exactly; "
+            "lower eps, or use randomised-response or truncated-geometric"
+        )
+    rows = []
+    for line, allowed in zip(logs.tolist(), positive.tolist(), strict=True):
+        weights = [
+            _scaled(value, bits) if is_positive else 0
+            for value, is_positive in zip(line, allowed, strict=True)
+        ]
+        largest = max(range(len(weights)), key=weights.__getitem__)
+        weights[largest] += (1 << bits) - sum(weights)
+        rows.append([Fraction(weight, 1 << bits) for weight in weights])
+    return Channel(rows, channel.inputs, channel.outputs)
+
+
+def _scaled(exponent: float, bits: int) -> int:
+    """2^(exponent + bits), to 53 digits."""
+    whole = math.floor(exponent)
+    digits = int(2.0 ** (exponent - whole) * 2**53)
+    shift = whole + bits - 53
+    return digits << shift if shift >= 0 else digits >> -shift

@@ -1,0 +1,206 @@
+"""Every command on every example says what was recorded: output, exit code, JSON, page, and proof.
+
+`SIEVERT_GOLDEN=write pytest tests/golden` records anew. Numbers may differ by a relative 1e-6; dates, paths,
+digests and versions are blanked. A command that does not apply to an example is recorded as its refusal.
+"""
+
+import html
+import io
+import itertools
+import math
+import os
+import re
+import shutil
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from sievert.cli import main
+
+EXAMPLES = Path("examples").resolve()
+RECORDED = Path(__file__).parent / "recorded"
+NAMES = sorted(
+    path.relative_to(EXAMPLES).with_suffix("").as_posix()
+    for path in EXAMPLES.rglob("*.toml")
+    if path.parent.name != "budgets"
+)
+
+# What is asked about FILE, in this order; PAGE is read back as text.
+COMMANDS = {
+    "audit": ["audit FILE", "audit FILE --json", "audit FILE --report PAGE"],
+    "explain": ["explain FILE --proof PROOF --report PAGE", "explain FILE --json", "verify PROOF FILE"],
+    "explain-guess": ["explain FILE --guess 0.5", "explain FILE --guess 0.5 --json"],
+    "limits": ["limits FILE --proof PROOF --report PAGE", "limits FILE --json", "verify PROOF FILE"],
+    "compare": [
+        "compare FILE FILE",
+        "compare FILE survey-response.toml --json",
+        "compare FILE daily-question.toml --proof PROOF --report PAGE",
+        "verify PROOF",
+        "verify PROOF --json",
+    ],
+    "breach": ["breach FILE --observations 3", "breach FILE --observations 1,4 --json --report PAGE"],
+    "design": [
+        "design FILE --output best.toml --proof PROOF --report PAGE",
+        "design FILE --output best.toml --force --json",
+        "verify PROOF FILE",
+    ],
+    "preview": [
+        "release FILE --preview",
+        "release FILE --preview --json --proof PROOF",
+        "verify PROOF FILE",
+    ],
+    "release": [
+        "release FILE",
+        "release FILE --id second --output second.csv --json",
+        "release FILE --output third.csv",
+    ],
+    "estimate": [
+        "estimate FILE --interval none --proof PROOF --report PAGE",
+        "estimate FILE --interval none --public --json",
+        "verify PROOF FILE",
+    ],
+}
+
+# What is slow at the example's own size: the same file, smaller and with less noise.
+SMALLER = {
+    ("breach", "census-count"): ["records = 100 -> records = 2", "eps = 0.5 -> eps = 3.0"],
+    ("breach", "commute-reports"): ["[0, 60] -> [0, 3]", "eps = 0.2 -> eps = 2.0"],
+    ("breach", "release/ages"): ["[0, 99] -> [0, 2]", "4/5 -> 1/4"],
+    ("breach", "release/household-sizes"): ["records = 100 -> records = 1", "eps = 0.5 -> eps = 3.0"],
+    ("compare", "release/household-sizes"): ["records = 100 -> records = 10"],
+    ("compare", "release/ages"): ["[0, 99] -> [0, 20]"],
+    ("explain-guess", "release/taxis"): ["cell = 150 -> cell = 1000"],
+}
+# What is slow, and left out.
+SLOW = {
+    ("breach", "town-places"): "36 places, 60 s",
+    ("explain-guess", "town-places"): "36 places for every ε tried, 20 s",
+}
+
+PAIRS = [pair for pair in itertools.product(COMMANDS, NAMES) if pair not in SLOW]
+
+# Without an example.
+CLAIMS = {
+    "claims": [
+        "explain --eps 3 --values 5",
+        "explain --eps 3 --values 5 --json",
+        "explain --eps 1 --delta 1e-6 --releases 10",
+        "explain --rho 0.1 --values 3 --prior 0.6,0.3,0.1",
+        "explain --sigma 2 --sensitivity 1",
+        "explain --eps 1 --values 100 --proof PROOF --report PAGE",
+        "verify PROOF",
+        "verify PROOF --json",
+        "explain --guess 0.5 --values 4",
+        "explain --guess 0.5 --values 4 --json",
+        "explain --guess 0.5 --values 4 --eps 0.1",
+        "explain",
+        "explain --eps minus",
+    ],
+    "samples": [
+        "audit --samples runs.csv --seed 1",
+        "audit --samples runs.csv --eps 0.1 --seed 1",
+        "audit --samples runs.csv --eps 0.1 --seed 1 --json",
+        "audit survey-response.toml --samples runs.csv --seed 1",
+        "audit survey-response.toml --samples runs.csv --seed 1 --report PAGE",
+        "audit --samples data/survey.csv",
+    ],
+    "mistakes": [
+        *["--help", "audit --help", "breach --help", "compare --help", "design --help", "estimate --help"],
+        *["explain --help", "limits --help", "release --help", "verify --help"],
+        *["audit", "audit nowhere.toml", "audit data", "audit data/ages.csv", "verify survey-response.toml"],
+        *["adit", "audit --epss 3", "limits census-count.toml --report census-count.toml"],
+    ],
+}
+
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+TINY = 1e-12  # what is next to nothing may be any other such number
+BLANKS = {
+    r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}…": "DIGEST",
+    r"\b\d{8}-[0-9a-f]{8}\b": "RELEASE",
+    r"\b\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]+)?": "DATE",
+    r"\b\d+\.\d+\.\d+[\w.+]*\b": "VERSION",
+}
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the examples to work in, each of them a test with a seed."""
+    shutil.copytree(EXAMPLES, tmp_path, ignore=shutil.ignore_patterns("*.ledger", "out"), dirs_exist_ok=True)
+    for name in NAMES:
+        _edit(tmp_path / f"{name}.toml", "[release] -> [release]\ntest_seed = 7")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    # Pictures for which only some seconds are taken: the clock runs so fast that none is.
+    monkeypatch.setattr("time.perf_counter", itertools.count(step=1000.0).__next__)
+    return tmp_path
+
+
+def _edit(path: Path, change: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8").replace(*change.split(" -> ")), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("command", "name"), PAIRS, ids=map("-".join, PAIRS))
+def test_every_command_on_every_example(examples: Path, command: str, name: str) -> None:
+    for change in SMALLER.get((command, name), []):
+        _edit(examples / f"{name}.toml", change)
+    said = _session(examples, [line.replace("FILE", f"{name}.toml") for line in COMMANDS[command]])
+    _check(RECORDED / name / f"{command}.txt", said)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_commands_without_an_example(examples: Path, name: str) -> None:
+    runs = ["never,never", "never,once", "often,often", "often,often", "never,never", "often,once"] * 50
+    (examples / "runs.csv").write_text("\n".join(["input,output", *runs, ""]), encoding="utf-8")
+    _check(RECORDED / f"{name}.txt", _session(examples, CLAIMS[name]))
+
+
+def _session(folder: Path, lines: list[str]) -> str:
+    """What a user would see who typed the lines one after the other."""
+    return "\n".join(_run(folder, line) for line in lines)
+
+
+def _run(folder: Path, line: str) -> str:
+    page = folder / "PAGE"
+    page.unlink(missing_ok=True)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main(line.split())
+    parts = [f"$ sievert {line}", f"── exit code {ended.value.code or 0}", out.getvalue().rstrip()]
+    if err.getvalue():
+        parts += ["── standard error", err.getvalue().rstrip()]
+    if page.exists():
+        parts += ["── page", _page_text(page.read_text(encoding="utf-8"))]
+    text = "\n".join(parts).replace(str(folder), "FOLDER") + "\n"
+    for pattern, word in BLANKS.items():
+        text = re.sub(pattern, word, text)
+    return text
+
+
+def _page_text(page: str) -> str:
+    """What a reader of the page reads: no scripts (which hold the pictures), no styles, no tags."""
+    without = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    text = html.unescape(re.sub(r"<[^>]*>", "\n", without))
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _check(path: Path, said: str) -> None:
+    if os.environ.get("SIEVERT_GOLDEN") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(said, encoding="utf-8")
+    recorded = path.read_text(encoding="utf-8")
+    assert said == recorded or _same(said, recorded), _difference(said, recorded)
+
+
+def _same(said: str, recorded: str) -> bool:
+    """The same words, and numbers that differ by a relative 1e-6 at most."""
+    if NUMBER.split(said) != NUMBER.split(recorded):
+        return False
+    pairs = zip(NUMBER.findall(said), NUMBER.findall(recorded), strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=1e-6, abs_tol=TINY) for a, b in pairs)
+
+
+def _difference(said: str, recorded: str) -> str:
+    pairs = itertools.zip_longest(said.splitlines(), recorded.splitlines(), fillvalue="(no line)")
+    lines = [f"- {b}\n+ {a}" for a, b in pairs if not _same(a, b)]
+    return "\n".join(["SIEVERT_GOLDEN=write records anew", *lines[:20]])
