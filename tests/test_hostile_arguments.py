@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from sievert.errors import (
 from sievert.measures import as_gain
 
 RR = sv.mechanisms.randomised_response(3, 1.0)
+UNARY = sv.protocols.unary(3, 1.0)
 MASKED = np.ma.array([0.5, 0.3, 0.2], mask=[0, 1, 0])
 
 
@@ -191,7 +193,7 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.testing.structured_channels(kinds=["nonsense"]), SievertError, "kinds is 'nonsense'"),
     (lambda: sv.testing.priors(size=(3, 1)), SievertError, "size is 1"),
     (lambda: sv.optimal_mechanism(sv.metrics.line(3), 1e308), MechanismError, "eps is 1e"),
-    (lambda: sv.design.geometric_optimality(3, 1e-300), MechanismError, "too small or too large"),
+    (lambda: sv.design.geometric_optimality(3, 1e308), TooLargeError, "the bits of the decision"),
     (lambda: sv.explain(eps=1.0, values=np.eye(3) * 1j), MechanismError, "values: label"),
     (lambda: sv.Channel.identity(2).repeated(10**400), TooLargeError, "would"),
     (lambda: sv.losses.scaled(sv.losses.absolute(3), 1e308), GainError, "factor is 1e"),
@@ -209,6 +211,66 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.constraints.listed(np.full((3, 3), math.nan)), PolicyError, "databases"),
     (lambda: sv.adversaries.class_of(np.eye(3) * 1j, RR), GainError, "not numeric"),
     (lambda: sv.adversaries.class_of(np.full((3, 3), math.nan), RR), GainError, "nan"),
+    (lambda: sv.frontier(None, sv.losses.absolute(3), points=MASKED), MechanismError, "none of them masked"),
+    (lambda: sv.frontier(None, sv.losses.absolute(2), points=[np.ma.masked]), MechanismError, "masked"),
+    (lambda: sv.information.entropy([0.5, np.ma.masked]), PriorError, "masked"),
+    (lambda: sv.Channel([[np.ma.masked, 0], [0, 1]]), ChannelError, "masked"),
+    (lambda: sv.gains.matrix([[np.ma.masked, 0.5]]), GainError, "masked"),
+    (
+        lambda: sv.Channel.identity([np.ma.masked, "b"]),
+        SievertError,
+        "inputs is .masked, .*none of them masked",
+    ),
+    (lambda: RR.hyper().posterior(pd.NA), LabelError, "equals nothing, not even itself"),
+    (lambda: RR.hyper().posterior(pd.NaT), LabelError, "equals nothing, not even itself"),
+    (lambda: sv.sampling.planar_geometric(1, bounds=np.array(0.5)), MechanismError, "bounds is array"),
+    (lambda: sv.sampling.planar_geometric(1, bounds=[np.array(1)] * 2), MechanismError, "bounds is"),  # type: ignore[arg-type]
+    (lambda: sv.transformations.symmetrise(RR, np.array(0.5)), ChannelError, "generators is array"),  # type: ignore[arg-type]
+    (lambda: sv.transformations.symmetrise(RR, [np.array(0.5)]), ChannelError, "is not a permutation"),  # type: ignore[list-item]
+    (lambda: sv.sampling.irregular_geometric(itertools.count(), 1), MechanismError, "more than 10,000,000"),  # type: ignore[arg-type]
+    (lambda: sv.sampling.irregular_geometric(range(10**12), 1), TooLargeError, "points"),
+    (lambda: sv.sampling.irregular_geometric(range(10**4), 1), TooLargeError, "the points of the kernel"),
+    (lambda: sv.success_probability(RR, None, 10**400), ChannelError, "observations is a whole number of"),
+    (
+        lambda: sv.observations.success_curve(RR, None, [10**400]),
+        ChannelError,
+        "observations is a whole number of",
+    ),
+    (
+        lambda: sv.observations.expected_loss(RR, observations=10**400),
+        ChannelError,
+        "observations is",
+    ),
+    (lambda: sv.observations.loss_curve(RR, rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
+    (lambda: sv.mechanisms.truncated_geometric(3, alpha="1/2", outputs=10**6), TooLargeError, "give eps"),
+    (lambda: sv.Policy.differential(2, 2).neighbours(nested(2000)), PolicyError, "database a list"),  # type: ignore[arg-type]
+    (lambda: sv.Channel.from_sparse(nested(2000)), ChannelError, "ragged or not numeric"),
+    (lambda: sv.losses.threshold(3, nested(2000)), GainError, "the value a list is not"),  # type: ignore[arg-type]
+    (lambda: sv.worst_leakage(sv.metrics.line(3), nested(2000)), PolicyError, "eps is a list"),  # type: ignore[arg-type]
+    (lambda: sv.sampling.planar_laplace(10**400), MechanismError, "eps is a whole number of"),
+    (
+        lambda: sv.threshold("truncated-geometric", "exponential", 1.0, n=10**400),
+        MechanismError,
+        "n: a whole",
+    ),
+    (lambda: sv.gains.from_loss(sv.losses.absolute(3), np.ma.masked), GainError, "bound: masked"),
+    (lambda: sv.gains.from_loss(sv.losses.absolute(3), Fraction(1, 10**400)), GainError, "at least that"),
+    (lambda: sv.gains.from_loss(np.eye(3), "1e400"), GainError, "beyond the largest float"),  # type: ignore[arg-type]
+    (lambda: sv.losses.scaled(sv.losses.absolute(3), "1e400"), GainError, "beyond the largest float"),
+    (lambda: sv.Channel.from_noise([0.5, 0.5], 2**63), TooLargeError, "inputs: labels would take"),
+    (lambda: sv.priors.from_counts({0: 1, 1: 2}, labels=range(10**12)), TooLargeError, "labels of counts"),
+    (lambda: sv.losses.lifted(sv.losses.absolute(3), 10**9), TooLargeError, "gains of 3 actions"),  # type: ignore[arg-type]
+    (lambda: sv.symmetries.pair_orbits(sv.graphs.path(4), range(10**12)), SievertError, "colours is range"),
+    (lambda: sv.Channel([[1, 0], [0, 1]], inputs=range(10**30)), TooLargeError, "more items than can be"),
+    (lambda: sv.priors.as_prior(None, range(10**30)), TooLargeError, "more items than can be counted"),
+    (lambda: as_gain(np.eye(3), range(10**30)), TooLargeError, "more items than can be counted"),
+    (lambda: sv.graphs.of_pairs([[np.ma.masked, 0], [0, 1]]), GraphError, "pairs is"),
+    (lambda: sv.estimation.audit_outputs([0.5, np.ma.masked] * 9, [1] * 9, 1.0), ChannelError, "masked"),
+    (lambda: sv.Channel.from_blocks(np.array([1, 2], dtype="m8[s]")), ChannelError, "is not a whole number"),
+    (lambda: sv.uniform(np.timedelta64(2, "s")), SievertError, "whole number"),  # type: ignore[arg-type]
+    (lambda: sv.explain(eps=np.timedelta64(2, "s")), SievertError, "eps is"),  # type: ignore[arg-type]
+    (lambda: sv.load("\ud800"), SievertError, "path is"),
+    (lambda: UNARY.count(np.eye(3) * 1j), EstimationError, "reports is ragged or not numeric"),
 ]
 
 
@@ -218,7 +280,36 @@ def test_the_argument_is_named(ask: Callable[[], object], error: type[SievertErr
         ask()
 
 
+@pytest.mark.parametrize("bad", [sv.Policy.local(3), np.ones(3), 3])
+def test_an_order_of_privacy_takes_a_metric(bad: Any) -> None:
+    with pytest.raises(MetricError, match=r"metric is .*; give a sv\.Metric"):
+        sv.refines(RR, RR, order="privacy", metric=bad)
+
+
+def test_exact_noise_between_far_points() -> None:
+    for far in (2**63 - 1, 2**63 + 5, 2**80):
+        for near in (-far, -1, 0):
+            even = sv.mechanisms.truncated_geometric(points=[near, far], alpha=1)
+            assert even.exact is not None and set(even.exact.ravel().tolist()) == {Fraction(1, 2)}
+            with pytest.raises(TooLargeError, match="give eps instead of alpha"):
+                sv.mechanisms.truncated_geometric(points=[near, far], alpha="1/2")
+
+
+def test_unsigned_gains_keep_their_sign() -> None:
+    table = np.array([[2**63, 0], [0, 1]], dtype=np.uint64)
+    assert sv.gains.matrix(table).matrix[0, 0] == 2**63
+
+
 def test_extremes_have_an_answer() -> None:
+    assert sv.design.geometric_optimality(3, 1e-300, loss=sv.losses.absolute(3)).optimal
+    assert sv.worst_leakage(sv.metrics.line(3), 1e308).upper.bits == pytest.approx(math.log2(3))
+    tight = sv.mechanisms.tight_constraints(sv.metrics.line(3), 1e308)
+    assert tight.log_matrix.diagonal().tolist() == [0, 0, 0]
+    told = sv.observations.individual_breach(
+        sv.Channel.identity(3), sv.Query.sum().answers(sv.Policy.differential(2, 2))
+    )
+    assert told.bits == math.inf
+    assert sv.success_probability(RR, None, 10**18).lower == pytest.approx(1)
     assert sv.largest_epsilon(sv.Policy.local(3), bits=0).nats == 0
     assert 0 < sv.largest_epsilon(sv.Policy.local(3), bits=1e-12).nats < 1e-11
     assert sv.bounds.limited_outputs_bound(
@@ -293,6 +384,11 @@ def test_a_release_checks_its_arguments_before_it_spends(tmp_path: Path) -> None
         ({"fresh": pd.Series([True])}, DataError, "fresh"),
         ({"despite_accept": "yes"}, DataError, "despite_accept"),
         ({"insecure_rng": nested(2000)}, MechanismError, "insecure_rng"),
+        ({"id": nested(2000)}, LedgerError, "id is a list"),
+        ({"id": ["a"]}, LedgerError, "id is"),
+        ({"anchor": "0" * 64}, LedgerError, "0" * 12),
+        ({"anchor": "nothing"}, LedgerError, "at least 12 digits"),
+        ({"progress": lambda *_: 1 / 0}, DataError, "progress raised ZeroDivisionError: division by zero"),
     ]
     for options, error, message in wrong:
         with pytest.raises(error, match=message):

@@ -71,7 +71,7 @@ def test_bad_priors_are_refused(prior: Any, message: str) -> None:
     [
         (lambda: sv.uniform(0), "n is 0; it must be a whole number ≥ 1"),
         (lambda: sv.uniform(2.0), "n is 2.0"),  # type: ignore[arg-type]
-        (lambda: sv.priors.point(2, 2), "secret is 2; it must be from 0 to 1"),
+        (lambda: sv.priors.point(2, 2), "secret is 2; it must be a whole number from 0 to 1"),
         (lambda: sv.priors.point(2, "a"), "secret is 'a'"),  # type: ignore[arg-type]
         (lambda: sv.priors.from_counts([1, -1]), "counts: entry 1 is -1; counts must be finite numbers ≥ 0"),
         (lambda: sv.priors.from_counts([1, "x"]), "counts: entry 1 is 'x'"),

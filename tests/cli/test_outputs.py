@@ -278,3 +278,20 @@ def test_a_device_is_left_alone(tmp_path: Path) -> None:
     shutil.copy("examples/census-count.toml", tmp_path / "file.toml")
     code, words = sievert("audit", tmp_path / "file.toml", "--report", device, "--force")
     assert code == 2 and "is a device or a pipe" in words and device.is_char_device()
+
+
+@pytest.mark.parametrize("option", ["--save-counts", "--report", "--proof"])
+def test_no_result_that_the_next_run_would_read(folder: Path, option: str) -> None:
+    """A table of counts that the pattern of the reports matches would be counted with them."""
+    (folder / "more").mkdir()
+    for reports, name in (
+        ([], "reports-counted.csv"),
+        (["--reports", "rep*.csv"], "reportsnew.csv"),
+        (["--reports", str(folder / "**" / "rep*.csv")], "more/reports2.csv"),
+    ):
+        before = contents(folder)
+        code, said = run_in(folder, "estimate", "estimate.toml", *reports, option, name)
+        assert code == 2 and "would read it as an input" in said, said
+        assert contents(folder) == before
+    code, said = run_in(folder, "estimate", "estimate.toml", "--reports", "rep*.csv", option, "counted.csv")
+    assert code == 0, said

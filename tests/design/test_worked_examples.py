@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import sievert as sv
 from sievert.design._closed_forms import peaks
+from sievert.measures import losses
 from sievert.measures.losses import lifted, restricted
 from sievert.spaces import Edges
 from sievert.spaces.graphs import random_tree
@@ -494,3 +495,22 @@ def test_restricting_a_loss_keeps_its_expected_value() -> None:
     part = restricted(loss, [1, 3])
     rows = sv.Channel(channel.exact[[1, 3]].tolist(), inputs=[1, 3])
     assert expected_loss(rows, ["1/3", "2/3"], part) == expected_loss(channel, [0, "1/3", 0, "2/3"], loss)
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.1, 1.0, 5.0, 40.0, 700.0])
+@pytest.mark.parametrize("loss", [losses.absolute, losses.squared, losses.bayes_risk])
+def test_floats_agree_that_the_geometric_is_optimal(loss: Any, eps: float) -> None:
+    """Every prior and every loss that grows with the distance (Ghosh et al. 2009), rounding or not."""
+    for size in (3, 5, 21):
+        skewed = np.arange(1, size + 1) / (size * (size + 1) / 2)
+        for prior in (None, skewed):
+            assert sv.design.geometric_optimality(size, eps, prior, loss(size)).optimal
+
+
+def test_floats_find_the_better_column() -> None:
+    table = losses.matrix([[7, 0, 7], [3, 10, 3]])
+    exact = sv.design.geometric_optimality(3, alpha="1/2", loss=table)
+    found = sv.design.geometric_optimality(3, math.log(2), loss=table)
+    assert not found.optimal and found.action == exact.action
+    assert found.column == pytest.approx([1, 0.5, 1])
+    assert found.loss == pytest.approx(float(exact.loss), rel=1e-12)

@@ -7,6 +7,7 @@ print as a reproduction.
 
 from __future__ import annotations
 
+import collections
 import datetime
 import inspect
 import itertools
@@ -149,7 +150,7 @@ def scope() -> dict[str, Any]:
     two_records = sv.Policy.differential(2, 2)
     return {
         "sv": sv, "np": np, "pd": pd, "pl": pl, "pa": pa, "sparse": sparse, "math": math,
-        "datetime": datetime, "itertools": itertools,
+        "datetime": datetime, "itertools": itertools, "collections": collections,
         "Decimal": Decimal, "Fraction": Fraction, "Path": Path, "nan": math.nan, "inf": math.inf,
         "rr": rr, "line": sv.metrics.line(3), "two_records": two_records, "here": Path.cwd(),
         "example": Path("example.toml"), "nested": nested, "recursive": recursive, "readonly": readonly,

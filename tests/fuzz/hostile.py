@@ -7,10 +7,12 @@ NUMBERS = [
     "np.bool_(True)", "Fraction(1, 3)", "Fraction(1, 10**400)", "Decimal('.5')", "Decimal('nan')",
     "Decimal('1e999999')", "pd.NA", "pd.NaT", "np.ma.masked", "datetime.date(2020, 1, 1)",
     "np.datetime64('2020-01-01')", "np.longdouble('.5')",
+    "np.timedelta64(2, 's')", "2**1000", "Decimal('1e-400')",
 ]  # fmt: skip
 TEXTS = [
     "'abc'", "''", "'inf'", "'nan'", "'1/3'", "'1/0'", "'1e400'", "'1e-99999999'", "'1e99999999'", "'१/३'",
-    "'0x10'", "'a' * 10**5", "b'x'", "bytearray(b'ab')", "'\\0'", "'uniform'", "'worst'",
+    "'0x10'", "'9' * 5000", "'\\ud800'", "'a' * 10**5", "b'x'", "bytearray(b'ab')", "'\\0'", "'uniform'",
+    "'worst'",
 ]  # fmt: skip
 COLLECTIONS = [
     "[]", "()", "{}", "set()", "[[]]", "[None]", "[nan] * 3", "[inf] * 3", "[-inf] * 3", "[1, 0, 0]",
@@ -21,7 +23,10 @@ COLLECTIONS = [
     "{'x': 1}", "{0: nan, 1: 1, 2: 0}", "{1, 2, 3}", "[{}, {}, {}]", "[{1}, [2], 3]", "itertools.count()",
     "itertools.repeat(.5)", "range(3)", "range(10**12)", "iter([.5, .3, .2])",
     "(x for x in [.5, .3, .2])", "nested(2000)", "recursive()", "[(0, 1)]", "[(0, 9)]", "[(0,)]",
-    "[(0, 1, 2, 3)]", "((0, 0), (0, 0))", "[True, False, True]", "[[], [], []]",
+    "[(0, 1, 2, 3)]", "((0, 0), (0, 0))", "[True, False, True]", "[[], [], []]", "range(10**30)",
+    "range(3, 0, -1)", "[.5, np.ma.masked, .5]", "[[np.ma.masked, 0], [0, 1]]", "[pd.NA] * 3",
+    "{0: np.ma.masked, 1: .5, 2: .5}", "{nan: 1, 1: 0, 2: 0}", "[Decimal('nan')] * 3", "frozenset({1})",
+    "[np.datetime64('NaT')] * 3", "[Fraction(1, 3)] * 3", "[-1, 2**63 + 5]",
 ]  # fmt: skip
 ARRAYS = [
     "np.eye(3)", "np.eye(3) * 1j", "np.eye(3, dtype=np.float32)", "np.eye(3, dtype=object)",
@@ -33,6 +38,8 @@ ARRAYS = [
     "np.array([None, 1, 2])", "np.array([.5, 0, .3, 0, .2])[::2]", "np.asfortranarray(np.eye(3))",
     "readonly(np.array([.5, .3, .2]))", "np.array(['2020-01-01'], dtype='M8[D]')", "np.matrix(np.eye(3))",
     "sparse.csr_array(np.eye(3))", "memoryview(b'abc')", "np.array([[1, 2], [3, 4]], dtype=np.int8)",
+    "np.array([[2**63, 0], [0, 1]], dtype=np.uint64)", "np.array([1, 2, 3], dtype='m8[s]')",
+    "np.ma.masked_less(np.eye(3), .5)",
 ]  # fmt: skip
 FRAMES = [
     "pd.Series([.2, .3, .5], index=[2, 1, 0])", "pd.Series([.5, .3, .2], index=['x', 'y', 'z'])",

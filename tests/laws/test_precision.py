@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from mpmath import cosh, exp, expm1, log, mpf, tanh
+from mpmath import cosh, exp, expm1, log, mp, mpf, tanh
 
 import sievert as sv
 
@@ -115,3 +115,24 @@ def test_one_observation(agrees, eps):
     truth, _ = response(3, eps)
     agrees(sv.success_probability(sv.mechanisms.randomised_response(3, eps)).value, truth)
     agrees(expm1(sv.leakage(sv.mechanisms.randomised_response(3, eps)).bits * log(2)), 3 * truth - 1)
+
+
+@pytest.mark.parametrize("eps", EPSILONS)
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_renyi_curve_of_the_geometric(agrees, eps, n):
+    """Over all pairs; the ends of the line are furthest apart."""
+    a = exp(-mpf(eps))
+    ends = [1 / (1 + a), *[(1 - a) / (1 + a)] * (n - 2), 1 / (1 + a)]
+    first, last = ([ends[y] * a ** abs(x - y) for y in range(n)] for x in (0, n - 1))
+    orders = [0.25, 0.5, 1.0, 1.5, 2.0, 30.0]
+    channel = sv.mechanisms.truncated_geometric(n, eps)
+    found = sv.divergences.renyi_curve(channel, sv.metrics.discrete(n), [*orders, math.inf]).nats
+    agrees(found[-1], (n - 1) * mpf(eps))
+    with mp.workdps(60 + int(2 * eps * n)):
+        for order, nats in zip(map(mpf, orders), found, strict=False):
+            if order == 1:
+                expected = sum(p * log(p / q) for p, q in zip(first, last, strict=True))
+            else:
+                total = sum(p**order * q ** (1 - order) for p, q in zip(first, last, strict=True))
+                expected = log(total) / (order - 1)
+            agrees(nats, expected)

@@ -10,6 +10,7 @@ from mpmath import (
     cosh,
     erf,
     erfc,
+    erfinv,
     exp,
     expm1,
     findroot,
@@ -25,8 +26,9 @@ from mpmath import (
 )
 
 import sievert as sv
+from sievert.estimation._events import normal_reach
 from sievert.limits import gaussian_delta
-from sievert.limits._composition import from_profile, gaussian_tradeoff
+from sievert.limits._composition import from_profile, gaussian_tradeoff, zcdp_delta
 from sievert.mechanisms import noise_on_cells
 from sievert.release._errors import errors
 
@@ -184,3 +186,27 @@ def test_gaussian_guesses(agrees, mu):
             agrees(found.bits, log(1 + n * gained) / log(2))
             missed = 1 - mpf(1) / n - gained
             agrees(found.odds, (1 - missed) / missed * (n - 1))
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-12, 0.5, 0.95, 1 - 1e-9, 1 - 2**-52, 1 - 2**-53])
+def test_levels_of_intervals(agrees, level):
+    """z with P(|Z| ≤ z) = level, from which every normal interval is made."""
+    agrees(normal_reach(level), mpf(2).sqrt() * erfinv(mpf(level)))
+    estimate = sv.estimate_mean([50, 30, 20], sv.mechanisms.randomised_response(3, 1.0), confidence=level)
+    assert estimate.interval[1] - estimate.value <= 8.3 * estimate.standard_error
+
+
+@pytest.mark.parametrize("rho", [1e-12, 1e-9, 1e-5, 1e-2, 1.0, 10.0, 60.0, 700.0])
+def test_zero_concentrated_curves(agrees, rho):
+    """The least over the orders α = 1 + t of what one Rényi divergence, αρ, says about δ."""
+    for eps in (0.0, rho / 2, rho, rho + 3 * rho**0.5, rho + 20 * rho**0.5, 1.0):
+        low, high = mpf(-3000), log((mpf(eps) + 1) / (2 * mpf(rho)) + 2)
+        for _ in range(300):
+            middle = (low + high) / 2
+            t = exp(middle)
+            rising = (2 * t + 1) * mpf(rho) - mpf(eps) + log(t / (1 + t)) > 0
+            low, high = (low, middle) if rising else (middle, high)
+        t = exp(high)
+        found = exp(t * ((1 + t) * mpf(rho) - mpf(eps)) + (1 + t) * log(t / (1 + t)) - log(t))
+        at_zero = min((mpf(rho) / 2).sqrt(), (-expm1(-mpf(rho))).sqrt())
+        agrees(zcdp_delta(rho, [eps])[0], min(found, at_zero))

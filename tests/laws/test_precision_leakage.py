@@ -171,3 +171,17 @@ def test_many_values(agrees, eps, n):
     found = sv.leakage(channel, prior)
     agrees(found.difference, gained / total)
     agrees(found.bits, log(1 + gained / top) / log(2))
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-9, 1e-5])
+def test_large_matrices_with_a_prior(agrees, eps):
+    """Of 1500 values half are twice as likely: with so much noise the guess is the nearest of these."""
+    n, likely = 1500, 750
+    prior = np.where(np.arange(n) < likely, 2.0, 1.0) / (2 * likely + n - likely)
+    a = exp(-mpf(eps))
+    weights = [1 / (1 + a), *[(1 - a) / (1 + a)] * (n - 2), 1 / (1 + a)]
+    top, total = mpf(prior[0]), likely * mpf(prior[0]) + (n - likely) * mpf(prior[-1])
+    seen = sum(w * a ** max(0, y - likely + 1) for y, w in enumerate(weights))
+    found = sv.leakage(sv.mechanisms.truncated_geometric(n, eps), prior)
+    agrees(found.difference, top * (seen - 1) / total)
+    agrees(found.bits, log(seen) / log(2))

@@ -294,3 +294,14 @@ def test_a_ratio_of_endless_digits_is_refused(alpha: Any) -> None:
     with pytest.raises(MechanismError, match="more than 100 digits"):
         sv.mechanisms.truncated_geometric(5, alpha=alpha)
     assert sv.mechanisms.truncated_geometric(3, alpha=1e-100).matrix[0, 0] == pytest.approx(1.0)
+
+
+def test_an_alpha_of_many_digits_is_listed_in_floats() -> None:
+    """Entries would have thousands of digits each; the sampler and the level stay exact."""
+    alpha = Fraction(10**30 - 1, 10**30)
+    channel = sv.mechanisms.truncated_geometric(301, alpha=alpha)
+    assert channel.exact is None and channel.log_matrix.shape == (301, 301)
+    assert sv.epsilon(channel, sv.metrics.line(301)).nats == pytest.approx(1e-30, rel=1e-12)
+    assert sv.capacity(channel).bits == pytest.approx(300 * 5e-31 / math.log(2), rel=1e-9)
+    short = sv.mechanisms.truncated_geometric(301, alpha="0.999")
+    assert short.exact is not None and short.exact[0].sum() == 1

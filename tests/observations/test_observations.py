@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import sievert as sv
 from sievert import testing
@@ -576,3 +577,32 @@ def test_the_normal_distribution_agrees_with_the_grid(times: int) -> None:
     low, high = _expectation(tilted, 0.1, 0.4, 1 << 16)
     least, most = _normal_expectation(tilted, 0.1, 0.4)
     assert least <= high and low <= most
+
+
+@pytest.mark.slow
+def test_a_long_loss_curve_is_bounded_by_some_of_its_points() -> None:
+    """Between the numbers that are looked at, the loss never rises; single questions fall within."""
+    rr = sv.mechanisms.randomised_response(3, 0.2)
+    for loss, is_loss in ((sv.losses.absolute(3), True), (sv.gains.identity(3), False)):
+        curve = sv.observations.loss_curve(rr, loss=loss, observations=3000, rng=1)
+        assert [point.observations for point in curve] == list(range(1, 3001))
+        lower, upper = (np.array([getattr(point, end) for point in curve]) for end in ("lower", "upper"))
+        assert (lower <= upper).all()
+        ends = upper if is_loss else -lower
+        assert (np.diff(ends) <= 1e-3).all()
+        for n in (1, 37, 777, 2345):
+            alone = sv.observations.expected_loss(rr, loss=loss, observations=n, rng=1)
+            assert curve[n - 1].lower - 1e-3 <= alone.value <= curve[n - 1].upper + 1e-3
+
+
+@pytest.mark.parametrize("h", [5e-7, 1e-9])
+def test_nearly_equal_rows_are_told_apart_in_the_end(h: float) -> None:
+    """Of two rows .5 ± h the better guess is right with probability Φ(2h√n) nearly."""
+    channel = sv.Channel([[0.5 + h, 0.5 - h], [0.5 - h, 0.5 + h]])
+    found = sv.observations.observations_until(channel, 0.9)
+    assert found.least is not None and found.most is not None
+    expected = (norm.ppf(0.9) / (2 * h)) ** 2
+    assert found.least <= expected * (1 + 1e-9) and expected * (1 - 1e-9) <= found.most
+    assert found.most <= found.least * (1 + 1e-4)
+    budget = sv.query_budget(channel, 0.9)
+    assert budget.queries is not None and abs(budget.queries + 1 - found.least) <= 1e-6 * found.least

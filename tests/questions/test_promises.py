@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from scipy.stats import norm
 from typer.testing import CliRunner
 
 import sievert as sv
@@ -12,6 +13,7 @@ from sievert.cli.app import app
 from sievert.errors import FileError, NotAcceptedError
 
 POLICY = 'version = 1\n[policy]\nvalues = ["a", "b", "c"]\n'
+TWO = 'version = 1\n[policy]\nvalues = ["a", "b"]\n'
 BY_RATIO = '[mechanism]\nkind = "randomised-response"\nalpha = "1/3"\n'
 
 
@@ -152,3 +154,27 @@ def test_an_exponential_mechanism_states_its_own_promise(tmp_path: Path) -> None
             sv.load(path)
     path.write_text(text % 'level = "nominal"\n')
     assert not sv.audit(path).passed
+
+
+@pytest.mark.parametrize("eps", [1e-4, 0.1, 1.0, 5.0])
+def test_a_claim_short_by_little_is_broken(tmp_path: Path, eps: float) -> None:
+    """ρ of two answers is Kullback and Leibler's divergence; of the claim one part in 10^7 is left out."""
+    told = math.tanh(eps / 2) * eps
+    rest = f'[mechanism]\nkind = "randomised-response"\neps = {eps}\n'
+    for share, kept in ((1 - 1e-7, False), (1 + 1e-8, True)):
+        path = tmp_path / "file.toml"
+        path.write_text(f"{TWO}{rest}[claim]\nrho = {share * told!r}\n", encoding="utf-8")
+        promise = sv.audit(path).promise
+        assert promise is not None and promise.kept is kept, promise
+
+
+def test_gaussian_noise_that_is_hardly_enough(tmp_path: Path) -> None:
+    """Two answers touch the curve of two Gaussians at ε = 0, where Φ(μ/2) - Φ(-μ/2) is tanh(ε/2)."""
+    eps = 0.5
+    mu = 2 * float(norm.ppf((1 + math.tanh(eps / 2)) / 2))
+    rest = f'[mechanism]\nkind = "randomised-response"\neps = {eps}\n'
+    for share, kept in ((1 - 1e-7, False), (1 + 1e-7, True)):
+        path = tmp_path / "file.toml"
+        path.write_text(f"{TWO}{rest}[claim]\nsigma = {1 / (mu * share)!r}\n", encoding="utf-8")
+        promise = sv.audit(path).promise
+        assert promise is not None and promise.kept is kept, promise

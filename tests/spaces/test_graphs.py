@@ -102,7 +102,7 @@ def test_policy_of_any_graph_has_that_adjacency(secret: SecretGraph) -> None:
     [
         (lambda: graphs.path(0), "n is 0; it must be a whole number"),
         (lambda: graphs.grid(2, 1.5), "columns is 1.5"),
-        (lambda: graphs.chang(4), "k is .*; it must be from 1 to 3"),
+        (lambda: graphs.chang(4), "k is .*; it must be a whole number from 1 to 3"),
         (lambda: graphs.triangular(1), "at least 2 things"),
         (lambda: graphs.binary_tree(-1), "depth is -1"),
         (lambda: graphs.theorem_five(1), "starts at n = 2"),

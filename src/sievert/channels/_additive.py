@@ -15,7 +15,7 @@ from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel, Level
 from sievert.channels._structured import StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
-from sievert.numerics import brief, generator_of, taken, whole
+from sievert.numerics import brief, generator_of, is_whole, taken, whole
 from sievert.spaces import Metric
 
 __all__ = ["ConvolutionChannel", "CyclicChannel"]
@@ -37,7 +37,7 @@ def _noise(kernel: Any) -> Channel:
 
 
 def _integer(name: str, value: object) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+    if not is_whole(value):
         raise ChannelError(f"{name} is {brief(value)}; it must be a whole number")
     return int(value)
 

@@ -19,7 +19,7 @@ from sievert.channels._channel import Level
 from sievert.channels._composition import require_dense
 from sievert.channels._structured import StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics import brief, fractions_of, readable, taken, whole
+from sievert.numerics import brief, count_of, fractions_of, is_whole, readable, taken, whole
 from sievert.numerics import function as callable_of
 from sievert.spaces import Labels, Metric, label, labels_or_range
 
@@ -39,9 +39,9 @@ class DeterministicChannel(StructuredChannel):
         cls, function: Callable[[Any], object], inputs: int | Iterable[object]
     ) -> DeterministicChannel:
         """Run the program on every input; outputs are its distinct results, in order of appearance."""
-        count = min(int(inputs), 2**62) if isinstance(inputs, int | np.integer) else None
+        count = min(int(inputs), 2**62) if is_whole(inputs) else None
         items = inputs if count is None else range(count)
-        if isinstance(items, range) and len(items) > LARGEST_INPUTS:
+        if isinstance(items, range) and count_of(items) > LARGEST_INPUTS:
             raise TooLargeError(
                 f"inputs: running the program on {len(items)} inputs is too long (at most {LARGEST_INPUTS}); "
                 "if you know how many inputs share each output, use Channel.from_blocks",
@@ -151,7 +151,7 @@ class PartitionChannel(StructuredChannel):
         )
         for size, count in pairs:
             for name, value in (("size", size), ("count", count)):
-                if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                if not is_whole(value) or value < 1:
                     raise ChannelError(f"sizes: the {name} {brief(value)} is not a whole number ≥ 1")
             counted[int(size)] = counted.get(int(size), 0) + int(count)
         if not counted:

@@ -17,6 +17,7 @@ from sievert.numerics import (
     fractions_of,
     instance,
     is_exact,
+    is_whole,
     log_sum,
     require_size,
     taken,
@@ -174,7 +175,7 @@ def _labels(inputs: int | Iterable[object]) -> Sequence[object]:
 def _spread(noise: Mapping[int, Any]) -> tuple[int, list[Any]]:
     """The smallest noise and the probabilities from it to the largest."""
     for value in noise:
-        if not isinstance(value, int | np.integer):
+        if not is_whole(value):
             raise ChannelError(
                 f"kernel: the noise {brief(value)} is not a whole number; noise is added to integers"
             )

@@ -21,7 +21,7 @@ from sievert.channels._composition import require_dense
 from sievert.channels._level import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
-from sievert.numerics import generator_of
+from sievert.numerics import generator_of, holds_masked
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
 
 if TYPE_CHECKING:
@@ -251,11 +251,13 @@ def _compressed(matrix: Any) -> csr_array:
     from scipy.sparse import csr_array
 
     try:
+        if holds_masked(matrix):
+            raise ValueError("an entry is missing")
         given: Any = csr_array(matrix)
         if given.dtype.kind not in "biuf":
             raise TypeError("entries are not real numbers")
         table: csr_array = csr_array(given, dtype=np.float64, copy=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise ChannelError(
             "matrix is ragged or not numeric; give a SciPy sparse matrix, or one row of probabilities for "
             "each input"

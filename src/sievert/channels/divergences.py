@@ -432,9 +432,10 @@ def _renyi(first: FloatArray, second: FloatArray, loss: FloatArray, order: float
     occurs, known = ~np.isneginf(first), ~np.isneginf(second)
     small = np.where(occurs & known, loss, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        part = exp_excess(-small) if t == 0 else exp_excess(t * small) + t * exp_excess(-small)
+        part = _times_excess(first, -small)
+        part = part if t == 0 else _times_excess(first, t * small) + t * part
         lost = np.inf if t >= 0 else -order * np.exp(first)
-        terms = np.where(occurs, np.where(known, np.exp(first) * part, lost), (t or 1.0) * np.exp(second))
+        terms = np.where(occurs, np.where(known, part, lost), (t or 1.0) * np.exp(second))
         excess = terms.sum(axis=1)
         if t == 0:
             return np.asarray(excess)
@@ -443,6 +444,13 @@ def _renyi(first: FloatArray, second: FloatArray, loss: FloatArray, order: float
     found = np.where(near, np.log1p(np.where(near, excess, 0.0)), direct) / t
     infinite = (occurs & ~known).any(axis=1) if t > 0 else (~(occurs & known)).all(axis=1)
     return np.asarray(np.where(infinite, np.inf, np.maximum(found, 0.0)), dtype=np.float64)
+
+
+def _times_excess(logs: FloatArray, x: FloatArray) -> FloatArray:
+    """p·(e^x - 1 - x) for p = e^logs, also where p is below every float and e^x above."""
+    near = np.abs(x) < 1
+    far = np.exp(logs + x) - np.exp(logs) * (1 + x)
+    return np.asarray(np.where(near, np.exp(logs) * exp_excess(np.where(near, x, 0.0)), far))
 
 
 # ── The trade-off of somebody who must say which of two inputs was used: false alarms against misses ────────

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.channels._channel import Channel
 from sievert.errors import PriorError, TooLargeError
-from sievert.numerics import as_fraction, brief, is_exact, non_negative, readable, whole
+from sievert.numerics import as_fraction, brief, count_of, is_exact, non_negative, readable, whole
 from sievert.spaces import Labels, LazyLabels, by_label, column_of, labels_of, shown
 
 __all__ = [
@@ -235,7 +235,7 @@ def paired_distributions(p: object, q: object) -> tuple[Prior, Prior]:
 def listed_size(secrets: int | Labels | Channel) -> int:
     """How many secrets there are, refused where a prior over them cannot be written out."""
     size = secrets.shape[0] if isinstance(secrets, Channel) else secrets
-    size = whole("secrets", size, PriorError) if isinstance(size, int) else len(size)
+    size = whole("secrets", size, PriorError) if isinstance(size, int) else count_of(size)
     if size > LARGEST_VECTOR:
         raise TooLargeError(
             f"a prior over {readable(size)} secrets is too long to be written out; "

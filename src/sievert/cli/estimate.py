@@ -54,7 +54,8 @@ def estimate(
     from sievert.tables import Counted, counts_text
 
     scenario = load_scenario(file)
-    named = [path for pattern in reports or () for path in (Path(pattern), *map(Path, glob(pattern)))]
+    given = reports or []
+    named = map(Path, [*given, *(path for pattern in given for path in glob(pattern, recursive=True))])
     asked = Asked([*scenario.reads(), *named], force, save_counts=save_counts, proof=proof, report=report)
     with progress_bar():
         result = estimate_of(

@@ -20,7 +20,7 @@ import numpy as np
 
 from sievert.constraints._equations import Equations
 from sievert.errors import PolicyError
-from sievert.numerics import brief, function, instance, taken
+from sievert.numerics import brief, function, instance, is_whole, taken
 from sievert.spaces import Databases, Labels, Rows, iterable, label, shown
 
 __all__ = ["Check", "Constraint", "constraint", "histogram", "listed", "marginals", "satisfying", "total"]
@@ -445,7 +445,7 @@ def _counts(counts: object, name: str) -> dict[Hashable, int]:
     if not isinstance(counts, Mapping) or not counts:
         raise PolicyError(f"permitted: {name} is {brief(counts)}; give a mapping from values to counts")
     for value, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        if not is_whole(count) or count < 0:
             raise PolicyError(
                 f"permitted: {name} gives {brief(value)} the count {brief(count)}; "
                 "a count is a whole number ≥ 0"

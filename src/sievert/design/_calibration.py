@@ -21,7 +21,7 @@ from sievert.spaces import Edges, Metric, align, metric_of, metrics
 
 __all__ = ["Calibration", "Privacy", "calibration"]
 
-# Two levels that differ by less are the same calibration.
+# Two levels that differ by a smaller share are the same calibration.
 SAME = 1e-9
 
 
@@ -34,11 +34,13 @@ class Privacy(Result):
     worst_nats : largest log-likelihood ratio between any two inputs
     within_nats : the same between inputs within the radius
     capacity : how many times likelier a right guess becomes at most (Bayes capacity)
+    capacity_bits : log2 of it
     """
 
     worst_nats: float
     within_nats: float
     capacity: float
+    capacity_bits: float
 
     @property
     def worst_ratio(self) -> float:
@@ -65,11 +67,9 @@ class Calibration(Result):
         pairs = {
             "worst": (self.first.worst_nats, self.second.worst_nats),
             "within": (self.first.within_nats, self.second.within_nats),
-            "capacity": (self.first.capacity, self.second.capacity),
+            "capacity": (self.first.capacity_bits, self.second.capacity_bits),
         }
-        return tuple(
-            name for name, (a, b) in pairs.items() if a == b or abs(a - b) <= SAME * max(1.0, abs(a))
-        )
+        return tuple(name for name, (a, b) in pairs.items() if a == b or abs(a - b) <= SAME * max(a, b))
 
     def __str__(self) -> str:
         a, b = self.first, self.second
@@ -134,4 +134,5 @@ def _privacy(channel: Channel, neighbours: Metric) -> Privacy:
     worst = epsilon(finite, metrics.discrete(size)).nats if size > 1 else 0.0
     assert neighbours.edges is not None
     within = epsilon(finite, neighbours).nats if len(neighbours.edges) else 0.0
-    return Privacy(float(worst), float(within), float(capacity(finite).factor))
+    guessing = capacity(finite)
+    return Privacy(float(worst), float(within), float(guessing.factor), float(guessing.bits))

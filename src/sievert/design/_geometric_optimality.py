@@ -15,21 +15,26 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.arrays import FloatArray
 from sievert.channels.priors import as_prior
 from sievert.design._optimal import as_loss
 from sievert.errors import MechanismError
+from sievert.measures import MatrixAdversary
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, fractions_of
+from sievert.numerics import brief, fractions_of, require_size
 from sievert.results import Result
 from sievert.spaces import labels_of, listed
 
 __all__ = ["GeometricOptimality", "geometric_optimality"]
 
-# Rounding of O(n) float operations on numbers of the size of the costs.
-ROUNDING = 1e-12
+# Beyond those that rounding can grow into.
+SPARE_BITS = 128
+# Of all costs in balls; 250 MB.
+MOST_BITS = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class GeometricOptimality(Result):
 
     Attributes
     ----------
-    optimal : exact for rational input; floats decide up to rounding, 1e-12 of the largest cost
+    optimal : exact for rational input; for floats a no is certain, and a yes holds up to 2^-100 of the costs
     loss : what the geometric mechanism loses with the best remap
     prices : λ, one for each input; where G is optimal they sum to its loss and prove it
     action, column : where it is not, an action and a zig-zag column that a better mechanism uses for it
@@ -112,36 +117,60 @@ def geometric_optimality(
         and belief.dtype == object
         and wanted.is_exact
     )
-    if not exact and not 0 < level.eps < np.inf:
-        raise MechanismError(f"eps is {level.eps!r}; the question needs 0 < eps < inf")
     if exact:
         assert level.alpha is not None
-        table: NDArray[Any] = fractions_of(wanted.table)
-        steps = np.array([Fraction(level.alpha ** int(gap)) for gap in gaps], dtype=object)
-    else:
-        table, belief = np.asarray(wanted.table, dtype=np.float64), belief.astype(np.float64)
-        steps = np.exp(-level.eps * np.array(gaps, dtype=np.float64))
-        if not ((steps > 0) & (steps < 1)).all():
-            raise MechanismError(
-                f"eps is {level.eps!r}; times the gaps it is too small or too large for floats",
-                fix="give alpha and the rest as fractions",
-            )
-    q = table * belief
-    return _decided(q, steps, wanted.actions, exact)
+        steps = [level.alpha ** int(gap) for gap in gaps]
+        q: NDArray[Any] = fractions_of(wanted.table) * belief
+        return _decided(q, _objects(steps), _objects([t / (1 - t * t) for t in steps]), wanted.actions)
+    if not 0 < level.eps < np.inf:
+        raise MechanismError(f"eps is {level.eps!r}; the question needs 0 < eps < inf")
+    return _in_balls(np.asarray(wanted.table, np.float64), belief.astype(np.float64), gaps, level.eps, wanted)
+
+
+def _in_balls(
+    table: FloatArray, belief: FloatArray, gaps: list[Any], eps: float, wanted: MatrixAdversary
+) -> GeometricOptimality:
+    """As for rational numbers, with floats as exact numbers and e^(-ε·gap) enclosed.
+
+    A zig-zag multiplies by e^(ε·gap) at every step up, and rounding with it: so many bits more are carried.
+    """
+    rates = [Fraction(eps) * Fraction(gap) for gap in gaps]
+    smallest = min((rate.numerator.bit_length() - rate.denominator.bit_length() for rate in rates), default=0)
+    carried = math.ceil(sum(rates) * 3 / 2) + SPARE_BITS + max(0, -2 * smallest)
+    way = "give fewer points, or alpha and the rest as fractions"
+    require_size(carried * table.size, MOST_BITS, "the bits of the decision", way)
+    with flint.ctx.workprec(carried):
+        angles = [flint.arb(flint.fmpq(rate.numerator, rate.denominator)) for rate in rates]
+        ball = np.frompyfunc(flint.arb, 1, 1)
+        q: Any = ball(table) * ball(belief)
+        # t/(1 - t²) = 1/(2·sinh(ε·gap))
+        down, spread = [(-angle).exp() for angle in angles], [1 / (2 * angle.sinh()) for angle in angles]
+        return _decided(q, _objects(down), _objects(spread), wanted.actions)
+
+
+def _objects(items: list[Any]) -> NDArray[Any]:
+    found = np.empty(len(items), dtype=object)
+    found[:] = items
+    return found
 
 
 def _decided(
-    q: NDArray[Any], t: NDArray[Any], actions: Sequence[Hashable], exact: bool
+    q: NDArray[Any], t: NDArray[Any], s: NDArray[Any], actions: Sequence[Hashable]
 ) -> GeometricOptimality:
+    """From the costs q[action, input], the steps t = e^(-ε·gap) and s = t/(1 - t²): fractions or balls.
+
+    A ball is below 0 only where all of it is.
+    """
     size = q.shape[1]
+    exact = isinstance(q[0, 0], Fraction)
     left, right = q.copy(), q.copy()
     for x in range(1, size):
         left[:, x] = left[:, x] + t[x - 1] * left[:, x - 1]
     for x in range(size - 2, -1, -1):
         right[:, x] = right[:, x] + t[x] * right[:, x + 1]
-    least = (left + right - q).min(axis=0)
+    smaller = np.frompyfunc(min if exact else flint.arb.min, 2, 1)
+    least = smaller.reduce(left + right - q, axis=0)
     prices = least.copy()
-    s = t / (1 - t * t)
     prices[:-1] = prices[:-1] + s * (t * least[:-1] - least[1:])
     prices[1:] = prices[1:] + s * (t * least[1:] - least[:-1])
     rest = q - prices
@@ -149,25 +178,28 @@ def _decided(
     value = rest[:, -1]
     ups = []
     for x in range(size - 2, -1, -1):
-        up = value < 0
+        up = (value < 0).astype(bool)
         ups.append(up)
         value = rest[:, x] + np.where(up, value / t[x], value * t[x])
-    worst = int(value.argmin())
-    slack = Fraction(0) if exact else ROUNDING * max(1.0, float(np.abs(q).max())) * size
-    optimal = bool(value[worst] >= -slack)
-    column = None
-    if not optimal:
-        entries = [t[0] * 0 + 1] if size > 1 else [1]
-        for x in range(size - 1):
-            entries.append(entries[-1] / t[x] if ups[size - 2 - x][worst] else entries[-1] * t[x])
-        peak = max(entries)
-        low = min(entries)
-        column = tuple(entry / low for entry in entries) if exact else tuple(float(e / peak) for e in entries)
+    below = np.flatnonzero((value < 0).astype(bool)).tolist()
+    worst = min(below, key=lambda i: value[i] if exact else value[i].mid(), default=None)
+    column = None if worst is None else _zigzag([up[worst] for up in reversed(ups)], t, exact)
     total = prices.sum()
     return GeometricOptimality(
-        optimal,
+        worst is None,
         total if exact else float(total),
-        tuple(prices.tolist()),
-        None if optimal else actions[worst],
+        tuple(prices.tolist() if exact else map(float, prices)),
+        None if worst is None else actions[worst],
         column,
     )
+
+
+def _zigzag(ups: list[bool], t: NDArray[Any], exact: bool) -> tuple[Any, ...]:
+    """The column that steps up or down at each gap; its least entry is 1, in floats its largest."""
+    entries: list[Any] = [Fraction(1) if exact else flint.arb(1)]
+    for up, step in zip(ups, t, strict=True):
+        entries.append(entries[-1] / step if up else entries[-1] * step)
+    if exact:
+        return tuple(entry / min(entries) for entry in entries)
+    peak = max(entries, key=flint.arb.mid)
+    return tuple(float(entry / peak) for entry in entries)

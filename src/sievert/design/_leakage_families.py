@@ -17,7 +17,7 @@ from sievert.channels import Channel
 from sievert.design._leakage_programs import Family, Task, blind_strategy, generate, within_budget
 from sievert.design._optimal import Designed
 from sievert.errors import MechanismError
-from sievert.numerics import advance, finite, require_size, taken, whole
+from sievert.numerics import advance, finite, is_whole, require_size, taken, whole
 from sievert.programs import Unsolved
 from sievert.proofs import SCALE, SPARE, LeakageDesignProof, below, loss_above, vulnerability_above
 from sievert.results import Result
@@ -299,7 +299,7 @@ def frontier(
     >>> [round(value, 9) for value in found.posteriors], [round(value, 9) for value in found.losses]
     ([0.5, 0.75, 1.0], [0.5, 0.25, 0.0])
     """
-    if isinstance(points, int | np.integer):
+    if is_whole(points):
         count = whole("points", points, MechanismError, least=2)
         require_size(count, MOST_POINTS, "the points of the frontier", "give the values you want")
         first, last = _ends(prior, loss, gain)

@@ -8,6 +8,7 @@ error rate.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -17,17 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from scipy.special import betaincinv
+from scipy.special import betaincinv, erfcinv, erfinv
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.errors import ChannelError, EstimationError
-from sievert.numerics import brief, probability, taken
+from sievert.numerics import brief, holds_masked, probability, taken
 from sievert.spaces import iterable, label
 
 __all__ = [
     "Event",
     "candidate_events",
     "checked_confidence",
+    "normal_reach",
     "outputs_kind",
     "outputs_of",
     "runs_of",
@@ -70,6 +72,8 @@ def outputs_of(given: object, name: str) -> list[Any] | FloatArray:
     items: Any = given if isinstance(given, np.ndarray) else taken(name, given, ChannelError, "outputs")
     if isinstance(items, np.ndarray) and items.dtype.kind == "c":
         raise ChannelError(f"{name} is {brief(given)}; outputs are numbers, labels or vectors, not complex")
+    if holds_masked(items):
+        raise ChannelError(f"{name} is {brief(given)}; a masked output is missing, leave it out")
     if len(items) == 0:
         raise ChannelError(f"{name} is empty; give one output for each run")
     if outputs_kind(items) == "label":
@@ -252,3 +256,13 @@ def checked_confidence(confidence: object, argument: str = "confidence") -> floa
     if not 0 < level < 1:
         raise EstimationError(f"{argument} is {brief(confidence)}; it must be between 0 and 1, such as 0.95")
     return level
+
+
+def normal_reach(level: float) -> float:
+    """How many standard deviations around its mean hold a normal number with this probability.
+
+    >>> round(normal_reach(0.95), 6)
+    1.959964
+    """
+    # Each form keeps the digits of the smaller of the two, the probability within and the one outside.
+    return math.sqrt(2) * float(erfinv(level) if level < 0.5 else erfcinv(1 - level))

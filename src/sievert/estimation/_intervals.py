@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
-from scipy.special import gammaincinv, ndtri
 
 from sievert.arrays import FloatArray
+from sievert.estimation._events import normal_reach
 from sievert.estimation._interior_point import maximise, water_filling
 from sievert.estimation._inversion import inversion_variances, invert
 from sievert.estimation._operators import Fit, GeometricOperator, Operator, ResponseOperator
@@ -47,9 +47,7 @@ def normal_intervals(reports: Reports, p: FloatArray, level: float) -> FloatArra
     nothing, however few the reports. That only widens the interval.
     """
     centre = np.clip(invert(reports), 0.0, 1.0)
-    reach = float(ndtri((1 + level) / 2)) * standard_errors(
-        reports, np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
-    )
+    reach = normal_reach(level) * standard_errors(reports, np.maximum(p, 0.0) / np.maximum(p, 0.0).sum())
     limits = np.clip(np.column_stack([centre - reach, centre + reach]), 0.0, 1.0)
     return np.column_stack([np.minimum(limits[:, 0], p), np.maximum(limits[:, 1], p)])
 
@@ -117,7 +115,7 @@ def _profiles_of_response(
 
 def _allowed(total: float, level: float) -> float:
     """χ²/2 of one degree of freedom, in nats per report."""
-    return float(gammaincinv(0.5, level)) / total
+    return normal_reach(level) ** 2 / 2 / total
 
 
 @singledispatch

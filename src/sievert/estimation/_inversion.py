@@ -16,12 +16,11 @@ from functools import lru_cache, singledispatch
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, CyclicChannel, ProductChannel, ResponseChannel
 from sievert.errors import EstimationError, TooLargeError
-from sievert.estimation._events import checked_confidence
+from sievert.estimation._events import checked_confidence, normal_reach
 from sievert.estimation._operators import lie_weight
 from sievert.estimation._reports import Reports, identifiability, is_invertible, read_reports
 from sievert.mechanisms import TruncatedGeometricChannel
@@ -370,7 +369,7 @@ def estimate_mean(
         noise = float((group.channel.matvec(worth**2) - x**2).min())
         variance += size / total**2 * max(seen, noise)
     error = float(np.sqrt(variance))
-    reach = float(ndtri((1 + level) / 2)) * error
+    reach = normal_reach(level) * error
     return Mean(value, error, (value - reach, value + reach), level, total)
 
 

@@ -21,6 +21,7 @@ from sievert.channels import Channel, ProductChannel, ResponseChannel, as_channe
 from sievert.errors import EstimationError, TooLargeError
 from sievert.mechanisms import GeometricChannel, TruncatedGeometricChannel
 from sievert.numerics import brief, exact_rank, non_negative
+from sievert.observations import equal_rows
 from sievert.results import Result
 from sievert.spaces import Labels, by_label, column_of, label, shown
 
@@ -218,8 +219,6 @@ SHOWN = 5
 LARGEST_MATRIX = 16_000_000
 # Components of a null vector above this are not rounding noise of the singular vectors (about 1e-15 each).
 NULL_ENTRY = 1e-9
-# Equal rows of float channels differ by rounding only.
-SAME_ROW = 1e-12
 
 
 @dataclass(frozen=True)
@@ -301,12 +300,15 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
             f"{LARGEST_MATRIX} are used",
             size=total,
         )
-    matrix = np.concatenate([item.rounded() for item in channels], axis=1)
     exact = channels[0].exact if len(channels) == 1 and channels[0].form == "exact" else None
     known = exact_rank(exact) if exact is not None and total <= LARGEST_EXACT else None
-    rank, null = _null_space(matrix, known)
+    rank, null = _null_space(np.concatenate([_differences(item) for item in channels], axis=1), known)
     identified = [bool((np.abs(row) <= NULL_ENTRY).all()) for row in null]
-    return Identifiability(channels[0].inputs, rank, tuple(identified), _same(matrix, channels[0].inputs))
+    labels = channels[0].inputs
+    alike = equal_rows(channels, list(range(size))) if rank < size else []
+    groups = [group for group in alike if len(group) > 1]
+    same = tuple(tuple(labels[i] for i in group) for group in groups)
+    return Identifiability(labels, rank, tuple(identified), same)
 
 
 def _labels(channel: Channel) -> Labels:
@@ -339,17 +341,21 @@ def _is_every_record_invertible(channel: ProductChannel) -> bool:
     return all(is_invertible(factor) for factor, _ in channel.factors)
 
 
-def _null_space(matrix: FloatArray, known: int | None) -> tuple[int, FloatArray]:
-    """Rank, and the v with v·matrix = 0 as columns; singular values at rounding level count as 0."""
-    left, values, _ = np.linalg.svd(matrix, full_matrices=True)
-    tolerance = max(matrix.shape) * np.finfo(float).eps * values[0]
-    rank = int((values > tolerance).sum()) if known is None else known
-    return rank, np.asarray(left[:, rank:])
+def _differences(channel: Channel) -> FloatArray:
+    """Rows less the first, however little they differ; v·C = 0 means that v sums to 0 and v·this = 0."""
+    matrix, relative = channel.rounded(), channel.relative_logs
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved = matrix[0] * np.expm1(relative - relative[0])
+    return np.asarray(np.where((matrix[0] > 0) & np.isfinite(moved), moved, matrix - matrix[0]))
 
 
-def _same(matrix: FloatArray, inputs: Labels) -> tuple[tuple[object, ...], ...]:
-    _, inverse = np.unique(np.round(matrix / SAME_ROW), axis=0, return_inverse=True)
-    groups: dict[int, list[object]] = {}
-    for item, code in zip(inputs, np.ravel(inverse).tolist(), strict=True):
-        groups.setdefault(code, []).append(item)
-    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+def _null_space(differences: FloatArray, known: int | None) -> tuple[int, FloatArray]:
+    """Rank, and the v with v·C = 0 as columns; singular values at rounding level count as 0.
+
+    Rows of `differences` after the first are weighed by v_2, v_3, …, and v_1 is what makes the sum 0.
+    """
+    left, values, _ = np.linalg.svd(differences[1:], full_matrices=True)
+    tolerance = max(differences.shape) * np.finfo(float).eps * values.max(initial=0.0)
+    rank = 1 + int((values > tolerance).sum()) if known is None else known
+    others = left[:, rank - 1 :]
+    return rank, np.vstack([-others.sum(axis=0), others])

@@ -96,7 +96,7 @@ def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
         if isinstance(name, OutputPath):
             continue
         path = folder / name
-        found += [Path(match) for match in glob.glob(str(path))] or [path]
+        found += [path, *map(Path, glob.glob(str(path), recursive=True))]
         if key == "release.ledger":
             found.append(path.with_suffix(".ledger"))
     return found

@@ -107,12 +107,14 @@ class Ledger:
         *,
         relation: Relation | None = None,
         key: bytes | None = None,
+        anchor: str | None = None,
     ) -> Ledger:
         """The ledger as it stands, nothing changed; where there is none, one with nothing spent."""
         target = Path(folder)
         with _readable(target):
             noted = last_note(target / LOCK)  # before the records: these may grow meanwhile
             chain = Chain.read(target / LEDGER, key)
+            refuse_other(chain, anchor)
             refuse_lost_records(chain, noted, target)
         if chain.records:
             return cls(target, *_agreed(chain, budget, target), chain)

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
 from sievert.errors import LabelError, MechanismError, PolicyError, PriorError
@@ -28,7 +26,7 @@ from sievert.limits.promises import (
     ZeroConcentratedClaim,
     claim_of,
 )
-from sievert.numerics import brief, non_negative, taken, whole
+from sievert.numerics import brief, is_whole, non_negative, taken, whole
 from sievert.policies import Policy, target_of
 from sievert.proofs import Proof
 from sievert.results import Result, html_table
@@ -326,9 +324,9 @@ def _count(values: object, prior: object, policy: Target | None) -> int:
     said: list[tuple[str, int]] = []
     if policy is not None:
         said.append(("policy", len(values_of(target_of(policy)))))
-    if isinstance(values, bool) or (isinstance(values, int | np.integer) and values < 1):
+    if isinstance(values, bool) or (is_whole(values) and values < 1):
         raise MechanismError(f"values is {brief(values)}; a person has at least one possible value")
-    if isinstance(values, int | np.integer):
+    if is_whole(values):
         whole("values", values, MechanismError, most=MOST_VALUES)
         said.append(("values", int(values)))
     elif iterable(values) and not isinstance(values, str):

@@ -27,7 +27,7 @@ from sievert.limits.promises import (
     ZeroConcentratedClaim,
     checked_releases,
 )
-from sievert.numerics import brief, choice
+from sievert.numerics import brief, choice, is_whole
 
 __all__ = ["claim_of_measurement", "explain_about", "explain_opendp", "limited", "require_once"]
 
@@ -155,7 +155,7 @@ def _require_absence(measurement: Any, metric: str, added: bool) -> None:
 
 def _twice(d_in: object) -> int | float:
     """The distance between two databases that differ in one person's value: removed, and added again."""
-    if isinstance(d_in, bool) or not isinstance(d_in, int | float | np.integer | np.floating):
+    if not is_whole(d_in) and not isinstance(d_in, float | np.floating):
         raise MechanismError(
             f"d_in is {brief(d_in)}; where records are added and removed, give how many records one person "
             "has as a number"

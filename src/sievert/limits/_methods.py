@@ -66,7 +66,7 @@ class Rung:
 
     def log_channel(self, space: Space, eps: float) -> FloatArray:
         """Logarithms of the channel: of Φ·diag(w) exact even where e^(-εd) is below every float."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             if self.weights is not None:
                 return np.asarray(np.log(self.weights) - eps * space.distances)
             return np.asarray(np.log(np.asarray(self.channel)))

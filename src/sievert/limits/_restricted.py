@@ -26,7 +26,7 @@ from sievert.limits._worst import (
     worst_of_space,
 )
 from sievert.limits.bounds import Bound, blowfish_bound, limited_outputs_bound
-from sievert.numerics import brief, log2_bounds, readable
+from sievert.numerics import brief, is_whole, log2_bounds, readable
 from sievert.policies import Policy
 from sievert.proofs import images
 from sievert.spaces import Graph, automorphisms
@@ -193,7 +193,7 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
 
     The proof has a bound for every choice, up to symmetries of the graph.
     """
-    if not isinstance(outputs, int | np.integer) or isinstance(outputs, bool) or outputs < 1:
+    if not is_whole(outputs) or outputs < 1:
         raise PolicyError(f"outputs is {brief(outputs)}; a mechanism has at least one output")
     whole = worst_leakage(target, eps)  # type: ignore[arg-type]
     size = target.size

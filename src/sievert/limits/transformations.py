@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics import brief, instance
+from sievert.numerics import brief, instance, taken
 from sievert.spaces import Metric, align, metric_of
 
 __all__ = [
@@ -97,7 +97,7 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
     base = np.arange(n * n)
     links = []
     instance("generators", generators, list | tuple | np.ndarray, "a list of permutations", ChannelError)
-    for generator in generators:
+    for generator in taken("generators", generators, ChannelError, "permutations"):
         given = np.asarray(generator, dtype=object).ravel().tolist()
         if not all(isinstance(i, int) for i in given) or sorted(given) != list(range(n)):
             raise ChannelError(f"generators: {brief(generator)} is not a permutation of 0…{n - 1}")

@@ -20,8 +20,18 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.errors import GainError
-from sievert.numerics import brief, exact_matmul, fractions_of, instance, is_exact, require_size
-from sievert.spaces import Labels, LazyLabels, align, floats, labels_of, labels_or_range, table_of
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    exact_matmul,
+    finite,
+    fractions_of,
+    instance,
+    is_exact,
+    require_float,
+    require_size,
+)
+from sievert.spaces import Labels, LazyLabels, align, floats, iterable, labels_of, labels_or_range, table_of
 
 __all__ = [
     "Adversary",
@@ -30,6 +40,7 @@ __all__ = [
     "Unit",
     "labels_of_secrets",
     "matrix_adversary",
+    "number_of",
     "require_table",
     "secret_labels",
     "sole_largest",
@@ -336,12 +347,23 @@ def table_adversary(given: object, argument: str = "gain", is_loss: bool | None 
 
 def labels_of_secrets(secrets: object) -> Labels:
     """Secrets that a gain is read against: labels, in a form of ours or any other, or how many there are."""
-    return secrets if isinstance(secrets, tuple | range | LazyLabels) else secret_labels(secrets, "secrets")
+    listed = isinstance(secrets, tuple | range | LazyLabels) and iterable(secrets)
+    return secrets if listed else secret_labels(secrets, "secrets")  # type: ignore[return-value]
 
 
 def secret_labels(secrets: object, argument: str = "n") -> Labels:
     """Labels of the secrets: 0…n-1, or the given ones."""
     return labels_of(secrets, argument, "secrets", GainError)
+
+
+def number_of(argument: str, value: object) -> Any:
+    """A number of a gain or loss: exact where it is written exactly, else a finite float."""
+    try:
+        number = as_fraction(value) if is_exact(value) else finite(argument, value, GainError)
+    except ValueError:
+        raise GainError(f"{argument}: {brief(value)} is not a number") from None
+    require_float(argument, number, GainError)
+    return number
 
 
 def require_table(actions: int, secrets: int) -> None:
@@ -351,6 +373,8 @@ def require_table(actions: int, secrets: int) -> None:
 
 
 def _read(table: Any, word: str) -> NDArray[Any]:
+    if isinstance(table, np.ndarray) and table.dtype == np.uint64:
+        table = table.astype(object)  # beyond the range of int64
     if isinstance(table, np.ndarray) and table.ndim == 2 and table.size and table.dtype.kind in "fiub":
         array: NDArray[Any] = table.astype(np.float64 if table.dtype.kind == "f" else np.int64)
         return _finite(array, word)

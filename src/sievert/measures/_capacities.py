@@ -26,7 +26,7 @@ from sievert.errors import GainError, TooLargeError
 from sievert.measures._columns import joint_distribution
 from sievert.measures._extremes import lack_of_minima, row_distance
 from sievert.measures._growth import movements
-from sievert.numerics import exact_solve, fractions_of, readable
+from sievert.numerics import exact_solve, exp_excess, fractions_of, log_means, readable
 from sievert.programs import LinearProgram, Solution, solve
 
 __all__ = [
@@ -73,14 +73,48 @@ def unit_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
     Σ_x π_x (C[x,y] - r_y)⁺ is convex in each r_y with slope -Σ{π_x : C[x,y] > r_y}; the only coupling is
     Σ r_y = 1, so the unit of r is spent on the steepest segments first. O(n m log(n m)).
     """
-    matrix = channel.exact_or_rounded() if belief.dtype == object else channel.rounded()
-    weights = belief if matrix.dtype == object else belief.astype(np.float64)
+    if belief.dtype == object and channel.form == "exact":
+        return _filled(channel.exact_or_rounded(), belief)
+    lack, residual, lowest = _residual(channel)
+    if not lack:
+        return AdditiveOptimum(0.0, 0.0, belief, np.zeros(residual.T.shape), lowest)
+    return _scaled(_filled(residual, belief.astype(np.float64)), lack, lowest)
+
+
+def _filled(matrix: NDArray[Any], weights: NDArray[Any]) -> AdditiveOptimum:
     reference, threshold = _fill(matrix, weights)
     gain = _attaining_gain(matrix, weights, reference, threshold)
     upper = (weights[:, None] * np.maximum(matrix - reference, 0)).sum()
     scores = (gain.T * matrix * weights[:, None]).sum()
     lower = scores - (gain @ weights).max()
-    return AdditiveOptimum(lower, max(upper - lower, upper - upper), belief, gain, reference)
+    return AdditiveOptimum(lower, max(upper - lower, upper - upper), weights, gain, reference)
+
+
+def _residual(channel: Channel) -> tuple[float, FloatArray, FloatArray]:
+    """λ, a channel R and a row l with C = l + λ·R: the row is what all inputs share, the column minima.
+
+    Distances of rows of C are λ times those of R, whose rows differ however little those of C do.
+    """
+    matrix, relative = channel.rounded(), channel.relative_logs
+    lowest = matrix.min(axis=0)
+    with np.errstate(invalid="ignore"):
+        gap = relative - relative.min(axis=0)
+    near = (lowest > 0) & (gap < 1)
+    excess = np.where(near, lowest * np.expm1(np.where(near, gap, 0.0)), matrix - lowest)
+    lack = float(excess[0].sum())
+    rows = excess.sum(axis=1, keepdims=True)
+    return lack, np.asarray(excess / np.where(rows > 0, rows, 1.0)), lowest
+
+
+def _scaled(found: AdditiveOptimum, lack: float, lowest: FloatArray) -> AdditiveOptimum:
+    """The optimum of l + λ·R from that of R."""
+    assert found.reference is not None
+    return replace(
+        found,
+        value=lack * float(found.value),
+        gap=lack * float(found.gap),
+        reference=lowest + lack * found.reference,
+    )
 
 
 _filled_capacity = unit_capacity.dispatch(Channel)
@@ -169,23 +203,30 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
             f"variables; at most {LARGEST_PROGRAM} are tried; give a fixed prior",
             size=n * m,
         )
-    matrix = channel.rounded()
+    if channel.form == "exact":
+        rebuilt = _exact_radius(channel, _solved(channel.rounded()))
+        if rebuilt is not None:
+            return rebuilt
+    lack, residual, lowest = _residual(channel)
+    if not lack:
+        return _filled_capacity(channel, np.full(n, 1 / n))
+    solution = _solved(residual)
+    prior = radius_prior(channel, np.maximum(solution.dual[:n], 0.0))
+    reference = np.maximum(solution.primal[:m], 0.0)
+    reference = reference / reference.sum()
+    lower = unit_capacity(channel, prior)
+    upper = lack * float(np.maximum(residual - reference, 0.0).sum(axis=1).max())
+    gap = max(0.0, upper - float(lower.value))
+    return AdditiveOptimum(float(lower.value), gap, prior, lower.gain, lowest + lack * reference)
+
+
+def _solved(matrix: FloatArray) -> Solution:
     solution = solve(_radius_program(matrix))
     if not solution.optimal:
         raise GainError(
             f"the linear program over all priors was not solved ({solution.status}); give a prior"
         )
-    if channel.form == "exact":
-        rebuilt = _exact_radius(channel, solution)
-        if rebuilt is not None:
-            return rebuilt
-    prior = radius_prior(channel, np.maximum(solution.dual[:n], 0.0))
-    reference = np.maximum(solution.primal[:m], 0.0)
-    reference = reference / reference.sum()
-    lower = unit_capacity(channel, prior)
-    upper = float(np.maximum(matrix - reference, 0.0).sum(axis=1).max())
-    gap = max(0.0, upper - float(lower.value))
-    return AdditiveOptimum(float(lower.value), gap, prior, lower.gain, reference)
+    return solution
 
 
 @singledispatch
@@ -332,6 +373,8 @@ def _is_large(channel: Channel) -> bool:
 # the inputs whose divergence exceeds the present value.
 LN2 = math.log(2)
 SPARE = 20
+# Below it, q - C + C·ln C/q loses more than four of its digits.
+CLOSE_LOSS = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,42 +387,63 @@ class ShannonOptimum:
 
 
 def shannon_capacity(channel: Channel, tolerance: float = 1e-10) -> ShannonOptimum:
-    """Largest mutual information over all priors, in bits, to within `tolerance` bits."""
-    matrix = channel.finite().rounded()
+    """Largest mutual information over all priors, in bits, to within `tolerance` of it (or of one bit)."""
+    finite = channel.finite()
     # Equal rows only split the prior between them, so one of each is enough.
-    distinct, first = np.unique(matrix, axis=0, return_index=True)
-    distinct = distinct[:, distinct.any(axis=0)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        negentropy = np.where(distinct > 0, distinct * np.log(distinct), 0.0).sum(axis=1)
-    prior = np.full(1, 1.0) if len(distinct) == 1 else _maximise(distinct, negentropy, tolerance * LN2)
-    lower, upper = _bounds(distinct, negentropy, prior)
-    spread = np.zeros(matrix.shape[0])
-    spread[first] = prior
+    _, first = np.unique(finite.relative_logs, axis=0, return_index=True)
+    rows = Rows(finite.rounded()[first], finite.relative_logs[first])
+    even = np.full(len(first), 1 / len(first))
+    largest = float(rows.divergences(even).max())
+    if largest > 0:
+        even = _maximise(rows, tolerance * min(LN2, largest))
+    divergences = rows.divergences(even)
+    lower, upper = float(even @ divergences), float(divergences.max())
+    spread = np.zeros(finite.shape[0])
+    spread[first] = even
     return ShannonOptimum(max(0.0, lower) / LN2, max(0.0, upper - lower) / LN2, spread)
 
 
-def _divergences(matrix: FloatArray, negentropy: FloatArray, prior: FloatArray) -> FloatArray:
-    """D(C_x ‖ pC) in nats for each x."""
-    output = prior @ matrix
-    return np.asarray(negentropy - matrix @ np.log(np.maximum(output, 1e-300)))
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Distinct rows, with their logarithms less one number for each output."""
+
+    matrix: FloatArray
+    relative: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __getitem__(self, chosen: Any) -> Rows:
+        return Rows(self.matrix[chosen], self.relative[chosen])
+
+    def losses(self, prior: FloatArray) -> FloatArray:
+        """ln C[x,y]/q_y with q = pC."""
+        means = log_means(self.relative, prior)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.where(np.isneginf(self.relative), -np.inf, self.relative - means))
+
+    def divergences(self, prior: FloatArray) -> FloatArray:
+        """D(C_x ‖ q) in nats for each x, as Σ_y q - C + C·L of L = ln C/q: terms of one sign."""
+        output, loss = prior @ self.matrix, self.losses(prior)
+        possible = self.matrix > 0
+        terms = output - self.matrix + self.matrix * np.where(possible, loss, 0.0)
+        near = possible & (np.abs(loss) < CLOSE_LOSS)
+        if near.any():
+            terms[near] = self.matrix[near] * exp_excess(-loss[near])
+        return np.asarray(terms.sum(axis=1))
 
 
-def _bounds(matrix: FloatArray, negentropy: FloatArray, prior: FloatArray) -> tuple[float, float]:
-    divergences = _divergences(matrix, negentropy, prior)
-    return float(prior @ divergences), float(divergences.max())
-
-
-def _maximise(matrix: FloatArray, negentropy: FloatArray, tolerance: float) -> FloatArray:
+def _maximise(rows: Rows, tolerance: float) -> FloatArray:
     """Newton on a growing set of inputs, until no input outside it has a larger divergence."""
-    even = np.full(len(matrix), 1.0 / len(matrix))
+    even = np.full(len(rows), 1.0 / len(rows))
     # An optimal prior needs no more inputs than there are outputs; twice as many leave some choice.
-    few = 2 * matrix.shape[1] + SPARE
-    active = np.argsort(-_divergences(matrix, negentropy, even), kind="stable")[:few]
+    few = 2 * rows.matrix.shape[1] + SPARE
+    active = np.argsort(-rows.divergences(even), kind="stable")[:few]
     prior = even
-    for _ in range(len(matrix)):
-        prior = np.zeros(len(matrix))
-        prior[active] = _newton(matrix[active], negentropy[active], tolerance / 2)
-        divergences = _divergences(matrix, negentropy, prior)
+    for _ in range(len(rows)):
+        prior = np.zeros(len(rows))
+        prior[active] = _newton(rows[active], tolerance / 2)
+        divergences = rows.divergences(prior)
         if divergences.max() - prior @ divergences <= tolerance:
             break
         used = np.flatnonzero(prior > 1e-12)
@@ -391,25 +455,32 @@ def _maximise(matrix: FloatArray, negentropy: FloatArray, tolerance: float) -> F
     return prior
 
 
-def _newton(matrix: FloatArray, negentropy: FloatArray, tolerance: float) -> FloatArray:
-    """Primal-dual interior point for max I(p) over the simplex."""
-    n = len(matrix)
+def _newton(rows: Rows, tolerance: float) -> FloatArray:
+    """Primal-dual interior point for max I(p) over the simplex.
+
+    The Hessian of -I is C·diag(1/q)·Cᵀ = 1 + E·Eᵀ with E = (C - q)/√q. All but the 1, which no step within
+    the simplex sees, is divided by the largest divergence, which may be as small as ε².
+    """
+    n = len(rows)
     prior = np.full(n, 1.0 / n)
     slack = np.full(n, 1.0 / n)
     best, best_gap = prior, math.inf
+    scale = max(float(rows.divergences(prior).max()), tolerance)
     for _ in range(200):
-        divergences = _divergences(matrix, negentropy, prior)
+        divergences = rows.divergences(prior)
         gap = float(divergences.max() - prior @ divergences)
         if gap < best_gap:
             best, best_gap = prior, gap
         if gap <= tolerance:
             break
         target = 0.1 * float(prior @ slack) / n
-        output = prior @ matrix
-        # Hessian of -I is C·diag(1/q)·Cᵀ; z/p is the barrier's.
-        hessian = (matrix / np.maximum(output, 1e-300)) @ matrix.T
+        output = prior @ rows.matrix
+        with np.errstate(over="ignore"):
+            apart = np.expm1(rows.losses(prior))
+        apart = np.where(np.isfinite(apart), apart, 0.0) * np.sqrt(output)
+        hessian = apart @ apart.T / scale + 1
         hessian[np.diag_indices(n)] += slack / prior
-        right = divergences + target / prior
+        right = divergences / scale + target / prior
         try:
             both = np.linalg.solve(hessian, np.column_stack([right, np.ones(n)]))
         except np.linalg.LinAlgError:

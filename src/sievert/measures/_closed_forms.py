@@ -25,7 +25,7 @@ from sievert.measures._adversary import (
     sole_largest,
     table_adversary,
 )
-from sievert.numerics import brief, require_size
+from sievert.numerics import brief, is_whole, require_size
 from sievert.spaces import Labels
 
 __all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries", "adversary_of", "as_gain"]
@@ -95,7 +95,7 @@ class Tries(Symmetric):
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tries, int | np.integer) or isinstance(self.tries, bool) or self.tries < 1:
+        if not is_whole(self.tries) or self.tries < 1:
             raise GainError(f"k is {brief(self.tries)}; the number of tries must be a whole number ≥ 1")
         if not self.name:
             object.__setattr__(self, "name", "1 try" if self.tries == 1 else f"{self.tries} tries")

@@ -28,6 +28,8 @@ from sievert.numerics import entropy_excess, log_means, log_of
 __all__ = ["improvement", "movements"]
 # Entries of a channel, and of actions on outputs, that are looked at.
 LARGEST_ENTRIES = 2_000_000
+# And where nothing else tells how little leaks: some seconds.
+LARGEST_LISTED = 16_000_000
 # Products of fractions that tell actions apart which are equally good before the release up to rounding.
 LARGEST_EXACT = 50_000
 TIED = 1e-12
@@ -35,34 +37,48 @@ TIED = 1e-12
 SLICE = 100_000
 
 
-def improvement(channel: Channel, adversary: Adversary, prior: object, case: str) -> float | None:
+def improvement(
+    channel: Channel, adversary: Adversary, prior: object, case: str, lost: bool = False
+) -> float | None:
     """How much more an adversary gains (or less it loses) on average over the outputs, or at the best one.
 
-    None where only the two values are known: other adversaries, and channels too large to look at.
+    `lost` says that the two values nearly agree, so that a large channel is worth looking at too. None where
+    only these are known: other adversaries, and channels too large.
     """
     known = even_improvement(adversary, channel) if prior is None and case == "average" else None
     if known is not None:
         return known
     size, outputs = channel.shape
     if size * outputs > LARGEST_ENTRIES:
-        return improvement_by_rule(channel, adversary, prior) if case == "average" else None
-    if adversary.action_count * outputs > LARGEST_ENTRIES or not adversary.is_divisible:
+        known = improvement_by_rule(channel, adversary, prior) if case == "average" else None
+        if known is not None or not lost:
+            return known
+    actions = adversary.action_count
+    largest = LARGEST_LISTED if lost else LARGEST_ENTRIES
+    if max(size, actions) * outputs > largest or not adversary.is_divisible:
         return None
     belief = as_prior(prior, channel)
-    weights, moved = movements(channel, belief.astype(np.float64))
-    above, blind = gains_of(adversary, belief, moved)
-    if case == "max":
-        return max(0.0, float((above + blind).max()))
-    return float(weights @ np.maximum(above, 0.0))
+    shares = belief.astype(np.float64)
+    total, best = 0.0, 0.0
+    step = max(1, LARGEST_ENTRIES // max(size, actions))
+    for start in range(0, outputs, step):
+        weights, moved = movements(channel, shares, slice(start, start + step))
+        if len(weights):
+            above, blind = gains_of(adversary, belief, moved)
+            total += float(weights @ np.maximum(above, 0.0))
+            best = max(best, float((above + blind).max()))
+    return best if case == "max" else total
 
 
-def movements(channel: Channel, belief: FloatArray) -> tuple[FloatArray, FloatArray]:
+def movements(
+    channel: Channel, belief: FloatArray, outputs: slice = slice(None)
+) -> tuple[FloatArray, FloatArray]:
     """P(y) of the outputs that can occur, and ln C[x,y]/P(y) for every secret (-inf where C is 0)."""
     possible = belief > 0
-    occurs = channel.support[possible].any(axis=0)
-    relative = channel.relative_logs[:, occurs]
+    occurs = channel.support[possible, outputs].any(axis=0)
+    relative = channel.relative_logs[:, outputs][:, occurs]
     shift = log_means(relative[possible], belief[possible])
-    return (belief @ channel.rounded())[occurs], relative - shift
+    return (belief @ channel.rounded()[:, outputs])[occurs], relative - shift
 
 
 @singledispatch

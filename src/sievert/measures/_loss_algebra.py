@@ -20,15 +20,14 @@ from sievert.measures._adversary import (
     LARGEST_TABLE,
     MatrixAdversary,
     matrix_adversary,
+    number_of,
+    require_table,
     secret_labels,
     table_adversary,
 )
 from sievert.numerics import (
-    as_fraction,
     brief,
-    finite,
     fractions_of,
-    is_exact,
     require_size,
 )
 from sievert.spaces import by_label, label
@@ -59,7 +58,7 @@ def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]
     """
     loss = table_adversary(loss, "loss", is_loss=True)
-    number = _number("factor", factor)
+    number = number_of("factor", factor)
     if not 0 <= number < math.inf:
         raise GainError(f"factor is {brief(factor)}; it must be a finite number ≥ 0")
     with np.errstate(over="ignore"):
@@ -94,7 +93,7 @@ def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
     loss = table_adversary(loss, "loss", is_loss=True)
     single = isinstance(amounts, str | int | float | Fraction | np.generic)
     items = [amounts] * loss.size if single else by_label(amounts, loss.secrets, "amounts", GainError)
-    numbers = [_number("amounts", item) for item in items]
+    numbers = [number_of("amounts", item) for item in items]
     row = np.empty(loss.size, dtype=object)
     row[:] = numbers
     exact = loss.is_exact and all(isinstance(number, Fraction) for number in numbers)
@@ -242,7 +241,9 @@ def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
     [[0, 0, 1], [1, 0, 0]]
     """
     loss = table_adversary(loss, "loss", is_loss=True)
-    names = list(secret_labels(secrets))
+    labels = secret_labels(secrets)
+    require_table(len(loss.table), len(labels))
+    names = list(labels)
     missing = [secret for secret in loss.secrets if secret not in names]
     if missing:
         raise GainError(
@@ -260,13 +261,6 @@ def _position(loss: MatrixAdversary, secret: object) -> int:
         return list(loss.secrets).index(label(secret))
     except ValueError:
         raise GainError(f"secrets: {brief(secret)} is not a secret of the loss {loss.name!r}") from None
-
-
-def _number(argument: str, value: object) -> Any:
-    try:
-        return as_fraction(value) if is_exact(value) else finite(argument, value, GainError)
-    except ValueError:
-        raise GainError(f"{argument}: {brief(value)} is not a number") from None
 
 
 def _exact_if(loss: MatrixAdversary, number: object) -> NDArray[Any]:

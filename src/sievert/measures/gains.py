@@ -19,6 +19,7 @@ from sievert.measures._adversary import (
     Adversary,
     MatrixAdversary,
     matrix_adversary,
+    number_of,
     require_table,
     secret_labels,
     table_adversary,
@@ -404,10 +405,9 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     [2, 1, 0]
     """
     source = table_adversary(loss, "loss", is_loss=True)
-    largest = source.table.max()
-    if (iterable(bound) and not isinstance(bound, str)) or isinstance(bound, Adversary):
-        raise GainError(f"bound is {brief(bound)}; give one number")
-    top = largest if bound is None else matrix_adversary([[bound]]).table[0, 0]
+    found = source.table.max()
+    largest = found.item() if isinstance(found, np.generic) else found
+    top = largest if bound is None else number_of("bound", bound)
     if top < largest:
         raise GainError(
             f"bound is {brief(bound)} but the largest loss is {largest}; it must be at least that"

@@ -264,8 +264,8 @@ def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArra
         number = isinstance(item, int | float | Fraction) and not isinstance(item, bool)
         if not number or not -math.inf < item < math.inf:
             raise GainError(
-                f"the value {item!r} is not a number, so a difference from it is undefined; use Bayes risk, "
-                "a distance or a matrix of your own"
+                f"the value {brief(item)} is not a number, so a difference from it is undefined; use Bayes "
+                "risk, a distance or a matrix of your own"
             )
     return np.asarray(np.array(chosen)[:, None] - np.array(labels)[None, :])
 

@@ -95,7 +95,7 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     finite = distances[np.isfinite(distances)]
     if level.alpha is not None and (level.alpha == 0 or np.array_equal(finite, np.rint(finite))):
         return _exact_tight(metric, level.alpha)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         logs = np.where(distances == 0, 0.0, -level.eps * distances)
     try:
         weights: FloatArray = np.linalg.solve(np.exp(logs), np.ones(metric.size)).astype(np.float64)

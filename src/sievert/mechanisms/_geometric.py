@@ -16,7 +16,15 @@ from sievert.channels import Channel, Privacy, log_tail, require_dense, two_side
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms._family import inputs_of, privacy
 from sievert.mechanisms._truncated import TruncatedGeometricChannel
-from sievert.numerics import as_fraction, brief, fractions_of, generator_of, require_float
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    fractions_of,
+    generator_of,
+    is_whole,
+    require_float,
+    require_size,
+)
 from sievert.sampling import (
     BitSource,
     ChannelSampler,
@@ -36,6 +44,8 @@ from sievert.spaces import labels_or_range, listed, shown
 __all__ = ["GeometricChannel", "IrregularGeometricChannel", "geometric", "truncated_geometric"]
 # Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
 FURTHEST = 2.0**62
+# Of exact probabilities together; 100 MB.
+MOST_BITS = 800_000_000
 
 
 def truncated_geometric(
@@ -220,7 +230,7 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
         positions = list(listed(inputs_of(n), "inputs"))
     else:
         positions = list(listed(inputs_of(points, "points"), "points"))
-        if n is not None and (not isinstance(n, int | np.integer) or n != len(positions)):
+        if n is not None and (not is_whole(n) or n != len(positions)):
             raise MechanismError(f"n is {brief(n)} but points has {len(positions)} entries; give one of them")
     for value in positions:
         if (
@@ -317,7 +327,7 @@ def _on_points(channel: IrregularGeometricChannel, timing: Timing, source: BitSo
 def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> NDArray[np.object_]:
     """The kernel in fractions; each power of alpha and each product with a weight is computed once."""
     places = [Fraction(position) for position in positions]
-    distances, index = _distinct_distances(places, places)
+    distances, index = _distinct_distances(places, places, alpha)
     # 0^0 = 1, so alpha = 0 is the identity channel; alpha is 0 or 1 where a distance is not an integer.
     powers = _objects([_power(alpha, distance) for distance in distances])
     gap = [powers[index[i, i + 1]] for i in range(len(places) - 1)]
@@ -331,13 +341,23 @@ def _exact_kernel(positions: Sequence[Any], alpha: Fraction) -> NDArray[np.objec
 
 
 def _distinct_distances(
-    first: Sequence[Any], second: Sequence[Any]
+    first: Sequence[Any], second: Sequence[Any], alpha: Fraction
 ) -> tuple[list[Fraction], NDArray[np.intp]]:
-    """The different values of |x - y|, and which one each pair has."""
-    scale = math.lcm(*(Fraction(value).denominator for value in (*first, *second)))
-    left, right = (np.array([int(Fraction(value) * scale) for value in side]) for side in (first, second))
+    """The different values of |x - y|, and which one each pair has; alpha to the power of each is affordable.
+
+    alpha^d has d times the digits of alpha.
+    """
+    both = (first, second)
+    whole = all(isinstance(value, int) for side in both for value in side)
+    scale = 1 if whole else math.lcm(*(Fraction(value).denominator for side in both for value in side))
+    places = both if whole else [[int(Fraction(value) * scale) for value in side] for side in both]
+    far = max(abs(place) for side in places for place in side) >= 2**62
+    left, right = (np.array(side, dtype=object if far else np.int64) for side in places)
     table = np.abs(np.subtract.outer(left, right))
     distinct, inverse = np.unique(table, return_inverse=True)
+    if alpha not in (0, 1):
+        bits = int(distinct.astype(object).sum()) // scale * alpha.denominator.bit_length()
+        require_size(bits, MOST_BITS, "the bits of the exact probabilities", "give eps instead of alpha")
     return [Fraction(int(value), scale) for value in distinct], inverse.reshape(table.shape)
 
 
@@ -390,7 +410,7 @@ def _exact_clamped(inputs: list[int], outputs: list[int], alpha: Fraction) -> Ch
             return Fraction(alpha**k / (1 + alpha))
         return 1 - alpha ** (1 - k) / (1 + alpha)
 
-    distances, index = _distinct_distances(inputs, outputs)
+    distances, index = _distinct_distances(inputs, outputs, alpha)
     inner = (1 - alpha) / (1 + alpha)
     data = _objects([inner * alpha ** int(distance) for distance in distances])[index]
     data[:, 0] = [tail(x - outputs[0]) for x in inputs]

@@ -32,6 +32,17 @@ from sievert.spaces import Metric
 __all__ = ["TruncatedGeometricChannel"]
 # A witness ratio of more bits than this is not written out.
 LARGEST_RATIO_BITS = 8000
+# Entries of a matrix that is listed as fractions, and bits squared over all of them: some ten seconds.
+LARGEST_LISTED, MOST_WORK = 2_000_000, 10_000_000_000_000
+
+
+def _takes_too_long(size: int, alpha: Fraction) -> bool:
+    """Whether matrices that are still listed have entries of so many digits that exact sums take minutes.
+
+    An entry has as many digits as alpha times the distance, and an addition costs their square.
+    """
+    bits = size * alpha.denominator.bit_length()
+    return size * size <= LARGEST_LISTED and size * size * bits * bits > MOST_WORK
 
 
 class TruncatedGeometricChannel(StructuredChannel):
@@ -40,7 +51,7 @@ class TruncatedGeometricChannel(StructuredChannel):
     def __init__(
         self, size: int, level: Privacy, inputs: Iterable[object], outputs: Iterable[object] | None = None
     ) -> None:
-        form = "log" if level.alpha is None else "exact"
+        form = "log" if level.alpha is None or _takes_too_long(size, level.alpha) else "exact"
         labels = inputs if isinstance(inputs, range) else list(inputs)
         super().__init__(form, (size, size), labels, labels if outputs is None else outputs)  # type: ignore[arg-type]
         self.level = level
@@ -79,8 +90,9 @@ class TruncatedGeometricChannel(StructuredChannel):
     def _entries(self) -> NDArray[Any]:
         size = self.shape[0]
         distances = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-        if self.level.alpha is None:
+        if self.form == "log":
             return np.asarray(log_of(self.weight_vector()) - self.level.eps * distances)
+        assert self.level.alpha is not None
         end, inner = self.weights()
         # Each product of a power with a weight is computed once; 0^0 = 1.
         powers = [self.level.alpha**distance for distance in range(size)]

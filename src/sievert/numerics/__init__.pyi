@@ -1,12 +1,15 @@
 from ._checks import brief as brief
 from ._checks import choice as choice
+from ._checks import count_of as count_of
 from ._checks import did_you_mean as did_you_mean
 from ._checks import file_path as file_path
 from ._checks import finite as finite
 from ._checks import flag as flag
 from ._checks import function as function
 from ._checks import generator_of as generator_of
+from ._checks import holds_masked as holds_masked
 from ._checks import instance as instance
+from ._checks import is_whole as is_whole
 from ._checks import non_negative as non_negative
 from ._checks import positive as positive
 from ._checks import probability as probability

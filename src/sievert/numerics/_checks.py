@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Sized
 from itertools import islice
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
 
@@ -22,13 +22,16 @@ from sievert.errors import SievertError, TooLargeError
 __all__ = [
     "brief",
     "choice",
+    "count_of",
     "did_you_mean",
     "file_path",
     "finite",
     "flag",
     "function",
     "generator_of",
+    "holds_masked",
     "instance",
+    "is_whole",
     "non_negative",
     "positive",
     "probability",
@@ -84,8 +87,8 @@ def whole(
     >>> whole("records", 3)
     3
     """
-    rule = f"it must be a whole number ≥ {least}" if most is None else f"it must be from {least} to {most}"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
+    rule = "it must be a whole number " + (f"≥ {least}" if most is None else f"from {least} to {most}")
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, SupportsIndex):
         raise error(f"{argument} is {brief(value)}; {rule}")
     try:
         number = operator.index(value)
@@ -94,6 +97,11 @@ def whole(
     if number < least or (most is not None and number > most):
         raise error(f"{argument} is {brief(value)}; {rule}")
     return number
+
+
+def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
+    """Whether it is a whole number: no truth value, and no span of time, which NumPy counts among them."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def finite(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
@@ -165,9 +173,11 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
     refused = f"{argument} is {brief(given)}; give a list of {noun}"
     if not isinstance(given, Iterable):
         raise error(refused)
+    if holds_masked(given):
+        raise error(f"{refused}, none of them masked")
     if isinstance(given, Sized):
         try:
-            count = len(given)
+            count = count_of(given)
         except TypeError:
             # Arrays of no dimensions and sparse matrices only look as if they had one.
             raise error(refused) from None
@@ -180,6 +190,30 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
             f"{argument} is {brief(given)}, which gives more than {MOST_TAKEN:,} {noun}; give a list of them"
         )
     return items
+
+
+def count_of(given: Sized) -> int:
+    """How many items there are; Python cannot count those of range(10**30).
+
+    >>> count_of("abc")
+    3
+    """
+    try:
+        return len(given)
+    except OverflowError:
+        raise TooLargeError(
+            f"{brief(given)} has more items than can be counted; take fewer", size=sys.maxsize
+        ) from None
+
+
+def holds_masked(given: object, depth: int = 3) -> bool:
+    """Whether an array, a list or a list of lists holds a masked entry, which NumPy would make a nan."""
+    if isinstance(given, np.ma.MaskedArray):
+        return bool(np.ma.getmaskarray(given).any())
+    if not isinstance(given, list | tuple) or not depth:
+        return False
+    nested = any(issubclass(kind, list | tuple | np.ma.MaskedArray) for kind in set(map(type, given)))
+    return nested and any(holds_masked(item, depth - 1) for item in given)
 
 
 def did_you_mean(written: object, choices: Iterable[object]) -> str:
@@ -215,9 +249,11 @@ def file_path(argument: str, value: object, error: type[SievertError]) -> Path:
     """The path of a file, written as a text or as a pathlib.Path."""
     instance(argument, value, str | os.PathLike, "the path of a file", error)
     try:
-        return Path(value)  # type: ignore[arg-type]
-    except TypeError:
+        path = Path(value)  # type: ignore[arg-type]
+        os.fsencode(path)
+    except (TypeError, UnicodeEncodeError):
         raise error(f"{argument} is {brief(value)}; give the path of a file as a text") from None
+    return path
 
 
 def require_size(size: int | float, most: int | float, what: str, way_out: str) -> None:
@@ -245,7 +281,7 @@ def readable(number: int | float) -> str:
 def _number(value: Any) -> float | None:
     """A real number as a float; None where it is none (texts and truth values are not)."""
     if (
-        isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating)
+        isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating | np.timedelta64)
         or value is np.ma.masked
     ):
         return None

@@ -52,7 +52,7 @@ def is_exact(value: object) -> bool:
     """Whether a number is given exactly: an integer, a fraction, a decimal or a text such as "1/3"."""
     if isinstance(value, bool | np.bool_):
         return True
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float | np.floating | np.timedelta64):
         return False
     return isinstance(value, Rational | Decimal | str | np.integer | flint.fmpq | flint.fmpz)
 
@@ -157,7 +157,10 @@ def read_eps(eps: float | str | Fraction) -> Fraction:
     >>> read_eps(0.1)
     Fraction(1, 10)
     """
-    return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
+    try:
+        return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
+    except RecursionError:
+        raise ValueError(f"{brief(eps)} is not a finite number") from None
 
 
 def rounded_up(eps: float) -> Fraction:

@@ -26,6 +26,7 @@ from ._repeats import repeated_guess as repeated_guess
 from ._success import SuccessCurve as SuccessCurve
 from ._success import SuccessProbability as SuccessProbability
 from ._success import success_curve as success_curve
+from ._types import equal_rows as equal_rows
 from ._until import ObservationsUntil as ObservationsUntil
 from ._until import QueryBudget as QueryBudget
 from ._until import Rate as Rate

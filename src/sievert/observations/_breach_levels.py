@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import Channel, finite_channel
 from sievert.channels._privacy import _widest_column
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
-from sievert.numerics import brief, log_fraction, log_of, log_sum
+from sievert.numerics import brief, log_fraction, log_means
 from sievert.results import Result, in_bits
 
 __all__ = [
@@ -151,16 +153,25 @@ class PredicateBreach(Result):
     lowest: float
     lowest_output: Hashable
     average_bits: float
+    # ln of the growth and of the fall, which two beliefs next to each other would not tell.
+    up_nats: float = field(repr=False)
+    down_nats: float = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The beliefs; how much they change follows from them."""
+        return {
+            name: value for name, value in super().to_dict().items() if name not in ("up_nats", "down_nats")
+        }
 
     @property
     def up_bits(self) -> float:
         """log2 of the largest growth of belief."""
-        return max(0.0, math.log2(self.highest / self.before))
+        return self.up_nats / LN2
 
     @property
     def down_bits(self) -> float:
         """log2 of the largest fall of belief; inf when an output rules the predicate out."""
-        return math.inf if self.lowest == 0 else max(0.0, -math.log2(self.lowest / self.before))
+        return self.down_nats / LN2
 
     @property
     def bits(self) -> float:
@@ -285,29 +296,67 @@ def predicate_breach(
     """
     finite = finite_channel(channel)
     belief = as_prior(prior, finite).astype(np.float64)
-    joint = finite.log_matrix + log_of(belief)[:, None]
-    outputs = log_sum(joint, axis=0)
-    seen = np.flatnonzero(~np.isneginf(outputs))
+    seen = np.flatnonzero(finite.support[belief > 0].any(axis=0))
     if members is None:
-        possible = np.flatnonzero(belief > 0)
-        growth = (finite.log_matrix[possible][:, seen] - outputs[seen]).max(axis=1)
-        members = (int(possible[int(np.argmax(growth >= growth.max() - 1e-12))]),)
-    before = float(belief[list(members)].sum())
+        members = (_most_changed(finite, belief, seen),)
+    inside = np.isin(np.arange(len(belief)), members)
+    before, other = float(belief[inside].sum()), float(belief[~inside].sum())
     if not before > 0:
         raise PriorError("predicate has probability 0 under the prior; name inputs that are possible")
-    inside = log_sum(joint[list(members)][:, seen], axis=0)
-    rest = [i for i in range(len(belief)) if i not in set(members) and belief[i] > 0]
-    outside = log_sum(joint[rest][:, seen], axis=0) if rest else np.full(len(seen), -np.inf)
-    posterior = np.exp(inside - outputs[seen])
-    high, low = int(np.argmax(posterior)), int(np.argmin(posterior))
-    best = float(np.exp(np.maximum(inside, outside)).sum())
-    blind = max(before, float(belief[rest].sum()))
+    held, not_held = (_log_likelihoods(finite, belief * part)[seen] for part in (inside, ~inside))
+    with np.errstate(invalid="ignore"):
+        odds = np.where(np.isneginf(not_held), -np.inf, not_held - held)
+    change = -_log_mixed(before, other, odds)
+    high, low = int(np.argmax(change)), int(np.argmin(change))
     return PredicateBreach(
         tuple(finite.inputs[i] for i in members),
         before,
-        min(1.0, float(posterior[high])),
+        min(1.0, before * math.exp(change[high])),
         finite.outputs[int(seen[high])],
-        float(posterior[low]),
+        before * math.exp(change[low]),
         finite.outputs[int(seen[low])],
-        max(0.0, math.log2(best / blind)),
+        _average_growth(finite.rounded()[:, seen], belief * inside, belief * ~inside, odds) / LN2,
+        max(0.0, float(change[high])),
+        max(0.0, -float(change[low])),
     )
+
+
+def _most_changed(channel: Channel, belief: FloatArray, seen: IndexArray) -> int:
+    """The possible input in which belief can grow most; the first of those that are equal up to rounding."""
+    possible = np.flatnonzero(belief > 0)
+    mean = _log_likelihoods(channel, belief)[seen]
+    growth = (channel.relative_logs[np.ix_(possible, seen)] - mean).max(axis=1)
+    return int(possible[int(np.argmax(growth >= growth.max() * (1 - 1e-12)))])
+
+
+def _log_likelihoods(channel: Channel, weights: FloatArray) -> FloatArray:
+    """ln of each output's probability when the input is drawn by weights, less one number for each output."""
+    rows = np.flatnonzero(weights > 0)
+    if not len(rows):
+        return np.full(channel.shape[1], -np.inf)
+    found = log_means(channel.relative_logs[rows], weights[rows])
+    return np.where(channel.support[rows].any(axis=0), found, -np.inf)
+
+
+def _log_mixed(before: float, other: float, odds: FloatArray) -> FloatArray:
+    """ln (P + Q·e^odds) with P and Q in the proportion of the two and P + Q = 1.
+
+    With odds = ln P(y | not A)/P(y | A) it is what belief in A falls by when y is seen.
+    """
+    total = before + other
+    with np.errstate(over="ignore", divide="ignore"):
+        shift = other / total * np.expm1(odds)
+        near = np.abs(shift) < 0.5
+        far = np.logaddexp(np.log(before / total), np.log(other / total) + odds)
+    return np.where(near, np.log1p(np.where(near, shift, 0.0)), far)
+
+
+def _average_growth(matrix: FloatArray, held: FloatArray, not_held: FloatArray, odds: FloatArray) -> float:
+    """ln of how much likelier the guess "does it hold?" is right: outputs that change it, by how much."""
+    before, other = float(held.sum()), float(not_held.sum())
+    if not other:
+        return 0.0
+    against = odds + math.log(other / before)  # ln P(y, not A)/P(y, A)
+    likelier, sign = (not_held, -1.0) if before >= other else (held, 1.0)
+    gained = (likelier @ matrix) @ -np.expm1(np.minimum(sign * against, 0.0))
+    return math.log1p(float(gained) / max(before, other))

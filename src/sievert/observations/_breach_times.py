@@ -208,11 +208,12 @@ def breach_curve(
     not_at[:] = not_by[:] = 1.0
     lower, upper = np.zeros((2, 2, most))
     exact = _affordable(logs, most) if question.reachable else most
-    if question.reachable and exact:
-        at[:exact], by[:exact], not_at[:exact], not_by[:exact] = _exactly(question, logs, exact)
     if exact < most:
         way = "ask for a shorter curve, or for the rate"
         require_size(most, LONGEST_SIMULATION, "the simulated points of the curve", way)
+    if question.reachable and exact:
+        at[:exact], by[:exact], not_at[:exact], not_by[:exact] = _exactly(question, logs, exact)
+    if exact < most:
         shares, lower, upper = _simulated(question, logs, most, generator)
         at[exact:], by[exact:] = shares[:, exact:]
         not_at[exact:], not_by[exact:] = 1 - shares[:, exact:]

@@ -268,7 +268,8 @@ def individual_breach(channel: Channel, policy: Policy | Answers) -> IndividualB
         return IndividualBreach(0.0, correlated, None, None, None)
     possible = np.flatnonzero(rows[where] >= 0)
     part = logs[rows[where][possible]]
-    gaps = np.where(np.isneginf(part.max(axis=0)), 0.0, part.max(axis=0) - part.min(axis=0))
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(np.isneginf(part.max(axis=0)), 0.0, part.max(axis=0) - part.min(axis=0))
     output = int(np.argmax(gaps))
     high, low = int(possible[part[:, output].argmax()]), int(possible[part[:, output].argmin()])
     values = policy.values[high], policy.values[low]

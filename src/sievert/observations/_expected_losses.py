@@ -8,9 +8,11 @@ the prior and the loss, as long as different rows have different best guesses.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
+from itertools import accumulate, takewhile
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._observation_counts import observation_counts
 from sievert.observations._success import (
+    ANCHORS,
     BOUNDS,
     EXACT,
     LARGEST_TABLE,
@@ -28,6 +31,7 @@ from sievert.observations._success import (
     SIMULATION,
     Attack,
     Random,
+    anchors,
 )
 from sievert.observations._types import (
     RowClasses,
@@ -128,6 +132,8 @@ def loss_curve(
 ) -> tuple[ExpectedLoss, ...]:
     """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation.
 
+    Where the whole curve costs too much, some numbers are looked at and the others are bounded by them.
+
     Parameters
     ----------
     channel : Channel
@@ -157,37 +163,81 @@ def loss_curve(
     adversary = as_gain(loss, finite.inputs)
     classes = row_classes([finite], prior)
     counts = observation_counts(observations)
-    before = float(adversary.values(classes.belief[:, None])[0])
-    logs = classes.parts[0]
-    exact = [n for n in counts if _is_affordable(classes, adversary, n, len(counts))]
-    found: list[ExpectedLoss] = []
-    if exact:
-        table = TypeTable(logs, exact[-1])
-        values, gaps, limit = values_by_types(adversary, table, classes, exact)
-        found = [
-            ExpectedLoss(
-                n,
-                float(u),
-                float(u),
-                float(gap),
-                before,
-                limit,
-                adversary.name,
-                adversary.is_loss,
-                EXACT,
-                True,
-            )
-            for n, u, gap in zip(exact, values, gaps, strict=True)
-        ]
     generator = generator_of(rng)
-    found += [_estimated(classes, adversary, n, before, generator) for n in counts if n not in set(exact)]
+    before = float(adversary.values(classes.belief[:, None])[0])
+    exact = _affordable(classes, adversary, counts)
+    found = _exactly(classes, adversary, counts[:exact], before)
+    if exact < len(counts):
+        found += _anchored(classes, adversary, counts[exact:], before, found[-1:], generator)
     return tuple(found)
 
 
-def _is_affordable(classes: RowClasses, adversary: Adversary, n: int, points: int) -> bool:
-    outputs = classes.parts[0].shape[1]
-    one = curve_work(len(classes) + adversary.action_count, outputs, [n])
-    return one <= LARGEST_TABLE and one * points <= LARGEST_WORK
+def _work(classes: RowClasses, adversary: Adversary, n: int) -> int:
+    """Probabilities computed for one point."""
+    return curve_work(len(classes) + adversary.action_count, classes.parts[0].shape[1], [n])
+
+
+def _affordable(classes: RowClasses, adversary: Adversary, counts: list[int]) -> int:
+    """How many of the first points are computed exactly; fewer where the others cost time too."""
+    listable = list(
+        takewhile(lambda work: work <= LARGEST_TABLE, (_work(classes, adversary, n) for n in counts))
+    )
+    totals = list(accumulate(listable))
+    if len(totals) == len(counts) and totals[-1] <= LARGEST_WORK:
+        return len(counts)
+    return bisect_right(totals, LARGEST_WORK // 5)
+
+
+def _exactly(
+    classes: RowClasses, adversary: Adversary, counts: list[int], before: float
+) -> list[ExpectedLoss]:
+    if not counts:
+        return []
+    table = TypeTable(classes.parts[0], counts[-1])
+    values, gaps, limit = values_by_types(adversary, table, classes, counts)
+    return [
+        ExpectedLoss(
+            n, float(u), float(u), float(gap), before, limit, adversary.name, adversary.is_loss, EXACT, True
+        )
+        for n, u, gap in zip(counts, values, gaps, strict=True)
+    ]
+
+
+def _anchored(
+    classes: RowClasses,
+    adversary: Adversary,
+    counts: list[int],
+    before: float,
+    last: list[ExpectedLoss],
+    generator: np.random.Generator,
+) -> list[ExpectedLoss]:
+    """Some points by the best affordable way, those between by monotonicity: more observations never hurt."""
+    places = anchors(counts)
+    known = {}
+    for i in places:
+        cheap = _work(classes, adversary, counts[i]) <= LARGEST_TABLE // ANCHORS
+        known[i] = (
+            _exactly(classes, adversary, [counts[i]], before)[0]
+            if cheap
+            else _estimated(classes, adversary, counts[i], before, generator)
+        )
+    found = list(last)
+    for i, n in enumerate(counts):
+        if i in known:
+            found.append(known[i])
+        else:
+            found.append(_between(found[-1], known[places[bisect_right(places, i)]], n))
+    return found[len(last) :]
+
+
+def _between(last: ExpectedLoss, following: ExpectedLoss, n: int) -> ExpectedLoss:
+    """What two points tell about one between them."""
+    method = SIMULATION if SIMULATION in (last.method, following.method) else BOUNDS
+    if last.is_loss:
+        return replace(
+            last, observations=n, lower=min(last.upper, following.lower), method=method, exact=False
+        )
+    return replace(last, observations=n, upper=max(last.lower, following.upper), method=method, exact=False)
 
 
 def _estimated(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sized
 
 from sievert.errors import ChannelError, SievertError
-from sievert.numerics import brief, require_size, whole
+from sievert.numerics import brief, count_of, require_size, whole
 from sievert.spaces import iterable
 
-__all__ = ["LONGEST_CURVE", "observation_counts", "upto"]
+__all__ = ["LONGEST_CURVE", "observation_count", "observation_counts", "upto"]
 
 # A curve has a point for each number of observations.
 LONGEST_CURVE = 1_000_000
+# Results keep the number in 64 bits.
+MOST_OBSERVATIONS = 10**18
 
 
 def observation_counts(observations: object) -> list[int]:
@@ -21,11 +23,16 @@ def observation_counts(observations: object) -> list[int]:
     if isinstance(observations, str | bytes):
         raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")
     if isinstance(observations, Sized):
-        _require_short(len(observations))
-    counts = sorted({whole("observations", n, ChannelError) for n in observations})
+        _require_short(count_of(observations))
+    counts = sorted({observation_count(n, ChannelError) for n in observations})
     if not counts:
         raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
     return counts
+
+
+def observation_count(observations: object, error: type[SievertError]) -> int:
+    """A number of observations of one channel."""
+    return whole("observations", observations, error, most=MOST_OBSERVATIONS)
 
 
 def upto(observations: object, error: type[SievertError]) -> int:

@@ -20,7 +20,8 @@ from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
 from sievert.measures import context_rows
-from sievert.numerics import log_of, whole
+from sievert.numerics import log_of
+from sievert.observations._observation_counts import observation_count
 from sievert.policies import Answers
 from sievert.results import Result
 
@@ -118,7 +119,7 @@ def repeated_guess(
     >>> print(repeated_guess(randomised_response(["yes", "no"], alpha="1/3"), answers, 3))
     after 3 releases the record is guessed with probability exactly 0.8438
     """
-    count = whole("observations", observations, GainError)
+    count = observation_count(observations, GainError)
     situations = _situations(channel, answers, prior)
     found = [(_bound(situation, count), situation) for situation in situations]
     found.sort(key=lambda pair: (-pair[0] / pair[1].before, -pair[0]))
@@ -141,7 +142,7 @@ def repeated_guess_bound(
     channel: Channel, answers: Answers, observations: int, prior: object = None
 ) -> float:
     """Upper bound on the best guess about one record after independent releases from the same data."""
-    count = whole("observations", observations, GainError)
+    count = observation_count(observations, GainError)
     return max(_bound(situation, count) for situation in _situations(channel, answers, prior))
 
 

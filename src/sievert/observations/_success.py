@@ -8,6 +8,7 @@ Equal rows are never told apart, so success tends to a limit that may be below 1
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,7 +30,7 @@ from sievert.observations._approximations import (
     log_total,
     simulated_success,
 )
-from sievert.observations._observation_counts import LONGEST_CURVE, observation_counts
+from sievert.observations._observation_counts import LONGEST_CURVE, observation_count, observation_counts
 from sievert.observations._types import (
     RowClasses,
     TypeTable,
@@ -45,6 +46,7 @@ __all__ = [
     "Attack",
     "SuccessCurve",
     "SuccessProbability",
+    "anchors",
     "attack_on",
     "success_curve",
     "success_probability",
@@ -248,6 +250,12 @@ class Attack:
         least = max(float(low.max()), log_total(low) - math.log(len(self.classes) - 1))
         return least, log_total(high)
 
+    def most_missed(self, queries: int) -> float:
+        """Logarithm of what is missed at most, by the Chernoff bounds of all pairs alone."""
+        sums = list(zip(self._affinities, self.counts(queries), strict=True))
+        rows, columns = np.triu_indices(len(self.classes), 1)
+        return log_total(chernoff_bounds(sums, self.log_weights)[rows, columns])
+
     def bounded(self, queries: int) -> SuccessProbability:
         """From the pairs that are confused; besides, no observation multiplies success by more than the
         capacity of its channel."""
@@ -356,7 +364,7 @@ def success_probability(
     0.8
     """
     attack = attack_on(channel, prior)
-    count = whole("observations", observations, ChannelError)
+    count = observation_count(observations, ChannelError)
     found = attack.after(count * attack.round, generator_of(rng))
     return replace(found, observations=count)
 
@@ -427,21 +435,26 @@ def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]
     return found
 
 
+def anchors(queries: list[int], round: int = 1) -> list[int]:
+    """Positions of the points that are looked at: the first, the last, some between, and round numbers."""
+    places = set((np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1).tolist())
+    rounds = {a * 10**k * round for a in (1, 2, 5) for k in range(16)}
+    return sorted(places | {i for i, q in enumerate(queries) if q in rounds})
+
+
 def _anchored_curve(
     attack: Attack, queries: list[int], before: list[SuccessProbability], rng: Random
 ) -> list[SuccessProbability]:
     """Some points by the best affordable way, those between by monotonicity."""
     generator = generator_of(rng)
-    places = set(np.geomspace(1, len(queries), ANCHORS).round().astype(int) - 1)
-    rounds = {a * 10**k * attack.round for a in (1, 2, 5) for k in range(16)}
-    places |= {i for i, q in enumerate(queries) if q in rounds}
-    known = {i: attack.after(queries[i], generator, LARGEST_TABLE // ANCHORS) for i in sorted(places)}
+    places = anchors(queries, attack.round)
+    known = {i: attack.after(queries[i], generator, LARGEST_TABLE // ANCHORS) for i in places}
     found = list(before)
     for i, q in enumerate(queries):
         if i in known:
             found.append(known[i])
             continue
-        last, following = found[-1], known[min(place for place in places if place > i)]
+        last, following = found[-1], known[places[bisect_right(places, i)]]
         method = SIMULATION if SIMULATION in (last.method, following.method) else BOUNDS
         upper = max(last.lower, following.upper)
         found.append(replace(last, observations=q, upper=upper, method=method))

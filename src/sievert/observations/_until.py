@@ -1,8 +1,8 @@
 """How many observations until: success solved backwards, and a budget in number of queries.
 
 Success never falls with more observations, so the numbers that are too few and those that are enough are
-separated by halving. Where success is only bounded the answer is an interval: fewer than `least` are
-certainly too few, `most` are certainly enough.
+separated by halving, beginning at what the Chernoff bounds call enough. Where success is only bounded the
+answer is an interval: fewer than `least` are certainly too few, `most` are certainly enough.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ __all__ = [
 
 # More observations are not looked at.
 LARGEST_NUMBER = 1 << 62
+# Shares of a count that certain bounds, and simulations, leave open.
+NEAR_BOUND, NEAR_DRAWN = 1e-7, 1e-3
 TOLERANCE = 1e-12
 
 
@@ -161,8 +163,9 @@ def _until(search: _Search, attack: Attack, target: float) -> ObservationsUntil:
     if unreachable or (target > limit * (1 - TOLERANCE) and not search.is_complete()):
         return ObservationsUntil(target, None, None, limit, EXACT)
     aim = target * (1 - TOLERANCE)
-    most = search.first(aim, lambda lower, upper: lower >= aim)
-    least = search.first(aim, lambda lower, upper: upper >= aim, most) or LARGEST_NUMBER
+    _, most = search.first(aim, lambda lower, upper: lower >= aim)
+    fewer, _ = search.first(aim, lambda lower, upper: upper >= aim, most)
+    least = min(fewer + 1, LARGEST_NUMBER)
     return ObservationsUntil(target, least, most, limit, search.method(least, most))
 
 
@@ -204,9 +207,10 @@ def query_budget(
         return QueryBudget(target, None, None, EXACT)
     if attack.classes.before > aim:
         return QueryBudget(target, 0, 0, EXACT)
-    most = search.first(aim, lambda lower, upper: lower > aim)
-    least = search.first(aim, lambda lower, upper: upper > aim, most) or LARGEST_NUMBER
-    return QueryBudget(target, least - 1, most, search.method(least, most))
+    _, most = search.first(aim, lambda lower, upper: lower > aim)
+    kept, _ = search.first(aim, lambda lower, upper: upper > aim, most)
+    kept = min(kept, LARGEST_NUMBER - 1)
+    return QueryBudget(target, kept, most, search.method(kept + 1, most))
 
 
 class _Search:
@@ -251,17 +255,40 @@ class _Search:
 
     def first(
         self, aim: float, holds: Callable[[float, float], bool], known: int | None = None
-    ) -> int | None:
-        """The least count for which the bounds satisfy a condition that stays true; None beyond reach."""
-        low, high = 0, known if known is not None else 1
+    ) -> tuple[int, int | None]:
+        """Two counts, next to each other or nearly so, of which only the second satisfies a condition on
+        the bounds that stays true; None where none does."""
+        low, high = 0, known or min(LARGEST_NUMBER, self._enough(aim))
         while known is None and not holds(*self.bounds(high, aim)):
             low, high = high, 2 * high
             if high > LARGEST_NUMBER:
-                return None
-        while high - low > 1:
+                return low, None
+        while low == 0 and high > 1:
+            half = high // 2
+            low, high = (0, half) if holds(*self.bounds(half, aim)) else (half, high)
+        while high - low > 1 and not self._is_close(low, high):
             middle = (low + high) // 2
             low, high = (low, middle) if holds(*self.bounds(middle, aim)) else (middle, high)
+        return low, high
+
+    def _enough(self, aim: float) -> int:
+        """A count that is enough by the Chernoff bounds of all pairs, which cost little; 1 where none is."""
+        missed = self._attack.classes.limit - aim
+        if not missed > 0 or len(self._attack.classes) == 1:
+            return 1
+        high = 1
+        while self._attack.most_missed(high * self._step) > math.log(missed):
+            high *= 2
+            if high > LARGEST_NUMBER:
+                return 1
         return high
+
+    def _is_close(self, low: int, high: int) -> bool:
+        """Whether two counts differ by less than the bounds do anyway."""
+        used = {self._known[count].method for count in (low, high) if count in self._known}
+        if not used or EXACT in used:
+            return False
+        return high - low <= high * (NEAR_DRAWN if SIMULATION in used else NEAR_BOUND)
 
 
 def _probability(name: str, value: float) -> float:

@@ -36,7 +36,7 @@ from sievert.orders._privacy import by_one_metric, by_privacy
 from sievert.orders._verdicts import Comparison, Objection, Verdict, entries, objected
 from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
 from sievert.proofs import BlockSizesProof, CascadeProof, MixtureProof, PartitionProof, sizes_forbid
-from sievert.spaces import Metric
+from sievert.spaces import Metric, metric_of
 
 __all__ = [
     "Comparison",
@@ -106,7 +106,7 @@ def refines(
         first, second = aligned(less_safe, safer)
         return refines_class(first, second, class_of(adversary, first))
     if metric is not None:
-        return by_one_metric(*aligned(less_safe, safer), metric)
+        return by_one_metric(*aligned(less_safe, safer), metric_of(metric))
     known = by_partitions(less_safe, safer, order)
     if known is not None:
         return known

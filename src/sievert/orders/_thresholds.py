@@ -18,7 +18,7 @@ import numpy as np
 from sievert.channels import Channel
 from sievert.errors import MechanismError
 from sievert.mechanisms import Family, nominal_epsilon, true_epsilon
-from sievert.numerics import brief, choice, instance, non_negative, require_size, whole
+from sievert.numerics import brief, choice, instance, non_negative, require_float, require_size, whole
 from sievert.orders._refinement import refines
 from sievert.proofs import EXPONENTIAL, GEOMETRIC, RESPONSE
 
@@ -68,6 +68,7 @@ def threshold(
         return _searched(_maker(first, n), _maker(second, n), eps, order)
     theorems = [_named(name).in_theorems for name in (first, second)]
     n = whole("n", n, MechanismError)
+    require_float("n", n, MechanismError)
     if n == 1:
         return math.inf
     if None in theorems:

@@ -164,7 +164,7 @@ def properties(
         raise GainError("sets is empty; give at least one property")
     rows = np.concatenate([table.matrix for table in tables])
     named = tables[0].secrets
-    table = gain_functions.matrix(rows.tolist(), secrets=named)
+    table = gain_functions.matrix(rows, secrets=named)
     return AdversaryClass("properties", table, _held(prior, named))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from sievert.errors import TooLargeError
-from sievert.numerics import number
+from sievert.numerics import brief, number
 from sievert.spaces import DatabaseGraph, shown
 from sievert.spaces.secrets import SecretGraph
 
@@ -74,7 +74,7 @@ def short_list(values: object) -> str:
     """A database in a message; of a long one only the beginning."""
     if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
         return f"({shown(values)}) of {len(values)} values"
-    return repr(values)
+    return brief(values)
 
 
 def promise_words(policy: Policy, eps: Fraction, what: Literal["database", "value"], owned: int = 1) -> str:

@@ -6,6 +6,7 @@ drawn only after the reservation is on disk.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,11 +17,13 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import ChannelError, DataError
+from sievert.numerics import as_fraction
 from sievert.release._clamping import note
 from sievert.release._domain import DROPPED
 from sievert.release._fingerprints import Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import Sampler
+from sievert.spaces import as_float
 from sievert.tables import Batch, Rows
 
 __all__ = ["NoisyTable", "PersonRows", "computed", "noisy_table", "true_answer"]
@@ -194,6 +197,24 @@ def _plain(value: Any) -> Any:
 # eight bytes a row: a keyed hash of the person, not the name.
 
 
+def person_key(cell: object) -> str:
+    """Whom a cell names: spaces around it do not count, and equal numbers are one person however written.
+
+    >>> [person_key(cell) for cell in (" ann", "1", 1.0, "01.0", "1e0", "1a")]
+    ['ann', '1', '1', '1', '1', '1a']
+    """
+    text = str(cell).strip()
+    if text.isascii() and text.isdigit():
+        return text.lstrip("0") or "0"
+    number = as_float(text) if text[:1] in "+-.0123456789" else None
+    if number is None or not math.isfinite(number):
+        return text
+    try:
+        return str(as_fraction(text))
+    except ValueError:
+        return text
+
+
 class PersonRows:
     """Counts the rows of each person; without a column there is nothing to count."""
 
@@ -205,7 +226,7 @@ class PersonRows:
     def add(self, batch: Batch) -> None:
         """Count a batch."""
         for name in self.columns:
-            cells = map(str, batch.columns[name])
+            cells = map(person_key, batch.columns[name])
             # Python hashes texts with a secret key of the process; two people collide with chance 2^-64.
             self._hashes.append(np.fromiter(map(hash, cells), np.int64, batch.size))
 

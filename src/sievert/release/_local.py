@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, LedgerError, LedgerOutputError
 from sievert.ledger import Ledger, Reservation
-from sievert.release._central import PersonRows
+from sievert.release._central import PersonRows, person_key
 from sievert.release._domain import DROPPED
 from sievert.release._fingerprints import Fingerprints
 from sievert.release._places import Places
@@ -281,7 +281,8 @@ class StablePlaces:
 
     def names(self, people: Sequence[Any]) -> list[bytes]:
         """Salted hashes of people."""
-        return [hmac.digest(self._salt, str(person).encode(), hashlib.sha256)[:16] for person in people]
+        keys = (person_key(person).encode() for person in people)
+        return [hmac.digest(self._salt, key, hashlib.sha256)[:16] for key in keys]
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
         """The cells of those who have one."""

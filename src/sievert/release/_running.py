@@ -163,7 +163,7 @@ def run(
         refuse_private(described.document, described.folder, described.source, data)
     rows = plan.data.rows(described.folder) if data is None else open_rows(data)
     budget, key, relation = plan.budget(), plan.ledger_key(), relation_of(plan)
-    early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key)
+    early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
     if all(entry.finished for entry in early.entries):
         early.check(charge(plan, early), plan.columns, plan.unit)
     report = _reporter(progress, "reading")
@@ -310,4 +310,16 @@ def _central(plan: Plan, totals: Any, held: Reservation, state: State) -> tuple[
 
 
 def _reporter(progress: Progress | None, word: str, total: int | None = None) -> Callable[[int], None] | None:
-    return None if progress is None else lambda rows: progress(word, rows, total)
+    if progress is None:
+        return None
+
+    def told(rows: int) -> None:
+        try:
+            progress(word, rows, total)
+        except Exception as problem:
+            raise DataError(
+                f"progress raised {type(problem).__name__}: {problem}; it is called with a word, the number "
+                "of rows so far, and of all rows or None"
+            ) from problem
+
+    return told

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, choice, instance
+from sievert.numerics import brief, choice, instance, is_whole
 
 __all__ = [
     "FURTHEST",
@@ -307,7 +307,7 @@ def bit_source(insecure_rng: object = None) -> BitSource:
         return insecure_rng
     if isinstance(insecure_rng, np.random.Generator):
         return SeededBits(int(insecure_rng.integers(2**63)))
-    if isinstance(insecure_rng, int | np.integer) and not isinstance(insecure_rng, bool):
+    if is_whole(insecure_rng):
         return SeededBits(int(insecure_rng))
     raise MechanismError(
         f"insecure_rng is {brief(insecure_rng)}; it must be a seed, a numpy Generator or a BitSource "

@@ -12,13 +12,12 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, whole
+from sievert.numerics import brief, require_size, taken, whole
 from sievert.sampling._base import LARGEST_INPUT, Sampler, Timing, integers
 from sievert.sampling._bernoulli import fair_coin
 from sievert.sampling._laplace import DiscreteLaplace
 from sievert.sampling._lazy import Enclosure, Ratio, exp_neg, quotient, ratio, rational
 from sievert.sampling._rows import RowTables, enclosed_rows
-from sievert.spaces import iterable
 
 __all__ = [
     "ClampedGeometric",
@@ -27,6 +26,8 @@ __all__ = [
     "irregular_geometric",
     "truncated_geometric",
 ]
+# Every pair of them is set up: half a minute.
+MOST_POINTS = 1000
 
 
 def truncated_geometric(
@@ -167,9 +168,11 @@ def irregular_geometric(
     >>> irregular_geometric([0, 1, 5], alpha="1/2", insecure_rng=1).draw([0, 1, 2, 2])
     array([0, 1, 1, 2])
     """
-    if isinstance(points, str) or not iterable(points):
+    if isinstance(points, str):
         raise MechanismError(f"points is {brief(points)}; give increasing numbers")
-    places = tuple(rational(point, "points") for point in points)
+    given = taken("points", points, MechanismError, "increasing numbers")
+    require_size(len(given), MOST_POINTS, "the points of the kernel", "take fewer")
+    places = tuple(rational(point, "points") for point in given)
     if not places:
         raise MechanismError("points is empty; give at least one")
     for a, b in pairwise(places):

@@ -239,11 +239,17 @@ def planar_geometric(
     return PlanarGeometric(rate, bounds, timing, insecure_rng)
 
 
+def _items(given: object) -> list[Any]:
+    """The items of a list or an array; none of anything else."""
+    listed = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim)
+    return list(given) if listed else []  # type: ignore[call-overload]
+
+
 def _sides(bounds: object) -> Bounds | None:
     if bounds is None:
         return None
-    pairs = list(bounds) if isinstance(bounds, list | tuple | np.ndarray) else []
-    if len(pairs) != 2 or any(not isinstance(p, list | tuple | np.ndarray) or len(p) != 2 for p in pairs):
+    pairs = [_items(side) for side in _items(bounds)]
+    if [len(pair) for pair in pairs] != [2, 2]:
         raise MechanismError(
             f"bounds is {brief(bounds)}; give ((first row, last row), (first column, last column))"
         )

@@ -274,6 +274,8 @@ def exponential_rows(
     rate = rational(eps, "eps")
     if rate < 0:
         raise MechanismError(f"eps is {brief(eps)}; it must be ≥ 0")
+    if isinstance(distances, range):
+        raise MechanismError(f"distances is {brief(distances)}; give a matrix, a row for each input")
     table = np.asarray(distances, dtype=object)
     if table.ndim != 2 or not table.size:
         raise MechanismError(f"distances has shape {table.shape}; give a matrix, a row for each input")

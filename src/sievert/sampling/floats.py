@@ -17,7 +17,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln
 from sievert.arrays import IntArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
-from sievert.numerics import brief, generator_of
+from sievert.numerics import generator_of, positive, whole
 from sievert.sampling._base import BitSource, Lanes, Sampler, Timing
 from sievert.spaces import label
 
@@ -79,19 +79,13 @@ class FloatSampler(Sampler):
         return self._transform(inputs, self._generator)
 
 
-def _positive(name: str, value: float) -> float:
-    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-        raise MechanismError(f"{name} is {brief(value)}; it must be a positive number")
-    return float(value)
-
-
 def laplace(scale: float, *, insecure_rng: object = None) -> FloatSampler:
     """x plus Laplace noise of density e^(-|z|/scale)/(2·scale): the textbook sampler.
 
     >>> laplace(1.0, insecure_rng=1).secure
     False
     """
-    width = _positive("scale", scale)
+    width = positive("scale", scale, MechanismError)
 
     def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
         values = np.asarray(inputs, dtype=np.float64)
@@ -104,7 +98,7 @@ def truncated_laplace(
     eps: float, low: float = 0.0, high: float = 1.0, *, insecure_rng: object = None
 ) -> FloatSampler:
     """Laplace noise of rate eps, clamped to [low, high]; an end at distance d from x gets mass e^(-ε·d)/2."""
-    rate = _positive("eps", eps)
+    rate = positive("eps", eps, MechanismError)
 
     def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
         values = np.asarray(inputs, dtype=np.float64)
@@ -125,9 +119,8 @@ def laplace_vectors(n: int, eps: float, *, insecure_rng: object = None) -> Float
 
     The norm of the noise is Gamma(n, 1/ε): n/ε on average, so it grows linearly with n.
     """
-    rate = _positive("eps", eps)
-    if n < 1:
-        raise MechanismError(f"n is {brief(n)}; vectors need at least one coordinate")
+    rate = positive("eps", eps, MechanismError)
+    n = whole("n", n, MechanismError)
 
     def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
         values = np.asarray(inputs, dtype=np.float64)

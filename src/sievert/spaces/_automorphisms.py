@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics import brief
+from sievert.numerics import brief, holds_masked
 from sievert.results import Result
 from sievert.spaces._graph import Graph
 from sievert.spaces._traversal import Neighbours, neighbours
@@ -119,8 +119,12 @@ def colour_numbers(colours: ArrayLike | None, size: int) -> NDArray[np.intp]:
     if colours is None:
         return np.zeros(size, dtype=np.intp)
     try:
+        if isinstance(colours, range) and len(colours) != size:
+            raise ValueError("not one for each vertex")
+        if holds_masked(colours):
+            raise ValueError("one is missing")
         array = np.asarray(colours)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise GraphError(
             f"colours is {brief(colours)}; give one colour for each of {size} vertices"
         ) from None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
-from sievert.numerics import brief
+from sievert.numerics import brief, is_whole
 from sievert.results import Result
 from sievert.spaces._automorphisms import bliss_graph, colour_numbers
 from sievert.spaces._bounding import Extents, bounded
@@ -148,7 +148,7 @@ def component_extents(
     lists = neighbours(graph)
     if budget is None:
         budget = max(FEWEST, WORK // (lists.size + len(lists.ends)))
-    if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
+    if not is_whole(budget) or budget < 1:
         raise GraphError(f"budget is {brief(budget)}; it must be a whole number of searches ≥ 1")
     classes = None if orbits is None else _classes(orbits, lists.size)
     return bounded(lists, component_of, int(budget), classes)

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, overload
 import numpy as np
 
 from sievert.errors import FileError, LabelError, SievertError
-from sievert.numerics import as_fraction, brief, require_size, taken
+from sievert.numerics import as_fraction, brief, count_of, is_whole, require_size, taken
 
 __all__ = [
     "KnownLabels",
@@ -80,8 +80,7 @@ def label(value: object) -> Hashable:
     if isinstance(value, str | int):
         return value
     if isinstance(value, float):
-        if math.isnan(value):
-            raise LabelError("label nan equals nothing, not even itself; use numbers, texts or tuples")
+        _refuse_missing(value)
         return value
     if isinstance(value, complex):
         raise LabelError(f"label {brief(value)} is a complex number; use numbers, texts or tuples")
@@ -95,7 +94,20 @@ def label(value: object) -> Hashable:
         hash(value)
     except TypeError:
         raise LabelError(f"label {brief(value)} is not hashable; use numbers, texts or tuples") from None
+    _refuse_missing(value)
     return value
+
+
+def _refuse_missing(value: object) -> None:
+    """Refuse nan, pandas' NA and NaT, and masked entries: what stands for "missing" cannot be looked up."""
+    try:
+        missing = value is np.ma.masked or not bool(value == value)
+    except TypeError:
+        missing = True
+    if missing:
+        raise LabelError(
+            f"label {brief(value)} equals nothing, not even itself; use numbers, texts or tuples"
+        )
 
 
 def listed(labels: Labels, noun: str, error_size: int = LARGEST_LISTED) -> Labels:
@@ -110,7 +122,7 @@ def iterable(given: object) -> TypeGuard[Iterable[Any]]:
     An array of no dimensions and a sparse matrix only look as if they could.
     """
     try:
-        return isinstance(given, Iterable) and (not isinstance(given, Sized) or len(given) >= 0)
+        return isinstance(given, Iterable) and (not isinstance(given, Sized) or count_of(given) >= 0)
     except TypeError:
         return False
 
@@ -124,9 +136,10 @@ def labels_or_range(
     labels: Iterable[object] | None, size: int, argument: str, error: type[SievertError]
 ) -> Labels:
     """Check that labels are distinct and as many as needed; default 0…size-1."""
+    require_size(size, LARGEST_RANGE, f"{argument}: labels", "group them")
     if labels is None:
         labels = range(size)
-    if isinstance(labels, range) and len(labels) == size:
+    if isinstance(labels, range) and count_of(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
     if not iterable(labels):
         raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")
@@ -154,7 +167,7 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
     ((0, 1), ('a',))
     """
     advice = f"give the number of {noun} or their labels, at least one"
-    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+    if is_whole(given) and given >= 1:
         require_size(int(given), LARGEST_RANGE, f"{argument}: labels", f"group the {noun}")
         return labels_or_range(None, int(given), argument, error)
     if isinstance(given, str | bytes) or not iterable(given):

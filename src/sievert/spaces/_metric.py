@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sievert.arrays import FloatArray
 from sievert.errors import MetricError, TooLargeError
-from sievert.numerics import brief, flag, non_negative, require_size, taken
+from sievert.numerics import brief, count_of, flag, non_negative, require_size, taken
 from sievert.spaces._labels import Labels, iterable, label, labels_or_range, shown
 from sievert.spaces._tabular import floats, table_of
 
@@ -235,7 +235,7 @@ def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Ite
 def _bounded(points: Iterable[object]) -> list[object]:
     """Points of a matrix, of which there are never so many."""
     if isinstance(points, Sized):
-        require_size(len(points), LARGEST_MATRIX, "the points of the matrix", "take fewer points")
+        require_size(count_of(points), LARGEST_MATRIX, "the points of the matrix", "take fewer points")
     return taken("points", points, MetricError, "labels")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import SievertError
-from sievert.numerics import brief, require_size, taken
+from sievert.numerics import brief, count_of, holds_masked, require_size, taken
 from sievert.spaces._labels import Labels, iterable, label, shown
 
 __all__ = ["Column", "Table", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
@@ -97,6 +97,7 @@ def by_label(
             )
         return column.values
     assert column.labels is not None
+    require_size(size, LARGEST_RANGE, f"the labels of {argument}", "group them, or " + BY_POSITION[3:])
     labels = range(labels) if isinstance(labels, int) else labels
     if column.sparse:
         return _counted(column, labels, argument, error)
@@ -119,7 +120,7 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
     if isinstance(given, Mapping):
         return Column(list(given.values()), _names(given, argument, error), sparse=isinstance(given, Counter))
     if isinstance(given, range):
-        require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", "take fewer")
+        require_size(count_of(given), LARGEST_RANGE, f"the numbers of {argument}", "take fewer")
     if isinstance(given, list | tuple | range):
         return Column(given)
     found = None if isinstance(given, str | bytes) else _narwhals(given, argument, error)
@@ -151,7 +152,7 @@ def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
 
 def _unmasked(given: NDArray[Any], argument: str, error: type[SievertError]) -> NDArray[Any]:
     """An array without a class of its own (np.matrix multiplies in its own way); none may be masked."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
+    if holds_masked(given):
         raise error(f"{argument} is {brief(given)}; a masked entry is missing, give every number")
     return np.asarray(given)
 
@@ -159,7 +160,9 @@ def _unmasked(given: NDArray[Any], argument: str, error: type[SievertError]) -> 
 def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> NDArray[np.float64]:
     """An array of real numbers of any shape; complex numbers, truth values and texts are refused."""
     if isinstance(given, range):
-        require_size(len(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
+        require_size(count_of(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
+    if holds_masked(given):
+        raise error(f"{argument} is {brief(given)}; a masked entry is missing, {rule}")
     try:
         array = _unmasked(given, argument, error) if isinstance(given, np.ndarray) else np.asarray(given)
         if array.dtype.kind == "O":

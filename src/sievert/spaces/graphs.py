@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
-from sievert.numerics import brief, generator_of, require_size, whole
+from sievert.numerics import brief, generator_of, holds_masked, require_size, whole
 from sievert.spaces._arguments import graph_of
 from sievert.spaces._graph import Graph
 from sievert.spaces._labels import Labels, labels_or_range
@@ -67,6 +67,8 @@ def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
     Graph(3 nodes, 2 edges)
     """
     try:
+        if holds_masked(pairs):
+            raise ValueError("one is missing")
         array = np.asarray(pairs)
     except (TypeError, ValueError):
         raise GraphError(f"pairs is {brief(pairs)}; give rows of two vertices") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sievert.errors import FileError
@@ -23,7 +24,7 @@ class Outputs:
 
     Parameters
     ----------
-    reads : the files that the run reads; a folder stands for everything in it
+    reads : the files that the run reads; a folder stands for everything in it, a pattern for every match
     force : whether an earlier result may be replaced
     """
 
@@ -61,5 +62,26 @@ class Outputs:
         for read in self.reads:
             if same_file(read, target) or (os.path.isdir(read) and is_inside(target, read)):
                 raise FileError(f"{target}: is read by this very run, and would be lost; name another file")
+            if _matches(read, target):
+                raise FileError(
+                    f"{target}: the pattern {read.name} would read it as an input the next time; name "
+                    "a file that it does not match"
+                )
         if there and not self.force:
             raise FileError(f"{target}: is there already; name another file, or say --force to replace it")
+
+
+def _matches(pattern: Path, target: Path) -> bool:
+    """Whether a pattern such as "reports-*.csv" names a file, there already or not; ** is any folders."""
+    if not any(letter in str(pattern) for letter in "*?["):
+        return False
+    wanted, parts = (Path(os.path.abspath(path)).parts for path in (pattern, target))
+    return _parts_match(wanted, parts)
+
+
+def _parts_match(wanted: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    if not wanted or not parts:
+        return (not wanted and not parts) or wanted == ("**",)
+    if wanted[0] == "**":
+        return _parts_match(wanted[1:], parts) or _parts_match(wanted, parts[1:])
+    return fnmatchcase(parts[0], wanted[0]) and _parts_match(wanted[1:], parts[1:])

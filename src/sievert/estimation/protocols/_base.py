@@ -10,12 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import EstimationError
-from sievert.estimation._events import checked_confidence
+from sievert.estimation._events import checked_confidence, normal_reach
 from sievert.estimation._reports import nearest_distribution
 from sievert.mechanisms import inputs_of
 from sievert.mechanisms import randomised_response as response_channel
@@ -135,7 +134,7 @@ class Protocol(ABC):
             )
         found = (counts / reports - self.other) / self.chances.gap
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
-        reach = float(ndtri((1 + level) / 2)) * errors
+        reach = normal_reach(level) * errors
         interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
         return Frequencies(self.values, found, errors, interval, level, reports, self.name)
 
@@ -303,6 +302,13 @@ class UnaryEncoding(Protocol):
 
     def support(self, reports: Any) -> NDArray[np.int64]:
         """How many reports set each bit."""
+        return np.asarray(np.count_nonzero(self._bits(reports), axis=0), dtype=np.int64)
+
+    def count(self, reports: Any) -> int:
+        """Number of reports in a batch."""
+        return len(self._bits(reports))
+
+    def _bits(self, reports: Any) -> NDArray[Any]:
         rule = f"it must be [reports, {self.size}] bits"
         bits = (
             reports
@@ -311,7 +317,7 @@ class UnaryEncoding(Protocol):
         )
         if bits.ndim != 2 or bits.shape[1] != self.size or not np.isin(bits, (0, 1)).all():
             raise EstimationError(f"reports is {brief(reports)}; {rule}")
-        return np.asarray(np.count_nonzero(bits, axis=0), dtype=np.int64)
+        return bits
 
 
 def unary(
