@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
@@ -125,6 +126,7 @@ def labels_or_range(
 ) -> Labels:
     """Check that labels are distinct and as many as needed; default 0…size-1."""
     if labels is None:
+        require_size(size, sys.maxsize, f"the {argument}", "take fewer")
         labels = range(size)
     if isinstance(labels, range) and len(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
