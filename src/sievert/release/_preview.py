@@ -11,8 +11,9 @@ from typing import Any
 from sievert.errors import DataError, LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
+from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
-from sievert.questions import Check, guessed, is_exact
+from sievert.questions import Check, guessed, is_listed
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._clamping import clamping
 from sievert.release._local import check_places
@@ -120,7 +121,7 @@ def preview(
     plan = make_plan(described, output)
     rules = plan.rules
     errors = plan.errors
-    guess = None if plan.places is not None else guessed(described, float(plan.unit_eps))
+    guess = _guess(plan)
     eps, remaining, column, refusal, about = _ledger(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
@@ -145,7 +146,7 @@ def preview(
         errors.kept,
         None if guess is None else guess.before,
         None if guess is None else guess.after,
-        guess is not None and not is_exact(guess),
+        guess is not None and guess.is_bound,
         _factors(plan),
         remaining,
         None if remaining is None or refusal else remaining - eps,
@@ -155,6 +156,14 @@ def preview(
         about,
         accept,
     )
+
+
+def _guess(plan: Plan) -> RecordLeakage | None:
+    """One record; None on a map, and where public knowledge leaves no single number without a list."""
+    scenario = plan.scenario
+    if plan.places is not None or (scenario.policy.constrained and not is_listed(scenario)):
+        return None
+    return guessed(scenario, float(plan.unit_eps))
 
 
 def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None]:
