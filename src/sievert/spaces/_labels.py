@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
@@ -138,6 +139,7 @@ def labels_or_range(
     """Check that labels are distinct and as many as needed; default 0…size-1."""
     require_size(size, LARGEST_RANGE, f"{argument}: labels", "group them")
     if labels is None:
+        require_size(size, sys.maxsize, f"the {argument}", "take fewer")
         labels = range(size)
     if isinstance(labels, range) and count_of(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
