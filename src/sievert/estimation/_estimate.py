@@ -191,11 +191,9 @@ def estimate(
 
     Notes
     -----
-    O(n log n) for randomised response, O(n) a Newton step for the truncated geometric,
+    Cost: O(n·log n) for randomised response on n inputs, O(n) a Newton step for the truncated geometric,
     O(inputs·outputs·min(inputs, outputs)) a step for a matrix, two products with the channel for each
-    round of IBU.
-
-    Cost: as said, for n inputs; a bootstrap estimates `resamples` times more.
+    round of IBU; a bootstrap estimates `resamples` times more.
 
     Examples
     --------

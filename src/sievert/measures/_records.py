@@ -105,11 +105,11 @@ def record_leakage(
 
     Notes
     -----
-    Exact for product channels, for answers and for databases that can be listed: O(situations · values ·
-    outputs). Otherwise π_v / Σ_u π_u e^(-ε·d(v, u)) at the worst v, which under a uniform prior on v values
-    at distance 1 is e^ε/(v - 1 + e^ε). With public knowledge the situation that teaches most is reported.
+    Exact for product channels, for answers and for databases that can be listed. Otherwise π_v / Σ_u π_u
+    e^(-ε·d(v, u)) at the worst v, which under a uniform prior on v values at distance 1 is e^ε/(v - 1 +
+    e^ε). With public knowledge the situation that teaches most is reported.
 
-    Cost: a closed form for a level; otherwise as said above.
+    Cost: O(situations·values·outputs) where it is exact, O(values²) otherwise.
 
     Examples
     --------

@@ -339,7 +339,7 @@ def rates(channel: Channel) -> Rates:
     Returns
     -------
     Rates
-        How fast the worst and the average pair, and a guess (`utility`), are told: bits an observation.
+        `worst`, `average` and `utility`, in bits an observation, and the classes of equal rows.
 
     Notes
     -----

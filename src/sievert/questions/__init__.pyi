@@ -6,6 +6,7 @@ from . import estimate as estimate
 from . import explain as explain
 from . import limits as limits
 from . import noise as noise
+from . import samples as samples
 from ._accept import CLAIM_TOLERANCE as CLAIM_TOLERANCE
 from ._accept import Check as Check
 from ._accept import Promise as Promise

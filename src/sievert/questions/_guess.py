@@ -22,10 +22,17 @@ LARGEST_PAIRS = 5_000
 
 
 def is_listed(scenario: Scenario) -> bool:
-    """Whether the file's own channel on the listed answers is what is drawn."""
+    """Whether the file's own channel on the listed answers is what is drawn.
+
+    Noise on all multiples of a step is listed where the step is whole: a channel on integers.
+    """
+    noise = scenario.noise
     if has_noise_in_cells(scenario):
         return False
-    return not isinstance(scenario.noise, TableNoise) or not scenario.tabulated.absence
+    if not isinstance(noise, TableNoise):
+        return True
+    whole = noise.limits is not None or noise.statistic.step.denominator == 1
+    return whole and not scenario.tabulated.absence
 
 
 def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
