@@ -159,7 +159,6 @@ def test_a_label_is_a_plain_name(bad: object) -> None:
 REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.Policy.differential(10**18, 2, "add-remove"), TooLargeError, "a list of values"),
     (lambda: sv.Policy.differential(2, 2, np.array(["replace"] * 2)), PolicyError, "adjacency"),  # type: ignore[arg-type]
-    (lambda: sv.Policy(sv.secrets.line(3), preset=..., records=2), PolicyError, "preset"),  # type: ignore[arg-type]
     (lambda: sv.constraints.satisfying(len, words=np.eye(2)), PolicyError, "words"),  # type: ignore[arg-type]
     (lambda: sv.constraints.total(2, nested(2000)), PolicyError, "is not a finite number"),
     (lambda: sv.gains.matrix(np.eye(3), name=3), GainError, "name is 3"),  # type: ignore[arg-type]

@@ -45,8 +45,17 @@ def test_the_rare_cases_are_reached() -> None:
     find(testing.metrics(extended=True), lambda m: bool(np.isinf(m.matrix).any()))
     find(testing.metrics((2, 3), extended=True), lambda m: m.matrix[0, 1] == 0)
     find(testing.gain_matrices(signed=True), lambda g: bool((g < 0).any()))
-    for kind in ("complete", "line", "cycle", "threshold", "partition", "tree", "edges", "product"):
-        find(testing.secret_graphs(), lambda graph, kind=kind: graph.kind == kind)
+    for words in (
+        "no two",
+        "values may",
+        "cycle",
+        "distance",
+        "block",
+        "parent",
+        "listed",
+        "attri",
+    ):
+        find(testing.secret_graphs(), lambda graph, words=words: words in graph.words)
     for preset in ("blowfish", "differential", "differential (add-remove)", "metric"):
         find(testing.policies(), lambda policy, preset=preset: policy.preset == preset)
 

@@ -46,6 +46,8 @@ def _section(
 ) -> list[str]:
     words = section["description"].split(": ", 1)[-1]
     lines = [f"## `[{name}]`", "", f"{words[0].upper()}{words[1:]}", ""]
+    if len(section.get("anyOf", [])) == 1:
+        section = section["anyOf"][0]
     if "anyOf" in section:
         return lines + _kinds(item["$ref"].removeprefix("#/$defs/"), schema, shown, heading=False)
     lines += _keys(section)
@@ -88,7 +90,9 @@ def _spelling(branch: dict[str, Any]) -> str:
         return f'`"{branch["const"]}"`'
     if "properties" not in branch:
         return _type(branch)
-    first = next(iter(_leading(branch)), "")
+    if not _leading(branch):
+        return "several of these in one table"
+    first = _leading(branch)[0]
     item = branch["properties"].get(first, {})
     value = json.dumps(item["const"]) if "const" in item else "…"
     return f"`{{ {first} = {value} }}`"
@@ -100,7 +104,7 @@ def _leading(branch: dict[str, Any]) -> list[str]:
 
 
 def _further(branch: dict[str, Any]) -> str:
-    if "properties" not in branch:
+    if "properties" not in branch or not _leading(branch):
         return ""
     first = branch.get("required", [])
     told = [

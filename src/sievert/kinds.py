@@ -82,6 +82,15 @@ class Kind:
             return False
         return not any(field.is_required() for field in self.owner.model_fields.values())
 
+    @property
+    def is_noun(self) -> bool:
+        """Whether the kind is a noun of its own, whose tag is the leading key."""
+        return "registry" in self.owner.__dict__
+
+    def key_names(self) -> list[str]:
+        """The keys that a table of this kind may have, besides the tag."""
+        return [self.owner.tag, *self.owner.key_names()] if self.is_noun else list(self.owner.model_fields)
+
 
 class Noun(Section):
     """The base of a noun: ``class Loss(Noun, noun="loss")`` names it, its subclasses are its kinds."""
@@ -93,9 +102,11 @@ class Noun(Section):
     tables_only: ClassVar[bool] = False
     # The kind meant by a table with neither tag nor leading key.
     default: ClassVar[str | None] = None
-    # Leading keys under which a plain list, or a text that is no name, is taken.
+    # Fields that take a plain list, or a text that is no name; a file does not write these keys.
     list_key: ClassVar[str | None] = None
     text_key: ClassVar[str | None] = None
+    # The class that holds several kinds at once, where a table may have several leading keys.
+    joined: ClassVar[type[Any] | None] = None
     # Modules that declare kinds of this noun: loaded when a kind is first looked up.
     homes: ClassVar[tuple[str, ...]] = ()
     # Names from elsewhere, with what to write here.
@@ -139,7 +150,15 @@ class Noun(Section):
     @classmethod
     def leading(cls) -> list[str]:
         """The kinds that go by the leading key of a table."""
-        return [key for key, found in cls.kinds().items() if found.key is not None]
+        plain = (cls.list_key, cls.text_key)
+        return [key for key, found in cls.kinds().items() if found.key is not None and key not in plain]
+
+    @classmethod
+    def key_names(cls) -> list[str]:
+        """Every key that a table of some kind may have, besides the tag."""
+        plain = (cls.list_key, cls.text_key)
+        found = (key for known in cls.kinds().values() for key in known.key_names())
+        return [key for key in dict.fromkeys(found) if key not in plain]
 
     @classmethod
     def resolve(cls, raw: Any, context: Any = None) -> Self:
@@ -150,7 +169,7 @@ class Noun(Section):
             raise _mistake("kind", raw, "a table", choices=[], elsewhere={})
         if isinstance(raw, str):
             if raw not in cls.names() and cls.text_key is not None:
-                return cls._with_keys(cls.kinds()[cls.text_key], {cls.text_key: raw}, context)
+                return cls._of_text(raw, context)
             return cls._with_keys(cls._named(raw, ()), {}, context)
         if isinstance(raw, list) and cls.list_key is not None:
             return cls._with_keys(cls.kinds()[cls.list_key], {cls.list_key: raw}, context)
@@ -159,7 +178,32 @@ class Noun(Section):
         if cls.tag in raw:
             rest = {key: value for key, value in raw.items() if key != cls.tag}
             return cls._with_keys(cls._named(raw[cls.tag], (cls.tag,)), rest, context)
-        return cls._with_keys(cls._led(raw), raw, context)
+        leading = [key for key in cls.leading() if key in raw]
+        if len(leading) > 1 and cls.joined is not None:
+            parts = [cls.resolve(part, context) for part in cls._split(raw, leading)]
+            joined: Self = cls.joined(parts=parts)
+            return joined
+        return cls._with_keys(cls._led(raw, leading), raw, context)
+
+    @classmethod
+    def _of_text(cls, raw: str, context: Any) -> Self:
+        """A text that is no name; a path is told which name is near, should no such file be there."""
+        assert cls.text_key is not None
+        found = cls._with_keys(cls.kinds()[cls.text_key], {cls.text_key: raw}, context)
+        text = getattr(found, cls.text_key)
+        if isinstance(text, PublicPath):
+            text.names = tuple(cls.names())
+        return found
+
+    @classmethod
+    def _split(cls, table: dict[str, Any], leading: list[str]) -> list[dict[str, Any]]:
+        """A table with several leading keys as one table each."""
+        keys = {lead: cls.kinds()[lead].key_names() for lead in leading}
+        for key, value in table.items():
+            if not any(key in known for known in keys.values()):
+                choices = [name for known in keys.values() for name in known]
+                raise _mistake("key", value, cls._misplaced(key), (key,), choices=choices)
+        return [{key: table[key] for key in known if key in table} for known in keys.values()]
 
     @classmethod
     def _named(cls, name: Any, where: tuple[str, ...]) -> Kind:
@@ -172,17 +216,17 @@ class Noun(Section):
         return found
 
     @classmethod
-    def _led(cls, table: dict[str, Any]) -> Kind:
+    def _led(cls, table: dict[str, Any], leading: list[str]) -> Kind:
         known = cls.kinds()
-        leading = [key for key in table if key in known and known[key].key is not None]
         if len(leading) == 1:
             return known[leading[0]]
         if not leading and cls.default is not None:
             return known[cls.default]
-        fields = dict.fromkeys(name for found in known.values() for name in found.owner.model_fields)
         for key, value in table.items():
-            if key not in fields:
-                raise _mistake("key", value, "", (key,), choices=list(fields))
+            if key not in cls.key_names():
+                raise _mistake("key", value, "", (key,), choices=cls.key_names())
+        if cls.joined is not None:
+            raise _mistake("value", table, f"give {_listed(cls.leading())}, or several of them")
         tagged = f'{cls.tag} = "…", ' if cls._tagged() else ""
         given = f"given: {', '.join(leading) or 'none'}"
         raise _mistake("value", table, f"give exactly one of {tagged}{', '.join(cls.leading())} ({given})")
@@ -190,7 +234,7 @@ class Noun(Section):
     @classmethod
     def _with_keys(cls, found: Kind, table: dict[str, Any], context: Any) -> Self:
         owner = found.owner
-        if "registry" in owner.__dict__:  # the kind is a noun of its own, whose tag is the leading key
+        if found.is_noun:
             return owner.resolve(table, context)  # type: ignore[return-value]
         for key, value in table.items():
             if key not in owner.model_fields:
@@ -206,9 +250,18 @@ class Noun(Section):
         """Which kinds a key goes with, where this one does not have it."""
         if key in cls.leading():
             return f"{key} goes without {cls.tag}"
-        others = [other for other in cls.kinds().values() if key in other.owner.model_fields]
-        named = [f'{cls.tag} = "{other}"' if other.name else str(other) for other in others]
+        named = cls._going_with(key)
         return f"{key} goes with {_listed(named)}" if named else ""
+
+    @classmethod
+    def _going_with(cls, key: str) -> list[str]:
+        found = []
+        for other in cls.kinds().values():
+            if other.is_noun and key != other.key:
+                found += other.owner._going_with(key)
+            elif key in other.key_names():
+                found.append(f'{cls.tag} = "{other}"' if other.name else str(other))
+        return found
 
     @classmethod
     def _tagged(cls) -> bool:
@@ -220,10 +273,11 @@ class Noun(Section):
     @classmethod
     def _spellings(cls) -> str:
         bare = [repr(name) for name, found in cls.kinds().items() if found.bare]
-        keyed = [key for key in cls.leading() if key != cls.list_key]
+        keyed = cls.leading()
         tables = ["a table" if not keyed or cls._tagged() else f"a table with one of {', '.join(keyed)}"]
         lists = ["a list"] if cls.list_key is not None else []
-        return _listed([*bare, *lists, *(tables if keyed or cls._tagged() else [])])
+        texts = ["the path of a file"] if cls.text_key is not None else []
+        return _listed([*bare, *lists, *texts, *(tables if keyed or cls._tagged() else [])])
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -257,6 +311,12 @@ class Noun(Section):
             leading = str(found.key)
             return table[leading] if alone else {leading: table[leading], **table}
         return found.name if found.bare and not table else {self.tag: found.name, **table}
+
+    def by_key(self, key: str) -> Iterator[tuple[str, object]]:
+        """What stands in its fields, each under the whole key that a file writes."""
+        for name in type(self).model_fields:
+            plain = name in (self.list_key, self.text_key)
+            yield key if plain else f"{key}.{name}" if key else name, getattr(self, name)
 
 
 Owner = TypeVar("Owner", bound=type[Noun])
@@ -334,6 +394,8 @@ class PublicPath(FilePath):
     """What the promise treats as known to everybody; the reader of its document reads it."""
 
     reader: Reader | None = None
+    # What the text could have meant instead of a path.
+    names: tuple[str, ...] = ()
 
     @classmethod
     def _bound(cls, text: str, info: core_schema.ValidationInfo[Any]) -> Self:
@@ -363,6 +425,9 @@ def paths_in(item: object, key: str = "") -> Iterator[tuple[str, FilePath]]:
     """Every path in a model and in the kinds within it, with the key it stands under."""
     if isinstance(item, FilePath):
         yield key, item
+    elif isinstance(item, Noun):
+        for name, part in item.by_key(key):
+            yield from paths_in(part, name)
     elif isinstance(item, BaseModel):
         for name in type(item).model_fields:
             yield from paths_in(getattr(item, name), f"{key}.{name}" if key else name)

@@ -214,7 +214,7 @@ original_column = "sex"
         there = {os.path.realpath(path) for path in moved.reads()} - {os.path.realpath(made)}
         here = {os.path.realpath(path) for path in scenario.reads()} - {os.path.realpath(scenario.source)}
         assert there - {os.path.realpath(folder / place / "made.npz")} == here
-        assert moved.document.adversary.prior == "uniform"
+        assert moved.document.adversary.prior == scenario.document.adversary.prior
         assert moved.document.release is not None and moved.document.release.output == "out.csv"
 
 

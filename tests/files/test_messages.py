@@ -107,6 +107,16 @@ def test_errors_in_a_prior_name_file_and_key(tmp_path: Path, table: str, message
         _ = load_scenario(tmp_path / "file.toml").prior
 
 
+def test_a_prior_is_a_name_or_a_file(tmp_path: Path) -> None:
+    text = '[mechanism]\nkind = "randomised-response"\neps = 1.0\n[adversary]\nprior = "unifrom"\n'
+    (tmp_path / "file.toml").write_text(HEAD + text)
+    with pytest.raises(FileError, match=r"unifrom: no such file.*did you mean 'uniform'\?.*own folder"):
+        _ = load_scenario(tmp_path / "file.toml").prior
+    (tmp_path / "file.toml").write_text(HEAD + "[adversary]\nprior = 5\n")
+    with pytest.raises(FileError, match=r"must be 'uniform', a list or the path of a file \(given: 5\)"):
+        load_scenario(tmp_path / "file.toml")
+
+
 @pytest.mark.parametrize(
     ("policy", "size"),
     [

@@ -142,10 +142,10 @@ def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
 
 
 PATHS = {
-    "policy = { values = 5 }": "key policy.values must be a list or a table (given: 5)",
+    "policy = { values = 5 }": "must be a list or a table with one of range, file, product (given: 5)",
     "policy = { values = [1, { a = 1 }] }": "key policy.values, entry 2 must be a number, a text or a list",
     "policy = { values = [true] }": "entry 1 must be a number, a text or a list (given: True)",
-    'policy = { values = [1], secrets = "complet" }': "policy.secrets must be 'complete', 'line' or 'cycle'",
+    'policy = { values = [1], secrets = "complet" }': "must be 'complete', 'line', 'cycle' or a table with",
     'policy = { values = [1], secrets = { threshold = "x" } }': "secrets.threshold must be a number",
     "policy = { values = [1], secrets = { threshold = -1 } }": "threshold must be greater than or equal to 0",
     'policy = { values = { range = ["a", 1] } }': "key policy.values.range, entry 1 must be a whole number",

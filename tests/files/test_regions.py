@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 
 from sievert.errors import FileError
-from sievert.files._document import RegionModel
 from sievert.spaces import Region
+from sievert.spaces._kinds import MapRegion
 from sievert.spaces._regions import EQUATOR, FLATTENING, TransverseMercator
 
 E2 = FLATTENING * (2 - FLATTENING)
@@ -87,6 +87,6 @@ def test_small_regions_have_a_metric() -> None:
 
 
 def test_a_region_that_no_plane_shows_well() -> None:
-    model = RegionModel(south=30.0, west=0.0, north=60.0, east=30.0, cell=1000.0)
+    model = MapRegion(south=30.0, west=0.0, north=60.0, east=30.0, cell=1000.0)
     with pytest.raises(FileError, match="split it"):
-        Region.checked(**model.model_dump())
+        model.checked()

@@ -22,7 +22,27 @@ def test_examples_fit_the_schema(path: Path) -> None:
     assert list(Draft202012Validator(document_schema()).iter_errors(content)) == []
 
 
+RIGHT = {
+    "several rules in one table": "values = [1], permitted = { total = 1, counts = { 1 = 1 } }",
+    "a list of rules": "values = [1], permitted = [{ total = 1 }, { counts = { 1 = 1 } }]",
+    "values of several columns": "values = { product = [[1, 2], { range = [0, 9], step = 3 }] }",
+    "a metric": "values = [1, 2], secrets = { metric = 'line' }",
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_schema_and_file_take_the_same(tmp_path: Path, text: str) -> None:
+    (tmp_path / "file.toml").write_text(f"version = 1\npolicy = {{ {text} }}\n")
+    scenario = load_scenario(tmp_path / "file.toml")
+    content = tomllib.loads(scenario.to_toml())
+    assert content == tomllib.loads((tmp_path / "file.toml").read_text())
+    assert list(Draft202012Validator(document_schema()).iter_errors(content)) == []
+
+
 WRONG = {
+    "metric as secrets": "policy = { values = [1], secrets = 'discrete' }",
+    "key of another kind": "policy = { values = [1], secrets = { threshold = 1, points = 'p.csv' } }",
+    "query of no kind": "policy = { values = [1] }\nquery = { kind = 'median' }",
     "unknown key": "policy = { values = [1], record = 2 }",
     "gain of no kind": "policy = { values = [1] }\nadversary = { gains = ['telepathy'] }",
     "two kinds of gain": "policy = { values = [1] }\nadversary = { gains = [{ tries = 1, within = 1 }] }",

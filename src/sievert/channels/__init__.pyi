@@ -10,7 +10,6 @@ from ._channel import as_channel as as_channel
 from ._channel import finite_channel as finite_channel
 from ._channel import label_array as label_array
 from ._composition import LARGEST_DENSE as LARGEST_DENSE
-from ._composition import RELATIVE as RELATIVE
 from ._composition import require_dense as require_dense
 from ._deterministic import LARGEST_INPUTS as LARGEST_INPUTS
 from ._deterministic import DeterministicChannel as DeterministicChannel
@@ -19,6 +18,7 @@ from ._hyper import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
+from ._kinds import StatedPrior as StatedPrior
 from ._level import Privacy as Privacy
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise

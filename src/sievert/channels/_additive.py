@@ -111,7 +111,7 @@ class ConvolutionChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         return starts + self.first + generator.choice(len(self.kernel), len(starts), p=self.kernel)
 
     def smallest_epsilon(self, metric: Metric) -> Level | None:
@@ -141,7 +141,7 @@ class CyclicChannel(StructuredChannel):
             padded.fill(Fraction(0))
         padded[:length] = noise._data[0]
         turned = np.roll(padded, _integer("first", first) % count)
-        self.noise = Channel._trusted(turned[None, :], noise.form)
+        self.noise = Channel.trusted(turned[None, :], noise.form)
         self.kernel: FloatArray = self.noise.rounded()[0]
 
     def _entries(self) -> NDArray[Any]:
@@ -184,7 +184,7 @@ class CyclicChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         drawn = (starts + generator.choice(len(self.kernel), len(starts), p=self.kernel)) % self.shape[0]
         return np.asarray(drawn)
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.channels import _composition as composition
-from sievert.channels._composition import RELATIVE
 from sievert.channels._making import Constructors, Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
 from sievert.numerics import brief, flag, fractions_of, generator_of, instance, log_fraction, log_of, readable
@@ -40,8 +39,10 @@ from sievert.spaces import (
 if TYPE_CHECKING:
     from sievert.channels._hyper import Hyper
 
-__all__ = ["RELATIVE", "Channel", "Form", "as_channel", "finite_channel"]
+__all__ = ["Channel", "Form", "as_channel", "finite_channel"]
 
+# The place of `relative_logs` in a channel's cache.
+RELATIVE = "relative logs"
 # A sum of numbers up to here is a float, however many there are.
 LARGEST_ENTRY = 1e290
 
@@ -106,22 +107,31 @@ class Channel(Constructors):
         entries, inputs, outputs = table.ordered(inputs, outputs, ("inputs", "outputs"), ChannelError)
         normalise = flag("normalise", normalise, ChannelError)
         data = read_logarithms(entries)
-        channel = Channel._trusted(data, "log", inputs, outputs)
+        channel = Channel.trusted(data, "log", inputs, outputs)
         channel._data = checked(data, "log", channel.inputs, channel.outputs, normalise)
         channel._data.setflags(write=False)
         return channel
 
     @classmethod
-    def _trusted(
+    def trusted(
         cls,
         data: NDArray[Any],
         form: Form,
         inputs: Iterable[object] | None = None,
         outputs: Iterable[object] | None = None,
+        *,
+        relative: FloatArray | None = None,
     ) -> Channel:
-        """A channel whose rows are known to be distributions; only labels are checked."""
+        """A channel whose rows are known to be distributions; only labels are checked.
+
+        For code that has just computed them. `data` is an array in the given form, which is kept and not
+        copied; `relative` its `relative_logs`, where more digits of them are known than `data` tells.
+        """
         channel = Channel.__new__(Channel)
         channel._set(data, form, inputs, outputs)
+        if relative is not None:
+            relative.setflags(write=False)
+            channel._cache[RELATIVE] = relative
         return channel
 
     def _set(
@@ -142,6 +152,11 @@ class Channel(Constructors):
     def shape(self) -> tuple[int, int]:
         """(number of inputs, number of outputs)."""
         return self._data.shape[0], self._data.shape[1]
+
+    @property
+    def entries(self) -> NDArray[Any]:
+        """The matrix in the channel's own form: fractions, floats, or natural logarithms."""
+        return self._data
 
     @property
     def matrix(self) -> FloatArray:
@@ -362,7 +377,7 @@ class Channel(Constructors):
         array([1, 0, 1])
         """
         generator = generator_of(rng)
-        index = self._indices(xs)
+        index = self.input_indices(xs)
         drawn = np.empty(len(index), dtype=np.intp)
         order = np.argsort(index, kind="stable")
         starts = np.searchsorted(index[order], np.arange(self.shape[0] + 1))
@@ -375,7 +390,7 @@ class Channel(Constructors):
             drawn[where] = np.minimum(np.searchsorted(cumulative, uniforms, side="right"), last)
         return label_array(self.outputs)[drawn]
 
-    def _indices(self, items: Any) -> NDArray[np.intp]:
+    def input_indices(self, items: Any) -> NDArray[np.intp]:
         """Positions of many labelled inputs; in arrays each distinct value is looked up once."""
         array = items if isinstance(items, np.ndarray) else None
         if isinstance(items, str) or not iterable(items) or (array is not None and not array.ndim):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_DENSE",
-    "RELATIVE",
     "cascade",
     "common_form",
     "oblivious",
@@ -34,8 +33,6 @@ __all__ = [
 ]
 
 LARGEST_DENSE = 100_000_000
-# Where a channel that knows its `relative_logs` keeps them.
-RELATIVE = "relative logs"
 LARGEST_TYPES = 20_000_000
 LARGEST_EXACT_TYPES = 2_000_000
 
@@ -87,7 +84,7 @@ def cascade(first: Channel, post: Channel) -> Channel:
         joined: NDArray[Any] = exact_matmul(left, right)
     else:
         joined = log_matmul(left, right) if form == "log" else left @ right
-    return first._trusted(joined, form, first.inputs, post.outputs)
+    return first.trusted(joined, form, first.inputs, post.outputs)
 
 
 def parallel(first: Channel, second: Channel) -> Channel:
@@ -102,12 +99,12 @@ def parallel(first: Channel, second: Channel) -> Channel:
     require_dense(n, left.shape[1] * right.shape[1], "the parallel composition")
     combined = left[:, :, None] + right[:, None, :] if form == "log" else left[:, :, None] * right[:, None, :]
     outputs = list(cartesian(first.outputs, second.outputs))
-    joined = first._trusted(combined.reshape(n, -1), form, first.inputs, outputs)
+    relative = None
     if form == "log":
         here, there = first.relative_logs, second.relative_logs
         there = there if order is None else there[order]
-        joined._cache[RELATIVE] = (here[:, :, None] + there[:, None, :]).reshape(n, -1)
-    return joined
+        relative = (here[:, :, None] + there[:, None, :]).reshape(n, -1)
+    return first.trusted(combined.reshape(n, -1), form, first.inputs, outputs, relative=relative)
 
 
 def repeated(channel: Channel, times: int) -> Channel:
@@ -131,14 +128,14 @@ def repeated(channel: Channel, times: int) -> Channel:
             [[_multinomial(kind) * _power(row, kind) for kind in types.tolist()] for row in data.tolist()],
             dtype=object,
         )
-        return channel._trusted(joined, "exact", channel.inputs, types.tolist())
+        return channel.trusted(joined, "exact", channel.inputs, types.tolist())
     # 0·log 0 = 0: an output that never occurs may have a zero probability.
     logs = channel.log_matrix
     possible = np.where(np.isneginf(logs), 0.0, logs) @ types.T
     impossible = np.isneginf(logs).astype(np.float64) @ types.T > 0
     weights = gammaln(count + 1) - gammaln(types + 1).sum(axis=1)
     joined = np.where(impossible, -np.inf, possible + weights)
-    return channel._trusted(joined, "log", channel.inputs, types.tolist())
+    return channel.trusted(joined, "log", channel.inputs, types.tolist())
 
 
 def _number_of_types(outputs: int, times: int) -> int:
@@ -179,10 +176,8 @@ def oblivious(
     channel = channel.finite()
     require_dense(len(rows), channel.shape[1], "the composed channel")
     data = _data(channel, channel.form)[rows]
-    composed = channel._trusted(data, channel.form, list(images), channel.outputs)
-    if channel.form == "log":
-        composed._cache[RELATIVE] = channel.relative_logs[rows]
-    return composed
+    relative = channel.relative_logs[rows] if channel.form == "log" else None
+    return channel.trusted(data, channel.form, list(images), channel.outputs, relative=relative)
 
 
 def _images(

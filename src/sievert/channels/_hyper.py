@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
-from sievert.channels._composition import RELATIVE
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.numerics import brief, instance, log_fraction, log_of, log_sum, non_negative
@@ -74,10 +73,11 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
         data = np.column_stack([channel.rounded()[:, list(group)].sum(axis=1) for group in members])
     else:
         data = np.column_stack([log_sum(logs[:, list(group)], axis=1) for group in members])
-    reduced = Channel._trusted(data, channel.form, channel.inputs)
+    relative = None
     if channel.form == "log":
         # Rows differ by the same on every one of the merged outputs.
-        reduced._cache[RELATIVE] = channel.relative_logs[:, [group[0] for group in members]]
+        relative = channel.relative_logs[:, [group[0] for group in members]]
+    reduced = Channel.trusted(data, channel.form, channel.inputs, relative=relative)
     return Reduction(reduced, members, radius)
 
 
@@ -89,7 +89,7 @@ def _exact_reduction(channel: Channel, exact: NDArray[np.object_]) -> Reduction:
             groups.setdefault(tuple(value / total for value in column), []).append(j)
     members = tuple(tuple(groups[key]) for key in sorted(groups))
     data = np.column_stack([exact[:, list(group)].sum(axis=1) for group in members])
-    return Reduction(Channel._trusted(data, "exact", channel.inputs), members, 0.0)
+    return Reduction(Channel.trusted(data, "exact", channel.inputs), members, 0.0)
 
 
 def proportional_groups(normalised: FloatArray, tolerance: float) -> tuple[list[list[int]], float]:
@@ -149,7 +149,7 @@ def same_columns(a: Channel, b: Channel, tolerance: float | None = None) -> bool
         return False
     order = align(a.inputs, b.inputs, "the inputs of the second channel", ChannelError)
     if order is not None:
-        b = Channel._trusted(b._data[order], b.form, a.inputs, b.outputs)
+        b = Channel.trusted(b._data[order], b.form, a.inputs, b.outputs)
     if a.form == "exact" and b.form == "exact":
         first, second = a.reduced()._data, b.reduced()._data
         return first.shape == second.shape and bool((first == second).all())
@@ -171,7 +171,7 @@ def same_columns(a: Channel, b: Channel, tolerance: float | None = None) -> bool
 def _as_logs(channel: Channel) -> Channel:
     if channel.form != "exact":
         return channel
-    return Channel._trusted(channel.log_matrix, "log", channel.inputs, channel.outputs)
+    return Channel.trusted(channel.log_matrix, "log", channel.inputs, channel.outputs)
 
 
 # More cells than this are not a table to look at.

@@ -190,7 +190,7 @@ class CellNoise(TableNoise):
         (e^ε₀·(1 - q) + e^-ε₀·q)/n, where q = (1 + e^-ε₀)^-n is the chance that no cell came out above.
         """
         values, rate = len(self.statistic.cells), self.level.eps
-        plain = policy.preset == "differential" and not policy.constrained
+        plain = policy.hides_any_two and not policy.constrained
         if not plain or values != len(policy.values):
             return None
         none_above = math.exp(-values * math.log1p(math.exp(-rate)))

@@ -195,7 +195,7 @@ class SparseChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs from the cumulative sums of the stored rows, all draws at once."""
         generator = generator_of(rng)
-        positions = self._indices(xs)
+        positions = self.input_indices(xs)
         total = np.cumsum(self.table.data)
         before = np.concatenate([[0.0], total])
         low, high = self.table.indptr[positions], self.table.indptr[positions + 1]
@@ -353,7 +353,7 @@ class ResponseChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: lie uniformly among the others with the total probability of lying."""
         generator = generator_of(rng)
-        truths = self._indices(xs)
+        truths = self.input_indices(xs)
         size = self.shape[0]
         others = generator.integers(0, max(size - 1, 1), len(truths))
         lies = others + (others >= truths)

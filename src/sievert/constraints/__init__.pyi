@@ -1,6 +1,7 @@
 from ._adjacency import adjacency_graph as adjacency_graph
 from ._adjacency import needs_no_list as needs_no_list
 from ._adjacency import neighbour_rows as neighbour_rows
+from ._kinds import PublicKnowledge as PublicKnowledge
 from ._knowledge import Check as Check
 from ._knowledge import Constraint as Constraint
 from ._knowledge import constraint as constraint

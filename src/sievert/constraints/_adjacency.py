@@ -107,7 +107,7 @@ class Search:
 
 def _secret_matrix(secrets: SecretGraph, used: NDArray[Any]) -> BoolArray:
     """Which of the values that are used must not be told apart."""
-    if secrets.kind == "complete":
+    if secrets.is_complete:
         return ~np.eye(len(used), dtype=bool)
     place = np.full(secrets.size, -1, dtype=np.intp)
     place[used] = np.arange(len(used))
@@ -119,7 +119,7 @@ def _secret_matrix(secrets: SecretGraph, used: NDArray[Any]) -> BoolArray:
 
 
 def _is_complete(secrets: SecretGraph) -> bool:
-    return secrets.kind == "complete" or len(secrets.edges) == secrets.size * (secrets.size - 1) // 2
+    return secrets.is_complete or len(secrets.edges) == secrets.size * (secrets.size - 1) // 2
 
 
 def needs_no_list(permitted: Permitted, secrets: SecretGraph) -> bool:

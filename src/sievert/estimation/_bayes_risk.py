@@ -92,6 +92,18 @@ def bayes_risk(
         as drawn from the prior themselves; with it each input's runs are weighted.
     method : "frequentist" for outputs that repeat, "nearest" for numbers and vectors; "auto" looks
     confidence : of `guess_interval`; each end may be wrong with half the rest
+    rng : for the split into a half that learns to guess and a half that is guessed
+
+    Returns
+    -------
+    BayesRisk
+        The best `guess` found, its interval, and the guess without any output.
+
+    Notes
+    -----
+    The interval's lower end holds for any guesser; its upper end needs outputs that repeat.
+
+    Cost: O(runs) for outputs that repeat; for numbers and vectors the neighbours of each of half the runs.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -178,13 +179,10 @@ class ProductInverse(Inverse):
 
 def inverse_of(channel: Channel) -> Inverse:
     """The right inverse of a channel; refused where reports do not determine the distribution."""
-    finite = channel.finite()
-    if "right inverse" not in finite._cache:
-        finite._cache["right inverse"] = _inverse_of(finite)
-    found: Inverse = finite._cache["right inverse"]
-    return found
+    return _inverse_of(channel.finite())
 
 
+@lru_cache(maxsize=4)  # an estimate asks for the same one several times
 def _inverse_of(finite: Channel) -> Inverse:
     if isinstance(finite, ResponseChannel) and (finite.eps > 0 or finite.shape[0] == 1):
         return ResponseInverse(finite)
@@ -316,10 +314,26 @@ def estimate_mean(
 ) -> Mean:
     """The mean over the true values, from counts of noisy reports as in `sv.estimate`.
 
-    `weights` is what each value counts for: a list in the order of the inputs or a mapping (others count
-    0); without it the values themselves, which must be numbers. Weights of 0 and 1 give the share of a
-    group of values.
+    Parameters
+    ----------
+    counts, channel : as in `sv.estimate`
+    weights : what each value counts for: a list in the order of the inputs or a mapping (others count 0);
+        without it the values themselves, which must be numbers. Weights of 0 and 1 give the share of a group
+    confidence : that the interval holds the mean
 
+    Returns
+    -------
+    Mean
+        The `value`, its `standard_error` and interval; `float(result)` is the value.
+
+    Notes
+    -----
+    Unbiased, by inverting the channel: the mean may lie outside the range of the values.
+
+    Cost: O(n) for randomised response and geometric noise, O(n³) for another matrix.
+
+    Examples
+    --------
     >>> from sievert.mechanisms._response import randomised_response
     >>> channel = randomised_response(["never", "once", "often"], alpha="1/3")
     >>> print(estimate_mean([4800, 3100, 2100], channel, {"once": 1, "often": 1}))

@@ -1,6 +1,5 @@
 from ._document import AcceptModel as AcceptModel
 from ._document import ClaimModel as ClaimModel
-from ._document import DataModel as DataModel
 from ._document import EstimateModel as EstimateModel
 from ._document import ReleaseModel as ReleaseModel
 from ._document import UseValue as UseValue
@@ -14,7 +13,6 @@ from ._paths import contents as contents
 from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
 from ._scenario import Scenario as Scenario
-from ._scenario import build_prior as build_prior
 from ._scenario import file_eps as file_eps
 from ._scenario import load as load
 from ._scenario import load_scenario as load_scenario

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sievert.files._paths import NoisyPath, OutputPath, OwnPath, PriorText
+from sievert.channels import StatedPrior
+from sievert.files._paths import NoisyPath, OutputPath, OwnPath
 from sievert.kinds import (
     Count,
-    Finite,
     NonNegative,
     Positive,
     PrivatePath,
@@ -22,199 +22,31 @@ from sievert.kinds import (
 )
 from sievert.measures import Gain, Loss
 from sievert.mechanisms import Family
-from sievert.numerics import brief
+from sievert.policies import AskedQuery, PolicyModel
+from sievert.tables import Source
 
 __all__ = [
     "AcceptModel",
     "AdversaryModel",
     "ClaimModel",
-    "DataModel",
     "Document",
     "EstimateModel",
-    "PermittedModel",
-    "PolicyModel",
-    "QueryModel",
-    "RegionModel",
     "ReleaseModel",
-    "SecretsModel",
     "UseModel",
     "UseValue",
-    "ValuesModel",
     "dumps",
 ]
-
-
-class ValuesModel(Section):
-    """`values` by rule instead of by list: a range of integers (every `step`-th), a column of a public
-    codebook file, or all combinations of the values of several columns."""
-
-    range: tuple[int, int] | list[int] | None = None
-    step: Positive | None = None
-    file: PublicPath | None = None
-    column: str | None = None
-    product: Annotated[list[list[Value] | ValuesModel], Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _one_rule(self) -> Self:
-        if sum(rule is not None for rule in (self.range, self.file, self.product)) != 1:
-            raise ValueError(
-                'give range = [first, last], file = "codebook.csv", or product = [[…], […]] with the values '
-                "of each column"
-            )
-        if self.range is not None and (len(self.range) != 2 or self.range[0] > self.range[1]):
-            raise ValueError(f"range is {brief(list(self.range))}; give [first, last] with first ≤ last")
-        if self.step is not None and self.range is None:
-            raise ValueError("step goes with range: every how many-th number is a value")
-        if self.step is not None and self.range is not None and (self.range[1] - self.range[0]) % self.step:
-            raise ValueError(
-                f"range is {brief(list(self.range))}, and step = {brief(self.step)} does not reach the end; "
-                "give a last value that is a whole number of steps above the first"
-            )
-        return self
-
-
-class RegionModel(Section):
-    """Places on a map: a rectangle of latitudes and longitudes in square cells, `cell` metres wide."""
-
-    south: Annotated[float, Field(ge=-80, le=84)]
-    west: Annotated[float, Field(ge=-180, le=180)]
-    north: Annotated[float, Field(ge=-80, le=84)]
-    east: Annotated[float, Field(ge=-180, le=180)]
-    cell: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-    @model_validator(mode="after")
-    def _a_rectangle(self) -> Self:
-        if not self.south < self.north:
-            raise ValueError(f"south is {self.south} and north is {self.north}; south must be less")
-        if not self.west < self.east:
-            raise ValueError(f"west is {self.west} and east is {self.east}; west must be less")
-        return self
-
-
-class SecretsModel(Section):
-    """`secrets` that need a parameter; exactly one kind."""
-
-    threshold: NonNegative | None = None
-    partition: list[list[Value]] | dict[str, list[Value]] | None = None
-    edges: list[Annotated[list[Value], Field(min_length=2, max_length=2)]] | None = None
-    tree: dict[str, str] | None = None
-    metric: Literal["euclidean", "manhattan", "line", "discrete", "cycle"] | None = None
-    points: PublicPath | None = None
-    region: RegionModel | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        kinds = [
-            name
-            for name in ("threshold", "partition", "edges", "tree", "metric")
-            if getattr(self, name) is not None
-        ]
-        if len(kinds) != 1:
-            raise ValueError(
-                f"give exactly one of threshold, partition, edges, tree, metric (given: {kinds or 'none'})"
-            )
-        if self.points is not None and self.metric not in ("euclidean", "manhattan"):
-            raise ValueError('points goes with metric = "euclidean" or "manhattan"')
-        if self.region is not None and (self.metric != "euclidean" or self.points is not None):
-            raise ValueError('region goes with metric = "euclidean" and takes the place of points')
-        if self.metric in ("euclidean", "manhattan") and self.points is None and self.region is None:
-            raise ValueError(
-                f'metric = "{self.metric}" needs points = "file.csv" with a label and coordinates in each row'
-            )
-        return self
-
-
-class PermittedModel(Section):
-    """`permitted`: what everybody knows; all that is given holds."""
-
-    total: int | Finite | None = None
-    weights: dict[str, int | Finite] | list[int | Finite] | None = None
-    histogram: Annotated[dict[str, Count], Field(min_length=1)] | None = None
-    counts: Annotated[dict[str, Count], Field(min_length=1)] | None = None
-    attribute: Count | None = None
-    databases: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if all(given is None for given in (self.total, self.histogram, self.counts, self.databases)):
-            raise ValueError("give total, histogram, counts or databases: what does everybody know?")
-        if self.weights is not None and self.total is None:
-            raise ValueError("weights goes with total: what each value counts, or a factor for each record")
-        if self.attribute is not None and self.counts is None:
-            raise ValueError("attribute goes with counts: which part of the values is counted, from 0")
-        return self
-
-
-class PolicyModel(Section):
-    """[policy]: what must stay hidden."""
-
-    values: list[Value] | ValuesModel | None = None
-    secrets: Literal["complete", "line", "cycle"] | SecretsModel = "complete"
-    records: Positive = Field(1, description="how many records a database has")
-    adjacency: Literal["replace", "add-remove"] = Field(
-        "replace",
-        description="neighbours differ in one record's value, or (a record may be absent) in its presence",
-    )
-    person_records: Positive = Field(
-        1,
-        description="how many records may belong to one person; it multiplies the total ε, while guesses are "
-        "about one record",
-    )
-    permitted: PermittedModel | list[PermittedModel] | None = None
-
-
-class WhereModel(Section):
-    """`where` by bounds: at_least ≤ value ≤ at_most."""
-
-    at_least: Finite | None = None
-    at_most: Finite | None = None
-
-    @model_validator(mode="after")
-    def _some_bound(self) -> Self:
-        if self.at_least is None and self.at_most is None:
-            raise ValueError("give at_least, at_most or both: which values are counted?")
-        return self
-
-
-Condition = Annotated[Value | list[Value] | WhereModel, Field(union_mode="left_to_right")]
-
-
-class QueryModel(Section):
-    """[query]: what is computed before noise."""
-
-    kind: Literal["record", "count", "sum", "histogram", "table"] = "record"
-    where: Annotated[
-        Value | list[Value] | WhereModel | Annotated[dict[str, Condition], Field(min_length=1)] | None,
-        Field(union_mode="left_to_right"),
-    ] = None
-    by: str | list[str] | None = None
-    of: str | None = None
-    table: PublicPath | None = None
-
-    @model_validator(mode="after")
-    def _parameters(self) -> Self:
-        if self.by is not None and self.kind != "histogram":
-            raise ValueError('by goes with kind = "histogram": the columns it counts by')
-        if self.of is not None and self.kind != "sum":
-            raise ValueError('of goes with kind = "sum": the column that is summed')
-        if (self.kind == "count") != (self.where is not None):
-            raise ValueError(
-                'where goes with kind = "count", and a count needs it: which values are counted?'
-            )
-        if (self.kind == "table") != (self.table is not None):
-            raise ValueError('table = "file.csv" goes with kind = "table"')
-        return self
 
 
 class AdversaryModel(Section):
     """[adversary]: what attackers know and want."""
 
-    prior: PriorText | list[float] | None = Field(
+    prior: StatedPrior | None = Field(
         None,
         description="belief about the mechanism's input; a list follows the order of the answers, or of the "
         "rows of `matrix`; uniform unless given",
     )
-    record_prior: PriorText | list[float] | None = Field(
+    record_prior: StatedPrior | None = Field(
         None,
         description="belief about one record, likewise; a list follows the order of the values (with "
         "add-remove, `absent` comes first). Where the query is the record, this and `prior` are one belief: "
@@ -232,7 +64,7 @@ class UseModel(Section):
     loss: Loss = Field(
         default_factory=lambda: Loss.resolve("absolute"), description="what `sievert design` makes small"
     )
-    prior: PriorText | list[float] | None = Field(
+    prior: StatedPrior | None = Field(
         None, description="what is known about the released answer; what the adversary knows unless given"
     )
 
@@ -277,16 +109,6 @@ class AcceptModel(Section):
         if self.delta is not None and self.eps is None:
             raise ValueError("delta goes with eps: at which δ is the total ε judged?")
         return self
-
-
-class DataModel(Section):
-    """[data]: where the records are."""
-
-    input: PrivatePath
-    column: str | list[str] | None = None
-    person: str | None = None
-    rows_per_person: Positive = 1
-    missing_values: list[str] = Field(default_factory=list)
 
 
 class UseValue(Section):
@@ -388,13 +210,13 @@ class Document(Section):
     version: Literal[1] = Field(description="of the format")
     title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     policy: PolicyModel
-    query: QueryModel = QueryModel()
+    query: AskedQuery = Field(default_factory=lambda: AskedQuery.resolve({}))
     mechanism: Family | None = None
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None
     claim: ClaimModel | None = None
     accept: AcceptModel | None = None
-    data: DataModel | None = None
+    data: Source | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
 

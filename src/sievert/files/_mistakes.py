@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from sievert.errors import FileError
-from sievert.files import _document as schema
 from sievert.files._document import Document
-from sievert.kinds import Noun, Reader, Section
+from sievert.kinds import Kind, Noun, Reader, Section
 from sievert.numerics import brief, did_you_mean
 
 __all__ = ["validated"]
@@ -31,12 +32,6 @@ NOUNS = {
 }
 
 LONGEST_KEY = 60
-
-# Names that others give to what a file calls differently.
-OTHER_NAMES = {
-    "dp": 'differential privacy is secrets = "complete" with records',
-    "mean": "a mean is a sum divided by a public number of records",
-}
 
 
 def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document:
@@ -96,24 +91,28 @@ def _right_kind(error: ErrorDetails) -> str:
 
 
 def _right_key_of_kind(error: ErrorDetails) -> str:
-    """What was meant by a key that a kind does not have: another kind, or another spelling."""
+    """What was meant by a key that a kind does not have: another kind, another spelling, or another table."""
     if error["msg"]:
         return f"does not go here: {error['msg']}"
-    choices = error["ctx"]["choices"]
-    return f"is unknown; keys here are {', '.join(choices)}{did_you_mean(error['loc'][-1], choices)}"
+    choices, written = error["ctx"]["choices"], str(error["loc"][-1])
+    return f"is unknown; {_nearest(written, choices, in_table=len(error['loc']) == 2)}"
 
 
 def _right_key(error: ErrorDetails) -> str:
     """What was meant by a key that its table does not have: another spelling, or another table."""
-    table, written = _table_of(error["loc"][:-1]), str(error["loc"][-1])
-    known = tuple(table.model_fields)
+    known = list(_fields(_table_of(error["loc"][:-1])))
+    return _nearest(str(error["loc"][-1]), known, in_table=True)
+
+
+def _nearest(written: str, known: list[str], in_table: bool) -> str:
+    """The key that was meant: of this table, or of another where it may have been put in the wrong one."""
     hint = did_you_mean(written, known)
     homes = [
         f"[{name}]"
         for name, field in Document.model_fields.items()
-        if (home := _only_table(field.annotation)) is not None and written in _keys(home)
+        if (home := _only_table(field.annotation)) is not None and written in _fields(home)
     ]
-    if not hint and homes:
+    if not hint and homes and in_table:
         return f"it is a key of {' and of '.join(homes)}"
     return f"keys here are {', '.join(known)}{hint}"
 
@@ -128,30 +127,46 @@ def _keys(table: type[Section]) -> set[str]:
 def _table_of(location: tuple[str | int, ...]) -> type[Section]:
     """The table that a location of pydantic's is in; in a union the branch is named after its class."""
     table: type[Section] = Document
+    annotation: Any = Document
     for part in location:
-        branch = getattr(schema, part, None) if isinstance(part, str) else None
-        if isinstance(branch, type) and issubclass(branch, Section):
-            table = branch
-        elif part in table.model_fields:
-            table = _only_table(table.model_fields[str(part)].annotation) or table
+        fields = _fields(table)
+        if part in fields:
+            annotation = fields[str(part)].annotation
+            table = _only_table(annotation) or table
+        else:
+            table = next((found for found in _tables(annotation) if found.__name__ == part), table)
     return table
+
+
+def _fields(table: type[Section]) -> dict[str, FieldInfo]:
+    """The keys of a table: for a noun those of all its kinds."""
+    if not issubclass(table, Noun):
+        return table.model_fields
+    return {name: field for found in table.kinds().values() for name, field in _fields_of(found).items()}
+
+
+def _fields_of(found: Kind) -> dict[str, FieldInfo]:
+    return _fields(found.owner) if found.is_noun else found.owner.model_fields
 
 
 def _only_table(annotation: Any) -> type[Section] | None:
     """The table in an annotation such as `Table | None`, where there is one only."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    found = [table for part in get_args(annotation) if (table := _only_table(part)) is not None]
+    found = list(dict.fromkeys(_tables(annotation)))
     return found[0] if len(found) == 1 else None
+
+
+def _tables(annotation: Any) -> Iterator[type[Section]]:
+    """Every table in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _tables(part)
 
 
 def _right_word(given: Any, branches: list[ErrorDetails]) -> str:
     """What was meant by a word that is none of those a key knows."""
     if not isinstance(given, str):
         return ""
-    other = OTHER_NAMES.get(given.strip().lower().replace("_", "-").replace(" ", "-"))
-    if other is not None:
-        return f"; {other}"
     choices = [
         word
         for branch in branches

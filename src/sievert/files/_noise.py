@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from sievert.channels import NoiseChannel, TableNoise
 from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
-from sievert.files._queries import column_place
 from sievert.ledger import amount
 from sievert.mechanisms import AddedToNumbers, noise_on_cells, noise_on_map
 from sievert.numerics import as_fraction, brief
-from sievert.policies import Sensitivity, Statistic, statistic_of_cells
+from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
@@ -41,7 +40,7 @@ def tabulated(scenario: Scenario) -> Tabulated:
     statistic = _statistic(scenario)
     rules = scenario.document.release or ReleaseModel()
     drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
-    complete = getattr(policy.secrets, "kind", None) == "complete" and not policy.constrained
+    complete = policy.hides_any_two and not policy.constrained
     if drops and policy.absent is None and not complete:
         raise QueryError(
             "dropping rows changes the table, but secrets does not say how far a dropped row is from the "
@@ -53,12 +52,12 @@ def tabulated(scenario: Scenario) -> Tabulated:
 
 
 def _statistic(scenario: Scenario) -> Statistic:
-    model, query = scenario.document.query, scenario.query
-    if model.kind == "histogram":
+    asked, query = scenario.document.query, scenario.query
+    if asked.is_histogram:
         return _histogram(scenario)
-    if model.kind not in ("count", "sum"):
+    if not asked.is_total:
         raise FileError(
-            f'{scenario.source}, query: kind = "{model.kind}" is not computed over data; use "count", "sum" '
+            f'{scenario.source}, query: {query.words} is not computed over data; use kind = "count", "sum" '
             'or "histogram", or "record" for a release row by row'
         )
     found = query.statistic(scenario.policy)
@@ -67,8 +66,8 @@ def _statistic(scenario: Scenario) -> Statistic:
 
 
 def _histogram(scenario: Scenario) -> Statistic:
-    model, columns, policy = scenario.document.query, scenario.columns, scenario.policy
-    by = columns if model.by is None else [model.by] if isinstance(model.by, str) else model.by
+    columns, policy = scenario.columns, scenario.policy
+    by = scenario.document.query.counted_by(columns)
     places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
 
     def cell(value: Any) -> tuple[Hashable, ...] | None:
@@ -88,7 +87,7 @@ def noise_of(scenario: Scenario) -> NoiseChannel | None:
         return None
     if family.per_metre is not None:
         return _on_map(scenario, family.per_metre)
-    over_data = bool(scenario.columns) and scenario.document.query.kind in ("count", "sum", "histogram")
+    over_data = bool(scenario.columns) and scenario.document.query.is_table
     added = family.added()
     return None if added is None or not over_data else _on_cells(scenario, added)
 

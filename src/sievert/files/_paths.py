@@ -11,13 +11,14 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import BaseModel
 
 from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.kinds import FilePath, PrivatePath, PublicPath, paths_in
+from sievert.numerics import did_you_mean
 from sievert.spaces import Labels, Table
 from sievert.tables import existing, read_channel, read_table, same_file
 
@@ -26,7 +27,6 @@ __all__ = [
     "NoisyPath",
     "OutputPath",
     "OwnPath",
-    "PriorText",
     "contents",
     "files_read",
     "moved",
@@ -57,14 +57,6 @@ class OutputPath(FilePath):
         return super().checked(text)
 
 
-def _prior(text: str) -> str:
-    return text if text == "uniform" else PublicPath.checked(text)
-
-
-# A prior by name, or the public file that holds it.
-PriorText = Annotated[str, AfterValidator(_prior)]
-
-
 @dataclass(frozen=True)
 class FolderReader:
     """Reads the public files that a document in this folder names."""
@@ -80,7 +72,8 @@ class FolderReader:
         return read_channel(self._existing(path), inputs)
 
     def _existing(self, path: PublicPath) -> Path:
-        return existing(self.folder / path, "; paths in the file are relative to its own folder")
+        named = did_you_mean(path, path.names)
+        return existing(self.folder / path, f"{named}; paths in the file are relative to its own folder")
 
 
 def refuse_private(document: BaseModel, folder: Path, source: str, data: str | Path | None = None) -> None:

@@ -5,52 +5,41 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import tomllib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from itertools import product as cartesian
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, NoiseChannel, epsilon
-from sievert.channels.priors import as_prior, from_counts
+from sievert.channels import Channel, NoiseChannel, StatedPrior, epsilon
+from sievert.channels.priors import as_prior
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files._document import (
     AcceptModel,
     Document,
-    PolicyModel,
-    QueryModel,
-    SecretsModel,
     UseModel,
-    ValuesModel,
     dumps,
 )
 from sievert.files._mistakes import validated
 from sievert.files._noise import Tabulated, noise_of, tabulated
 from sievert.files._paths import FolderReader, files_read, refuse_private
-from sievert.files._permitted import build_permitted
-from sievert.files._queries import build_count, histogram_by, sum_of
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
-from sievert.numerics import brief, did_you_mean, file_path, require_size
+from sievert.numerics import file_path, require_size
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Proof, load_proof, save_proof
-from sievert.spaces import KnownLabels, Labels, Metric, Region, Row, Table, label, metrics, secrets, shown
-from sievert.tables import existing, read_channel, read_table, write_channel, write_text
+from sievert.spaces import Labels, Metric, Region, metrics
+from sievert.tables import existing, read_channel, write_channel, write_text
 
 __all__ = [
     "Scenario",
-    "build_policy",
-    "build_prior",
-    "build_query",
     "file_eps",
     "inputs_metric",
     "load",
@@ -96,29 +85,25 @@ class Scenario:
     def policy(self) -> Policy:
         """What must stay hidden."""
         with self._at("policy"):
-            return build_policy(self.document.policy, self.folder)
+            return self.document.policy.policy()
 
     @cached_property
     def query(self) -> Query:
         """What is computed before noise."""
         policy = self.policy
         with self._at("query"):
-            return build_query(self.document.query, self.folder, policy, self.columns)
+            return self.document.query.query(policy, self.columns)
 
     @cached_property
     def region(self) -> Region | None:
         """The part of the map that the policy is about, if it is about places."""
-        chosen = self.document.policy.secrets
-        if not isinstance(chosen, SecretsModel) or chosen.region is None:
-            return None
         with self._at("policy"):
-            return Region.checked(**chosen.region.model_dump())
+            return self.document.policy.secrets.places()
 
     @property
     def columns(self) -> list[str]:
         """The columns of the data that make up a record."""
-        named = None if self.document.data is None else self.document.data.column
-        return [] if named is None else [named] if isinstance(named, str) else named
+        return [] if self.document.data is None else self.document.data.columns
 
     @cached_property
     def answers(self) -> Answers:
@@ -187,24 +172,24 @@ class Scenario:
     @cached_property
     def record_prior(self) -> NDArray[Any]:
         """What the adversary believes about one record; for a query that is the record, the same belief."""
-        if self.query.kind == "record":
+        if self.query.is_record:
             return self._priors[1]
         return self._belief_about_record()
 
     def _belief_about_record(self) -> NDArray[Any]:
         given = self.document.adversary.record_prior
         with self._at("adversary.record_prior"):
-            return build_prior(given, self.policy.values, self.folder, self.policy.absent)
+            return stated_prior(given, self.policy.values, self.policy.absent)
 
     @cached_property
     def _priors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         model, channel = self.document.adversary, self.channel
         values, absent = self.policy.values, self.policy.absent
         with self._at("adversary.prior"):
-            inputs_have = absent if self.query.kind == "record" else None
-            prior = build_prior(model.prior, channel.inputs, self.folder, inputs_have)
+            inputs_have = absent if self.query.is_record else None
+            prior = stated_prior(model.prior, channel.inputs, inputs_have)
         about_record = self._belief_about_record()
-        if self.query.kind != "record":
+        if not self.query.is_record:
             return prior, about_record
         # The channel's inputs are the permitted values, perhaps in the order of a matrix file.
         position = {value: i for i, value in enumerate(values)}
@@ -263,11 +248,11 @@ class Scenario:
         where = "use.prior"
         if given is None:
             given, where = adversary.prior, "adversary.prior"
-        if given is None and self.query.kind == "record" and not self.policy.constrained:
+        if given is None and self.query.is_record and not self.policy.constrained:
             given, where = adversary.record_prior, "adversary.record_prior"
         answers = self.answers
         with self._at(where):
-            return build_prior(given, answers.labels, self.folder, self.policy.absent)
+            return stated_prior(given, answers.labels, self.policy.absent)
 
     @property
     def observations(self) -> int:
@@ -289,7 +274,28 @@ class Scenario:
 
 
 def load(path: str | Path) -> Scenario | Channel | Proof:
-    """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json)."""
+    """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json).
+
+    Parameters
+    ----------
+    path : the file; its suffix says what it holds
+
+    Returns
+    -------
+    Scenario, Channel or Proof
+        What the file holds.
+
+    Notes
+    -----
+    Cost: one reading of the file, and of the public files that a scenario names. Private data are not opened.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> scenario = sv.load("examples/census-count.toml")
+    >>> scenario.policy.records, scenario.query.words
+    (100, 'the number of records that are very low or low')
+    """
     target = existing(path)
     if target.suffix == ".json":
         return load_proof(target)
@@ -335,7 +341,33 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
-    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing."""
+    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
+
+    Parameters
+    ----------
+    item : Scenario, Channel or Proof
+    path : where to; a file that is already there is replaced
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Notes
+    -----
+    The file is written beside its place and then moved there, so that a full disk leaves the old one.
+
+    Cost: one writing of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sievert as sv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = sv.save(sv.mechanisms.warner(), f"{folder}/warner.csv")
+    ...     print(sv.load(path).exact[0, 0])
+    3/4
+    """
     target = file_path("path", path, FileError)
     if isinstance(item, Proof):
         if target.suffix != ".json":
@@ -356,238 +388,9 @@ def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
     return np.abs(first.astype(np.float64) - second.astype(np.float64)) > SAME_PROBABILITY
 
 
-# ── From the file's tables to objects: policy, query, mechanism, prior and gains ────────────────────────────
-
-# A list of so many values is all that fits into a few GB with what is computed from it.
-LARGEST_VALUES = 2_000_000
-
-
-def build_policy(model: PolicyModel, folder: Path) -> Policy:
-    """The policy of [policy]."""
-    policy = _unconstrained(model, folder)
-    if model.permitted is None:
-        return policy
-    return dataclasses.replace(policy, permitted=build_permitted(model.permitted, policy, folder))
-
-
-def _unconstrained(model: PolicyModel, folder: Path) -> Policy:
-    """The policy before public knowledge."""
-    chosen = model.secrets
-    if isinstance(chosen, SecretsModel) and chosen.region is not None:
-        if model.values is not None:
-            raise FileError("values: the cells of the region are the values; leave values out")
-        return _sized(Region.checked(**chosen.region.model_dump()).metric(), model, "metric")
-    if isinstance(chosen, SecretsModel) and chosen.points is not None:
-        if model.values is not None:
-            raise FileError("values: the points file already names the values; leave values out")
-        return _sized(_points_metric(chosen, folder), model, "metric")
-    if isinstance(chosen, SecretsModel) and (chosen.tree is not None or chosen.partition is not None):
-        built = _secrets(chosen, [])
-        if model.values is not None:
-            _refuse_other_values(_values(model.values, folder), built)
-        return _sized(built, model, "blowfish")
-    if model.values is None:
-        raise FileError("values is missing; list the values a record can take")
-    values = _values(model.values, folder)
-    if isinstance(chosen, SecretsModel):
-        built = _secrets(chosen, values)
-        return _sized(built, model, "metric" if isinstance(built, Metric) else "blowfish")
-    if chosen != "complete":
-        return _sized(getattr(secrets, chosen)(values), model, "blowfish")
-    if model.records == 1 and model.adjacency == "replace":
-        return _sized(secrets.complete(values), model, "local")
-    return Policy.differential(values, model.records, model.adjacency, model.person_records)
-
-
-def _sized(chosen: secrets.SecretGraph | Metric, model: PolicyModel, preset: str) -> Policy:
-    if model.adjacency != "replace":
-        raise FileError('adjacency: "add-remove" goes with secrets = "complete"')
-    return Policy(chosen, model.records, person_records=model.person_records, preset=preset)
-
-
-def _refuse_other_values(values: Sequence[Hashable], built: secrets.SecretGraph | Metric) -> None:
-    """A partition or a tree names the values itself, in an order that list priors follow."""
-    named = list(built.nodes) if isinstance(built, secrets.SecretGraph) else list(built.points)
-    if list(values) != named:
-        raise FileError(
-            f"values is {shown(values)} but the secrets name {shown(named)}; leave values out, or list the "
-            "same values in the same order"
-        )
-
-
-def _values(model: list[Any] | ValuesModel, folder: Path) -> Sequence[Hashable]:
-    if isinstance(model, list):
-        return [label(value) for value in model]
-    if model.range is not None:
-        first, last = model.range
-        step = model.step or 1
-        _require_values((last - first) // step + 1, "range")
-        return range(first, last + 1, step)
-    if model.product is not None:
-        parts = [_values(part, folder) for part in model.product]
-        _require_values(math.prod(map(len, parts)), "product")
-        return list(cartesian(*parts))
-    assert model.file is not None
-    table = _table(folder, model.file)
-    column = 0
-    if model.column is not None:
-        if model.column not in table.header:
-            raise FileError(
-                f"{model.file}: has no column {brief(model.column)}, but {shown(table.header)}"
-                f"{did_you_mean(model.column, table.header)}"
-            )
-        column = table.header.index(model.column)
-    return [table.value(row[column]) for row in table.rows]
-
-
-def _require_values(count: int, rule: str) -> None:
-    require_size(count, LARGEST_VALUES, f"values by {rule}", "so use coarser values (step = 1000 in a range)")
-
-
-def _table(folder: Path, file: str) -> Table:
-    existing(folder / file, "; paths in the file are relative to its own folder")
-    return read_table(folder / file)
-
-
-def _secrets(model: SecretsModel, values: Sequence[Hashable]) -> secrets.SecretGraph | Metric:
-    if model.threshold is not None:
-        return secrets.threshold(values, model.threshold)
-    if model.partition is not None:
-        return secrets.partition(model.partition)
-    if model.tree is not None:
-        return secrets.tree({child: parent or None for child, parent in model.tree.items()})
-    if model.edges is not None:
-        return secrets.edges(values, [(label(edge[0]), label(edge[1])) for edge in model.edges])
-    if model.metric == "line":
-        return metrics.line(values)  # type: ignore[arg-type]
-    if model.metric == "discrete":
-        return metrics.discrete(values)
-    return secrets.cycle(values).metric()
-
-
-def _points_metric(model: SecretsModel, folder: Path) -> Metric:
-    assert model.points is not None
-    table = _table(folder, model.points)
-    if len(table.header) < 2:
-        raise FileError(f"{model.points}: needs a label and at least one coordinate in each row")
-    columns = range(1, len(table.header))
-    coordinates = [[_coordinate(table, row, i, model.points) for i in columns] for row in table.rows]
-    make = metrics.euclidean if model.metric == "euclidean" else metrics.manhattan
-    return make(coordinates, labels=[table.value(row[0]) for row in table.rows])
-
-
-def _coordinate(table: Table, row: Row, column: int, file: str) -> float:
-    try:
-        number = float(row[column])
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise FileError(
-            f"{file}: {brief(row[column])} for {brief(row[0])} in column {brief(table.header[column])} "
-            "is not a number"
-        )
-    return number
-
-
-def build_query(model: QueryModel, folder: Path, policy: Policy, columns: Sequence[str] = ()) -> Query:
-    """The query of [query]; `columns` names the parts of a record whose values are lists."""
-    _require_parts(policy, columns)
-    if model.kind == "count":
-        return build_count(model.where, columns)
-    if model.kind == "histogram" and model.by is not None:
-        return histogram_by([model.by] if isinstance(model.by, str) else model.by, columns)
-    if model.kind == "sum" and (columns or model.of is not None):
-        return sum_of(model.of, columns)
-    if model.kind == "table":
-        assert model.table is not None
-        return Query.from_table(_tabulated(_table(folder, model.table), model.table, policy))
-    make: Callable[[], Query] = getattr(Query, model.kind)
-    return make()
-
-
-def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
-    """Where [data] names several columns, each value is a list with an entry for each of them."""
-    if len(columns) < 2:
-        return
-    for value in policy.values:
-        if not isinstance(value, tuple) or len(value) != len(columns):
-            if value == policy.absent:
-                continue
-            raise FileError(
-                f"data.column names {len(columns)} columns ({', '.join(columns)}) but policy.values has "
-                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or "
-                "lists with an entry for each column"
-            )
-
-
-def _tabulated(table: Table, file: str, policy: Policy) -> dict[Hashable, Hashable]:
-    """Answer of each database: a value of the policy for each record, then the answer."""
-    if len(table.header) != policy.records + 1:
-        raise FileError(
-            f"{file}: has {len(table.header)} columns; it needs {policy.records} for the records "
-            "and one for the answer"
-        )
-    known = KnownLabels(policy.values)
-    answers: dict[Hashable, Hashable] = {}
-    for row in table.rows:
-        values = tuple(_expected(known, cell, policy.values, file) for cell in row[:-1])
-        key = values[0] if policy.records == 1 else values
-        if key in answers:
-            raise FileError(f"{file}: the database {brief(key)} is there twice; give one answer for each")
-        answers[key] = table.value(row[-1])
-    return answers
-
-
-def _expected(known: KnownLabels, cell: Any, labels: Labels, file: str) -> Hashable:
-    found = known.find(cell)
-    if found is None:
-        raise FileError(f"{file}: {brief(cell)} is not one of {shown(labels)}{did_you_mean(cell, labels)}")
-    return found
-
-
-def build_prior(
-    given: str | list[float] | None, labels: Labels, folder: Path, absent: Hashable | None = None
-) -> NDArray[Any]:
-    """A prior over labels: "uniform" (the default), a list, or a public CSV of label and weight.
-
-    `absent` is the label of a missing record, which whoever wrote the file may not think of.
-    """
-    if given is None or given == "uniform":
-        return as_prior(None, len(labels))
-    if isinstance(given, list):
-        if len(given) != len(labels):
-            raise FileError(
-                f"the list has {len(given)} entries but {len(labels)} are needed, one for each of "
-                f"{shown(labels)}, in this order{_about_absence(labels, absent)}"
-            )
-        return as_prior(given, labels)
-    table = _table(folder, given)
-    if len(table.header) < 2:
-        raise FileError(f"{given}: needs a label and a weight in each row")
-    known = KnownLabels(labels)
-    weights: dict[Hashable, float] = {}
-    for row in table.rows:
-        name = _expected(known, row[0], labels, given)
-        if name in weights:
-            raise FileError(f"{given}: {brief(name)} is there twice; give one weight for each label")
-        weights[name] = _coordinate(table, row, 1, given)
-        if weights[name] < 0:
-            raise FileError(f"{given}: the weight of {brief(name)} is {weights[name]:g}; weights must be ≥ 0")
-    missing = [name for name in labels if name not in weights]
-    if missing:
-        raise FileError(
-            f"{given}: has no weight for {brief(missing[0])}; give each label one, 0 where it is "
-            f"impossible{_about_absence(missing, absent)}"
-        )
-    if not any(weights.values()):
-        raise FileError(f"{given}: every weight is 0; at least one must be positive")
-    return from_counts(weights, labels)
-
-
-def _about_absence(labels: Sequence[Hashable], absent: Hashable | None) -> str:
-    if absent is None or absent not in labels:
-        return ""
-    return f'; with adjacency = "add-remove" a record may also be {absent!r}, which needs a probability too'
+def stated_prior(given: StatedPrior | None, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+    """What is believed, which is uniform where nothing is stated."""
+    return as_prior(None, len(labels)) if given is None else given.over(labels, absent)
 
 
 def inputs_metric(answers: Answers) -> Metric:

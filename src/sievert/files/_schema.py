@@ -91,4 +91,9 @@ def _noun_schema(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any
             branches.append(table["properties"][found.key])
         elif not found.bare or found.owner.model_fields:
             branches.append(table)
+    if noun.joined is not None:
+        tables = [branch["properties"] for branch in branches if "properties" in branch]
+        keys = {key: item for table in tables for key, item in table.items()}
+        together = {"type": "object", "description": noun.joined.__doc__, "properties": keys}
+        branches.append(together | {"additionalProperties": False, "minProperties": 2})
     return {"description": noun.__doc__, "anyOf": branches}

@@ -168,6 +168,16 @@ def explain(
     within, centre : metric privacy: the attacker knows the value to within this distance (of this place);
         eps is then per unit of distance
 
+    Returns
+    -------
+    Explanation
+        The best guess `before` and `after`, what some mechanism `reached`, odds, bits and the claim's curve.
+
+    Notes
+    -----
+    Cost: a closed form for pure ε; for δ, ρ, σ and Rényi curves a search on the claim's curve; with a policy
+    that is not complete a linear program.
+
     Examples
     --------
     >>> import math

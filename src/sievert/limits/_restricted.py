@@ -200,7 +200,7 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
     if outputs >= size:
         return whole
     bound = min(whole.upper, Bound(math.log(outputs)))
-    if isinstance(target, Policy) and target.permitted is None and target.preset in ("differential", "local"):
+    if isinstance(target, Policy) and target.permitted is None and target.hides_any_two:
         # Alvim et al., Prop 20 (ℓ = floor) and Thm 15.
         bound = min(
             bound,

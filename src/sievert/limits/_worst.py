@@ -113,11 +113,20 @@ def worst_leakage(
     outputs : int, optional
         Mechanisms with at most this many outputs.
 
+    Returns
+    -------
+    WorstLeakage
+        Bounds by diameter, radius and packing, and the `exact` maximum where it is found, with a mechanism
+        that reaches it and a `certificate`; `float(result)` is in bits.
+
     Notes
     -----
     ε = ∞ is allowed: anything may then be released. Trees, symmetric spaces and spaces with non-negative
     weights are solved up to thousands of points, others up to blocks of 60 or graphs of 150; beyond, the
     answer is an interval with its `reason`.
+
+    Cost: a closed form for trees, complete and vertex-transitive spaces; otherwise a linear program with a
+    row for each pair of points.
 
     Examples
     --------

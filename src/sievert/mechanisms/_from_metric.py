@@ -22,11 +22,30 @@ BOTTOM = "⊥"
 
 
 def metric_channel(metric: Metric) -> Channel:
-    """A channel whose distinguishability is exactly the given metric (Fernandes, Lem 4.14).
+    """A channel whose distinguishability is exactly the given metric.
 
     C[x, y] = exp(-d(x, y) - 1)/n, and an extra output ⊥ takes the rest. Works for every extended
     pseudo-metric; entries are kept as logarithms.
 
+    Parameters
+    ----------
+    metric : Metric
+
+    Returns
+    -------
+    Channel
+        From the points to the points and ⊥.
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    References
+    ----------
+    Fernandes, Lem 4.14.
+
+    Examples
+    --------
     >>> from sievert.channels._privacy import distinguishability
     >>> distinguishability(metric_channel(Metric([[0, 2], [2, 0]]))).distance(0, 1)
     2.0
@@ -35,7 +54,7 @@ def metric_channel(metric: Metric) -> Channel:
     require_dense(metric.size, metric.size + 1, "the metric channel")
     logs = -metric.matrix - 1.0 - math.log(metric.size)
     rest = np.log1p(-np.exp(log_sum(logs, axis=1)))
-    return Channel._trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
+    return Channel.trusted(np.column_stack([logs, rest]), "log", metric.points, [*metric.points, BOTTOM])
 
 
 def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object = None) -> Channel:
@@ -45,6 +64,23 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     exist and is refused. Equal to the truncated geometric on a line and to randomised response on a
     discrete metric. At eps = 0 the weights are not determined, and the uniform ones are taken.
 
+    Parameters
+    ----------
+    metric : Metric
+    eps, alpha : exactly one of eps (nats per unit) and alpha = e^-eps; rational alpha and whole distances
+        give an exact channel
+
+    Returns
+    -------
+    Channel
+        From the points to the points.
+
+    Notes
+    -----
+    Cost: O(n³): one linear system of n points, in fractions where the answer is exact.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> tight_constraints(metrics.line(3), alpha="1/2").exact[1].tolist()
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
@@ -72,7 +108,7 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     kept = logs + log_of(np.maximum(weights, 0.0))
     if not np.allclose(np.exp(log_sum(kept, axis=1)), 1.0, rtol=0.0, atol=ROW_SUM_TOLERANCE):
         raise _ill_conditioned(f"eps = {level.eps:g}")
-    return Channel._trusted(kept, "log", metric.points, metric.points)
+    return Channel.trusted(kept, "log", metric.points, metric.points)
 
 
 def _ill_conditioned(where: str) -> MechanismError:
@@ -113,7 +149,7 @@ def _exact_tight(metric: Metric, alpha: Fraction) -> Channel:
             f"tight constraints: Φ is singular at alpha = {alpha}; change alpha slightly"
         ) from None
     _refuse_negative(weights.astype(np.float64), metric, 0.0)
-    return Channel._trusted(powers * weights[None, :], "exact", metric.points, metric.points)
+    return Channel.trusted(powers * weights[None, :], "exact", metric.points, metric.points)
 
 
 def _power(alpha: Fraction, distance: float) -> Fraction:

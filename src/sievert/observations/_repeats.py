@@ -237,7 +237,7 @@ def _exactly(situation: _Situation, observations: int, known: dict[bytes, float]
     """Σ over types of max over rows of belief times probability; None where there are too many types."""
     if len(situation.logs) == 1:
         return float(situation.likeliest[0])
-    reduced = Channel._trusted(situation.logs, "log").reduced()
+    reduced = Channel.trusted(situation.logs, "log").reduced()
     if math.comb(reduced.shape[1] + observations - 1, observations) > LARGEST_TYPES:
         return None
     # Situations that differ in rounding only (the middle of a truncated mechanism) are computed once.

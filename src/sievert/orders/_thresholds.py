@@ -46,6 +46,15 @@ def threshold(
     n : number of inputs, for named families
     order : "average", "max" or "privacy"
 
+    Returns
+    -------
+    float
+        ε₂ in nats; inf where every ε₂ is safe.
+
+    Notes
+    -----
+    Cost: a closed form or a root of one equation for named families; a bracket of refinement tests otherwise.
+
     Examples
     --------
     >>> round(threshold("truncated-geometric", "randomised-response", 1.0, 5), 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,7 +31,9 @@ __all__ = [
     "additive_edges",
     "contexts_of",
     "edges_of_answers",
+    "in_order",
     "induced_edges",
+    "largest_ratio",
     "no_edges",
     "reachable_totals",
     "whole_numbers",
@@ -208,3 +211,21 @@ def induced_edges(contexts: IndexArray, record: Edges, size: int) -> Edges:
     second = contexts[:, record.pairs[:, 1]].ravel()
     lengths = np.broadcast_to(record.lengths, (len(contexts), len(record))).ravel()
     return least_lengths(Edges(np.column_stack([first, second]), lengths), size)
+
+
+def largest_ratio(change: NDArray[np.float64], lengths: NDArray[np.float64]) -> float:
+    """max change/length with 0/0 = 0 and positive/0 = inf."""
+    if not len(change):
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(change == 0, 0.0, change / lengths)
+    return float(ratios.max())
+
+
+def in_order(answers: Iterable[Hashable]) -> Labels:
+    """Answers in their natural order, or by their text when they cannot be compared."""
+    items = list(answers)
+    try:
+        return tuple(sorted(items))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(sorted(items, key=repr))

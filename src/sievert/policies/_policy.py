@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as cartesian
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sievert.constraints import Permitted, adjacency_graph, constraint, needs_no_list, neighbour_rows
 from sievert.errors import PolicyError, TooLargeError
-from sievert.numerics import brief, choice, flag, instance, require_size, whole
+from sievert.numerics import brief, choice, flag, require_size, whole
 from sievert.policies._words import promise_of, short_list
 from sievert.results import html_table
 from sievert.spaces import (
@@ -43,12 +43,10 @@ from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.secrets import SecretGraph
 
 __all__ = [
-    "ABSENT",
     "LARGEST_ENUMERATION",
     "Policy",
 ]
 
-ABSENT = "absent"
 LARGEST_ENUMERATION = 100_000
 # Numbers of up to this many bits are written out.
 LARGEST_NUMBER = 10_000_000
@@ -82,7 +80,6 @@ class Policy:
     records: int = 1
     permitted: Any = None  # as given; kept as a tuple of constraints
     person_records: int = 1
-    preset: str = field(default="blowfish", compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.secrets, SecretGraph | Metric):
@@ -91,7 +88,6 @@ class Policy:
             )
         for name in ("records", "person_records"):
             object.__setattr__(self, name, whole(name, getattr(self, name), PolicyError))
-        instance("preset", self.preset, str, "what kind of policy it is, in words", PolicyError)
         if self.person_records > self.records:
             raise PolicyError(
                 f"person_records is {self.person_records} but there are only {self.records} records; "
@@ -140,7 +136,7 @@ class Policy:
             return cls(graph)
         count = len(graph.edges)
         words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
-        return cls(SecretGraph._of_indices(graph.nodes, graph.edges, kind="edges", words=words))
+        return cls(SecretGraph._of_indices(graph.nodes, graph.edges, words=words))
 
     @classmethod
     def differential(
@@ -160,28 +156,23 @@ class Policy:
         items = secret_graphs._values(values)
         choice("adjacency", adjacency, ("replace", "add-remove"), PolicyError)
         if adjacency == "replace":
-            return cls(secret_graphs.complete(items), records, permitted, person_records, "differential")
-        if ABSENT in listed(items, "values"):
+            return cls(secret_graphs.complete(items), records, permitted, person_records)
+        if secret_graphs.ABSENT in listed(items, "values"):
             raise PolicyError(
-                f"values contains {brief(ABSENT)}, which add-remove adjacency uses for a missing record"
+                f"values contains {brief(secret_graphs.ABSENT)}, which add-remove adjacency uses for a "
+                "missing record"
             )
-        star = secret_graphs._secret(
-            [ABSENT, *items],
-            np.column_stack([np.zeros(len(items), np.intp), np.arange(1, len(items) + 1)]),
-            "add-remove",
-            "whether a record is present, and with which value, may not be told",
-        )
-        return cls(star, records, permitted, person_records, "differential (add-remove)")
+        return cls(secret_graphs.presence(items), records, permitted, person_records)
 
     @classmethod
     def local(cls, values: int | Iterable[object]) -> Policy:
         """One person's value, perturbed before anybody sees it; any two values are neighbours."""
-        return cls(secret_graphs.complete(values), 1, preset="local")
+        return cls(secret_graphs.complete(values), 1)
 
     @classmethod
     def metric(cls, metric: Metric, records: int = 1) -> Policy:
         """Values protected in proportion to their distance (metric privacy)."""
-        return cls(metric, records, preset="metric")
+        return cls(metric, records)
 
     @property
     def values(self) -> Labels:
@@ -191,7 +182,22 @@ class Policy:
     @property
     def absent(self) -> Hashable | None:
         """The value of a missing record under add-remove adjacency, else None."""
-        return ABSENT if getattr(self.secrets, "kind", None) == "add-remove" else None
+        return self.secrets.absent if isinstance(self.secrets, SecretGraph) else None
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether values are protected in proportion to a distance."""
+        return isinstance(self.secrets, Metric)
+
+    @property
+    def hides_any_two(self) -> bool:
+        """Whether no two values may be told apart."""
+        return isinstance(self.secrets, SecretGraph) and self.secrets.is_complete
+
+    @property
+    def preset(self) -> str:
+        """What such a policy is called: local, differential, metric or blowfish."""
+        return self.secrets.preset(self.records) if isinstance(self.secrets, SecretGraph) else "metric"
 
     @property
     def constrained(self) -> bool:

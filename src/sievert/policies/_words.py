@@ -83,7 +83,7 @@ def promise_words(policy: Policy, eps: Fraction, what: Literal["database", "valu
     `what` is what it is applied to, and `owned` how many rows a person has at most.
     """
     level = number(eps)
-    scaled = policy.preset in ("metric", "blowfish")
+    scaled = not policy.hides_any_two and policy.absent is None
     distance, apart = ("·d", " at distance d") if scaled else ("", "")
     if what == "database" and not scaled:
         apart = " that the policy makes its neighbour"

@@ -76,13 +76,13 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
 
 def has_added_noise(scenario: Scenario) -> bool:
     """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
-    on_table = scenario.document.query.kind in ("count", "sum", "histogram")
+    on_table = scenario.document.query.is_table
     return bool(scenario.columns) and on_table and _adds_noise(scenario)
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:
     """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
-    return scenario.document.query.kind == "histogram" and _adds_noise(scenario)
+    return scenario.document.query.is_histogram and _adds_noise(scenario)
 
 
 def _adds_noise(scenario: Scenario) -> bool:
@@ -165,14 +165,11 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     """The belief about one record; None where it is uniform."""
     adversary = scenario.document.adversary
     given = adversary.record_prior
-    if given is None and scenario.query.kind == "record":
+    if given is None and scenario.query.is_record:
         given = adversary.prior
-    if given is None or given == "uniform":
+    if given is None or given.is_uniform:
         return None
-    from sievert.files import build_prior
-
-    found = build_prior(given, scenario.policy.values, scenario.folder, scenario.policy.absent)
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 
 def is_exact(record: RecordLeakage) -> bool:

@@ -10,6 +10,7 @@ from sievert.files import Scenario
 from sievert.measures import BOUND, RecordLeakage, record_leakage
 from sievert.policies import Policy
 from sievert.questions._accept import has_noise_in_cells
+from sievert.spaces import SecretGraph
 
 __all__ = ["CLOSED_FORM", "guessed", "is_listed"]
 
@@ -31,7 +32,7 @@ def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
     """Best guess about one record: by the noise, by the listed channel where it is small, else by ε alone."""
     policy, noise = scenario.policy, scenario.noise
     prior = scenario.document.adversary.record_prior or scenario.document.adversary.prior
-    uniform = prior in (None, "uniform")
+    uniform = prior is None or prior.is_uniform
     if isinstance(noise, TableNoise) and uniform:
         known = noise.record_guess(policy)
         if known is not None:
@@ -60,7 +61,7 @@ def _uniform_bound(policy: Policy, eps: float) -> tuple[float, float]:
     apart = policy.record_metric.uniform_distance
     if apart is not None:
         spread = 1 + (size - 1) * math.exp(-eps * apart)
-    elif getattr(policy.secrets, "kind", None) == "line":
+    elif isinstance(policy.secrets, SecretGraph) and policy.secrets.is_path:
         spread = float(size) if eps == 0 else math.expm1(-eps * size) / math.expm1(-eps)
     else:
         spread = 1.0

@@ -124,7 +124,7 @@ def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
     So its ε for one unit of distance is its own only if no two answers are nearer than that.
     """
     record = scenario.policy.record_metric
-    if scenario.document.query.kind == "record" and record.uniform_distance is not None:
+    if scenario.document.query.is_record and record.uniform_distance is not None:
         least = record.uniform_distance
     else:
         least = float(scenario.answers.edges.lengths.min(initial=math.inf))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import DataError, FileError, SievertError, TooLargeError
-from sievert.files import DataModel, ReleaseModel, Scenario, contents, refuse_private
+from sievert.files import ReleaseModel, Scenario, contents, refuse_private
 from sievert.ledger import UNIT, Budget
 from sievert.numerics import brief, file_path
 from sievert.policies import Sensitivity, Statistic
@@ -20,7 +20,7 @@ from sievert.release._drawn import Drawn, drawn_channel
 from sievert.release._errors import Errors, errors
 from sievert.release._places import OnMap, Places, population
 from sievert.sampling import Sampler, floats, for_channel
-from sievert.tables import require_writable
+from sievert.tables import Source, require_writable
 
 __all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
 
@@ -76,7 +76,7 @@ class Plan:
         return errors(self.channel, self.rules.confidence)
 
     @property
-    def data(self) -> DataModel:
+    def data(self) -> Source:
         """The table [data]."""
         found = self.scenario.document.data
         assert found is not None
@@ -104,7 +104,7 @@ class Plan:
         """What ε is counted for: neighbours, a metre on a map, or a unit of the policy's distance."""
         if self.places is not None:
             return "metre"
-        return "unit of distance" if self.scenario.policy.preset == "metric" else UNIT
+        return "unit of distance" if self.scenario.policy.is_metric else UNIT
 
     @property
     def columns(self) -> list[str]:
@@ -228,7 +228,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
 def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if scenario.region is not None:
         return _on_map(scenario, rules, name)
-    if scenario.document.query.kind == "record":
+    if scenario.document.query.is_record:
         return _local(scenario, rules, name)
     return _central(scenario, rules, name)
 
@@ -267,7 +267,7 @@ def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     assert region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
-    if scenario.document.query.kind != "record":
+    if not scenario.document.query.is_record:
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
     weights = None if rules.remap is None else population(scenario, rules.remap, region)
     if isinstance(noise, PlanarNoise):
@@ -314,7 +314,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         return Plan(scenario, rules, True, noise, noise.words(), eps, table, sensitivity, output_name=name)
     if scenario.tabulated.absence:
         raise FileError("release: rows can be dropped only with geometric noise on the answer")
-    if len(table.cells) > 1 and scenario.document.query.by is not None:
+    if len(table.cells) > 1 and scenario.document.query.names_columns:
         raise FileError(
             'mechanism: a histogram by columns is released with kind = "geometric" or "truncated-geometric"'
         )

@@ -20,6 +20,7 @@ from sievert.ledger import ADD_REMOVE, REPLACE, UNIT, Ledger, Relation
 from sievert.policies import Policy
 from sievert.release._local import has_places
 from sievert.release._plan import Plan
+from sievert.spaces import SecretGraph
 
 __all__ = ["charge", "cost", "relation_of"]
 
@@ -33,14 +34,14 @@ def relation_of(plan: Plan) -> Relation:
         return Relation("places", "two places of one person, by their distance", "metre")
     policy = plan.scenario.policy
     owned = plan.owned
-    if policy.preset == "metric":
+    if policy.is_metric:
         words = f"two values of one person's records, by their distance ({len(policy.values)} values)"
         return _marked("metric", words, "unit of distance", policy, owned)
     if policy.constrained:
         return _marked("constrained", "databases adjacent under the public knowledge", UNIT, policy, owned)
     if policy.absent is not None:
         return replace(ADD_REMOVE, person_records=owned)
-    if _any_two(policy):
+    if policy.hides_any_two:
         return replace(REPLACE, person_records=owned)
     words = f"values of one person's records that are joined by the secrets ({policy.describe()})"
     return _marked("graph", words, UNIT, policy, owned)
@@ -99,22 +100,14 @@ def _for_any_two(plan: Plan, own: Relation) -> Fraction:
 
 def _largest_distance(policy: Policy, own: Relation) -> Fraction:
     """How far apart two values of the policy are at most."""
-    size, kind = len(policy.values), getattr(policy.secrets, "kind", None)
-    if kind == "line":
-        return Fraction(size - 1)
-    if kind == "cycle":
-        return Fraction(size // 2)
-    if kind == "add-remove":
-        return Fraction(2)
-    if size <= LARGEST_LISTED:
+    known = policy.secrets.diameter() if isinstance(policy.secrets, SecretGraph) else None
+    if known is not None:
+        return Fraction(known)
+    if len(policy.values) <= LARGEST_LISTED:
         largest = float(policy.record_metric.matrix.max())
         if np.isfinite(largest):
             return Fraction(largest)
     raise _refusal(own, REPLACE)
-
-
-def _any_two(policy: Policy) -> bool:
-    return getattr(policy.secrets, "kind", None) == "complete"
 
 
 def _marked(kind: str, words: str, unit: str, policy: Policy, owned: int) -> Relation:

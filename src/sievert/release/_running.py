@@ -140,10 +140,9 @@ def run(
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
     if not despite_accept:
         require_accepted(plan)
-    source = described.folder / plan.data.input if data is None else data
-    if isinstance(source, str | Path):
-        refuse_private(described.document, described.folder, described.source, source)
-    rows = open_rows(source)
+    if isinstance(data, str | Path):
+        refuse_private(described.document, described.folder, described.source, data)
+    rows = plan.data.rows(described.folder) if data is None else open_rows(data)
     budget, key, relation = plan.budget(), plan.ledger_key(), relation_of(plan)
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key)
     if all(entry.finished for entry in early.entries):

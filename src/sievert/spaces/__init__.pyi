@@ -17,6 +17,10 @@ from ._databases import smallest_integers as smallest_integers
 from ._graph import Graph as Graph
 from ._graph import product_edges as product_edges
 from ._graph import product_neighbours as product_neighbours
+from ._kinds import Secrets as Secrets
+from ._kinds import Values as Values
+from ._kinds import label_in as label_in
+from ._kinds import number_in as number_in
 from ._labels import KnownLabels as KnownLabels
 from ._labels import Labels as Labels
 from ._labels import LazyLabels as LazyLabels

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product as cartesian
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,21 +35,46 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+# The value of a missing record.
+ABSENT = "absent"
 LARGEST_PRODUCT = 20_000
 LARGEST_EDGES = 50_000_000
 LARGEST_DISTANCES = 100_000_000
 
 
 class SecretGraph(Graph):
-    """A graph on the values of one record, with a name for its kind and words to describe it."""
+    """Which values of one record must not be told apart; made by the functions of `sv.secrets`.
 
-    kind: str = "edges"
+    Parameters
+    ----------
+    nodes : the values
+    edges : pairs of values that must not be told apart
+
+    Examples
+    --------
+    >>> SecretGraph(["low", "high"], [("low", "high")]).describe()
+    'the listed pairs of values must not be told apart'
+    """
+
     words: str = "the listed pairs of values must not be told apart"
+    # The value of a missing record, where a record may be missing.
+    absent: Hashable | None = None
+    # Whether it joins any two values, or each with the next, by its definition.
+    is_complete: bool = False
+    is_path: bool = False
 
     @property
     def values(self) -> Labels:
         """The values a record can take."""
         return self.nodes
+
+    def preset(self, records: int) -> str:
+        """What a policy with these secrets in so many records is called."""
+        return "blowfish"
+
+    def diameter(self) -> int | None:
+        """The most edges between two values, where that is known without distances."""
+        return None
 
     def describe(self) -> str:
         """What the edges promise, in plain words."""
@@ -58,11 +84,19 @@ class SecretGraph(Graph):
 class CompleteGraph(SecretGraph):
     """All pairs of values joined; the edges are listed only when asked for."""
 
-    kind = "complete"
     words = "no two values may be told apart"
+    is_complete = True
 
     def __init__(self, nodes: Labels) -> None:
         self.nodes = nodes
+
+    def preset(self, records: int) -> str:
+        """Differential privacy, which is local where there is one record."""
+        return "local" if records == 1 else "differential"
+
+    def diameter(self) -> int:
+        """One edge, or none where there is one value."""
+        return min(1, self.size - 1)
 
     @cached_property
     def edges(self) -> NDArray[np.intp]:  # type: ignore[override]
@@ -83,16 +117,59 @@ class CompleteGraph(SecretGraph):
         return f"SecretGraph({self.size} values, complete)"
 
 
+class LineGraph(SecretGraph):
+    """Each value joined to the next."""
+
+    words = "neighbouring values may not be told apart"
+    is_path = True
+
+    def diameter(self) -> int:
+        """From one end to the other."""
+        return self.size - 1
+
+
+class CycleGraph(SecretGraph):
+    """Each value joined to the next, and the last to the first."""
+
+    words = "neighbouring values around a cycle may not be told apart"
+
+    def diameter(self) -> int:
+        """Half the way around."""
+        return self.size // 2
+
+
+class PresenceGraph(SecretGraph):
+    """A missing record joined to each value: neighbours differ by the presence of a record."""
+
+    words = "whether a record is present, and with which value, may not be told"
+    absent = ABSENT
+
+    def preset(self, records: int) -> str:
+        """Differential privacy, whose neighbours have one record more or less."""
+        return "differential (add-remove)"
+
+    def diameter(self) -> int:
+        """Out with one value and in with another."""
+        return min(2, self.size - 1)
+
+
 def _secret(
-    nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], kind: str, words: str
+    nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], words: str
+) -> SecretGraph:
+    return _of_pairs(SecretGraph, nodes, pairs, words=words)
+
+
+def _of_pairs(
+    form: type[SecretGraph],
+    nodes: Iterable[object],
+    pairs: NDArray[np.intp] | list[tuple[int, int]],
+    **attributes: Any,
 ) -> SecretGraph:
     items = nodes if isinstance(nodes, range) else list(nodes)
     if not items:
         raise GraphError("values is empty; a record needs at least one value")
     labels = labels_or_range(items, len(items), "values", GraphError)
-    return SecretGraph._of_indices(
-        labels, np.array(pairs, dtype=np.intp).reshape(-1, 2), kind=kind, words=words
-    )
+    return form._of_indices(labels, np.array(pairs, dtype=np.intp).reshape(-1, 2), **attributes)
 
 
 def _values(values: object) -> Labels:
@@ -102,10 +179,35 @@ def _values(values: object) -> Labels:
 def complete(values: int | Iterable[object]) -> SecretGraph:
     """Any two values must not be told apart (ordinary differential privacy).
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n): edges are listed when one asks for them.
+
+    Examples
+    --------
     >>> complete(["yes", "no"]).labelled_edges()
     [('yes', 'no')]
     """
     return CompleteGraph(_values(values))
+
+
+def presence(values: Iterable[object]) -> SecretGraph:
+    """Whether a record is there, and with which value, must not be told: each value is next to "absent".
+
+    >>> presence(["yes", "no"]).labelled_edges()
+    [('absent', 'yes'), ('absent', 'no')]
+    """
+    items = listed(_values(values), "values")
+    pairs = np.column_stack([np.zeros(len(items), np.intp), np.arange(1, len(items) + 1)])
+    return _of_pairs(PresenceGraph, [ABSENT, *items], pairs)
 
 
 def _refuse_many_edges(count: int, size: int) -> None:
@@ -120,18 +222,45 @@ def _refuse_many_edges(count: int, size: int) -> None:
 def line(values: int | Iterable[object]) -> SecretGraph:
     """Each value must not be told apart from the next.
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves in order
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> line(3).labelled_edges()
     [(0, 1), (1, 2)]
     """
     items = listed(_values(values), "values")
     index = np.arange(len(items) - 1)
-    words = "neighbouring values may not be told apart"
-    return _secret(items, np.column_stack([index, index + 1]), "line", words)
+    return _of_pairs(LineGraph, items, np.column_stack([index, index + 1]))
 
 
 def cycle(values: int | Iterable[object]) -> SecretGraph:
     """As `line`, with the last value next to the first.
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves in order
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> cycle(["N", "E", "S", "W"]).is_edge("W", "N")
     True
     """
@@ -139,7 +268,7 @@ def cycle(values: int | Iterable[object]) -> SecretGraph:
     index = np.arange(len(items) - 1)
     closing = [[0, len(items) - 1]] if len(items) > 2 else np.empty((0, 2), dtype=np.intp)
     pairs = np.concatenate([np.column_stack([index, index + 1]), closing])
-    return _secret(items, pairs, "cycle", "neighbouring values around a cycle may not be told apart")
+    return _of_pairs(CycleGraph, items, pairs)
 
 
 def threshold(
@@ -147,10 +276,28 @@ def threshold(
     theta: float,
     metric: Metric | Callable[[object, object], float] | None = None,
 ) -> SecretGraph:
-    """Values at distance at most theta must not be told apart (Edwards et al., Ex. 1).
+    """Values at distance at most theta must not be told apart.
 
-    The distance is |u - v| for numbers, or a `Metric`, or a function of two values.
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+    theta : the distance
+    metric : a `Metric` or a function of two values; by default |u - v|, for numbers
 
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n·log n + edges) for numbers, O(n²) with a metric.
+
+    References
+    ----------
+    Edwards et al., Ex. 1.
+
+    Examples
+    --------
     >>> len(threshold(4, 2).edges)
     5
     """
@@ -158,7 +305,7 @@ def threshold(
     theta = non_negative("theta", theta, GraphError, infinite=True)
     words = f"values at distance at most {theta:g} may not be told apart"
     if metric is None:
-        return _secret(items, _near(items, theta), "threshold", words)
+        return _secret(items, _near(items, theta), words)
     require_size(len(items) ** 2, LARGEST_DISTANCES, "the distances of all values", "group the values first")
     distances = _distances(items, metric)
     if not np.array_equal(distances, distances.T):
@@ -169,7 +316,7 @@ def threshold(
         )
     close = np.argwhere(np.triu(distances <= theta, 1))
     _refuse_many_edges(len(close), len(items))
-    return _secret(items, close, "threshold", words)
+    return _secret(items, close, words)
 
 
 def _near(items: Labels, theta: float) -> NDArray[np.intp]:
@@ -223,6 +370,20 @@ def _distances(
 def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[object]]) -> SecretGraph:
     """Values of one block must not be told apart; the block itself is no secret.
 
+    Parameters
+    ----------
+    blocks : lists of values, or a mapping from the name of a block to its list
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(pairs of values in one block).
+
+    Examples
+    --------
     >>> partition({"ill": ["flu", "cold"], "well": ["none"]}).labelled_edges()
     [('flu', 'cold')]
     """
@@ -239,12 +400,26 @@ def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[obje
         pairs += [(i, j) for i in range(start, stop) for j in range(i + 1, stop)]
         start = stop
     words = f"values of the same block (of {len(groups)}) may not be told apart"
-    return _secret(items, pairs, "partition", words)
+    return _secret(items, pairs, words)
 
 
 def tree(parents: Mapping[object, object]) -> SecretGraph:
     """A hierarchy: each value must not be told apart from its parent (the root's parent is None).
 
+    Parameters
+    ----------
+    parents : from each value to its parent
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> tree({"flu": "ill", "cold": "ill", "ill": None}).labelled_edges()
     [('flu', 'ill'), ('cold', 'ill')]
     """
@@ -264,7 +439,7 @@ def tree(parents: Mapping[object, object]) -> SecretGraph:
         for child, parent in names.items()
         if parent is not None
     }
-    return _secret(nodes, sorted(pairs), "tree", "a value and its parent may not be told apart")
+    return _secret(nodes, sorted(pairs), "a value and its parent may not be told apart")
 
 
 def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
@@ -286,18 +461,48 @@ def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
 def edges(values: int | Iterable[object], edges: Iterable[tuple[object, object]]) -> SecretGraph:
     """The listed pairs of values must not be told apart.
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+    edges : pairs of values
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(values + edges).
+
+    Examples
+    --------
     >>> edges(["a", "b", "c"], [("a", "c")]).describe()
     '1 listed pair of values may not be told apart'
     """
     graph = Graph(_values(values), edges)
     count = len(graph.edges)
     words = f"{count} listed {'pair' if count == 1 else 'pairs'} of values may not be told apart"
-    return _secret(graph.nodes, graph.edges, "edges", words)
+    return _secret(graph.nodes, graph.edges, words)
 
 
 def product(*parts: SecretGraph) -> SecretGraph:
     """Several attributes: tuples that differ in one attribute, by an edge of that attribute's graph.
 
+    Parameters
+    ----------
+    parts : one secret graph for each attribute
+
+    Returns
+    -------
+    SecretGraph
+        On tuples of one value of each.
+
+    Notes
+    -----
+    Cost: O(tuples·edges of the parts), at most 20,000 tuples.
+
+    Examples
+    --------
     >>> product(line(2), complete(["f", "m"])).size
     4
     """
@@ -323,4 +528,4 @@ def product(*parts: SecretGraph) -> SecretGraph:
         f"attribute {axis + 1}: {part.words}" for axis, part in enumerate(parts)
     )
     joined = np.sort(np.concatenate(pairs), axis=1)
-    return _secret(nodes, joined, "product", words)
+    return _secret(nodes, joined, words)

@@ -5,6 +5,7 @@ from ._counting import Counted as Counted
 from ._counting import count_reports as count_reports
 from ._counting import counts_text as counts_text
 from ._counting import expanded as expanded
+from ._kinds import Source as Source
 from ._outputs import Outputs as Outputs
 from ._paths import is_inside as is_inside
 from ._paths import require_plain as require_plain

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -25,7 +25,8 @@ __all__ = ["BATCH_ROWS", "Batch", "Rows", "open_rows"]
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
-ARROW = (".arrow", ".feather", ".ipc")
+# Who reads a file, by its suffix.
+READERS: dict[str, Callable[[Path], Rows]] = {}
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,21 @@ def open_rows(source: Any) -> Rows:
         return _Frame(source)
     path = existing(source, "; paths in the file are relative to its own folder")
     suffix = path.suffix.lower()
-    if suffix in (".csv", ".txt"):
-        return _Csv(path)
-    if suffix == ".tsv":
-        return _Csv(path, "\t")
-    if suffix == ".parquet":
-        return _Parquet(path)
-    if suffix in ARROW:
-        return _Arrow(path)
-    raise FileError(
-        f"{path}: data is read from .csv, .tsv, .parquet or {', '.join(ARROW)}, not {suffix or 'a bare name'}"
-    )
+    if suffix not in READERS:
+        *others, last = READERS
+        raise FileError(
+            f"{path}: data is read from {', '.join(others)} or {last}, not {suffix or 'a bare name'}"
+        )
+    return READERS[suffix](path)
 
 
 class _File(Rows):
+    """A file, whose class is registered under the suffixes that it reads."""
+
+    def __init_subclass__(cls, *, suffixes: Sequence[str] = ()) -> None:
+        super().__init_subclass__()
+        READERS.update(dict.fromkeys(suffixes, cls))
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = str(path)
@@ -104,10 +106,8 @@ class _File(Rows):
         return digest.hexdigest()
 
 
-class _Csv(_File):
-    def __init__(self, path: Path, delimiter: str = ",") -> None:
-        super().__init__(path)
-        self.delimiter = delimiter
+class _Csv(_File, suffixes=(".csv", ".txt")):
+    delimiter = ","
 
     @property
     def header(self) -> list[str]:
@@ -157,7 +157,11 @@ class _Csv(_File):
         return kept
 
 
-class _Parquet(_File):
+class _TabSeparated(_Csv, suffixes=(".tsv",)):
+    delimiter = "\t"
+
+
+class _Parquet(_File, suffixes=(".parquet",)):
     @property
     def header(self) -> list[str]:
         return list(self._open().schema_arrow.names)
@@ -176,7 +180,7 @@ class _Parquet(_File):
                     yield {name: batch.column(name).to_pylist() for name in columns}
 
 
-class _Arrow(_File):
+class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
     @property
     def header(self) -> list[str]:
         return list(self._open().schema.names)

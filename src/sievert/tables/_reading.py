@@ -100,16 +100,15 @@ def read_channel(path: str | Path, inputs: Iterable[Hashable] | None = None) -> 
     """
     target = existing(path)
     known = None if inputs is None else KnownLabels(inputs)
+    read = {".csv": _read_entries, ".npz": _read_npz, ".parquet": _read_entries}.get(target.suffix)
+    if read is None:
+        raise FileError(
+            f"{target}: a channel is read from .csv, .npz or .parquet, not {target.suffix or 'a bare name'}"
+        )
     try:
-        if target.suffix == ".npz":
-            return _read_npz(target, known)
-        if target.suffix in (".csv", ".parquet"):
-            return _read_entries(target, known)
+        return read(target, known)
     except ChannelError as problem:
         raise FileError(f"{target}: {problem.in_file()}") from None
-    raise FileError(
-        f"{target}: a channel is read from .csv, .npz or .parquet, not {target.suffix or 'a bare name'}"
-    )
 
 
 def _known(value: Any, known: KnownLabels | None, encoded: bool) -> Hashable:

@@ -79,8 +79,8 @@ def project(less_safe: Channel, safer: Channel) -> Projection:
         float(np.linalg.norm(rest)),
         advantage,
         np.asarray((rest - rest.min(axis=1)[:, None]).T),
-        Channel._trusted(nearest, "float", first.inputs, second.outputs),
-        Channel._trusted(post, "float", first.outputs, second.outputs),
+        Channel.trusted(nearest, "float", first.inputs, second.outputs),
+        Channel.trusted(post, "float", first.outputs, second.outputs),
     )
 
 

@@ -186,13 +186,14 @@ def policies(size: Size = (1, 4), records: Size = (1, 3)) -> SearchStrategy[Poli
 
     def build(draw: Callable[[Any], Any]) -> Policy:
         strategies = _strategies()
-        kind = draw(strategies.sampled_from(["blowfish", "replace", "add-remove", "metric"]))
-        count = draw(counts)
-        if kind == "blowfish":
-            return Policy.blowfish(draw(secret_graphs(size)), count)
-        if kind == "metric":
-            return Policy.metric(draw(metrics(size, extended=True)), count)
-        return Policy.differential(draw(values), count, adjacency=kind)
+        makers: list[Callable[[int], Policy]] = [
+            lambda count: Policy.blowfish(draw(secret_graphs(size)), count),
+            lambda count: Policy.differential(draw(values), count),
+            lambda count: Policy.differential(draw(values), count, adjacency="add-remove"),
+            lambda count: Policy.metric(draw(metrics(size, extended=True)), count),
+        ]
+        make: Callable[[int], Policy] = draw(strategies.sampled_from(makers))
+        return make(draw(counts))
 
     return _composite(build)
 

@@ -1,0 +1,101 @@
+"""What a file can name as a prior: a name, a list, or the path of a public file."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Annotated, Any, ClassVar
+
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sievert.channels.priors import as_prior, from_counts
+from sievert.errors import FileError
+from sievert.kinds import Noun, PublicPath, kind
+from sievert.numerics import brief
+from sievert.spaces import KnownLabels, Labels, Table, label_in, number_in, shown
+
+__all__ = ["StatedPrior"]
+
+
+class StatedPrior(Noun, noun="prior"):
+    """What is believed before the release."""
+
+    list_key = "probabilities"
+    text_key = "file"
+    is_uniform: ClassVar[bool] = False
+
+    @abstractmethod
+    def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+        """The prior over these labels.
+
+        `absent` is the label of a missing record, which whoever wrote the file may not think of.
+        """
+
+
+@kind(StatedPrior, "uniform")
+class UniformPrior(StatedPrior):
+    """Everything is equally likely."""
+
+    is_uniform = True
+
+    def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+        return as_prior(None, len(labels))
+
+
+@kind(StatedPrior, key="probabilities")
+class ListedPrior(StatedPrior):
+    """Probabilities in order."""
+
+    probabilities: Annotated[list[float], Field(description="one for each, with the sum 1")]
+
+    def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+        if len(self.probabilities) != len(labels):
+            raise FileError(
+                f"the list has {len(self.probabilities)} entries but {len(labels)} are needed, one for each "
+                f"of {shown(labels)}, in this order{_about_absence(labels, absent)}"
+            )
+        return as_prior(self.probabilities, labels)
+
+
+@kind(StatedPrior, key="file")
+class FilePrior(StatedPrior):
+    """Weights in a public file, which are rescaled to probabilities."""
+
+    file: Annotated[PublicPath, Field(description="a CSV with a label and a weight ≥ 0 in each row")]
+
+    def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+        weights = self._weights(labels)
+        missing = [name for name in labels if name not in weights]
+        if missing:
+            raise FileError(
+                f"{self.file}: has no weight for {brief(missing[0])}; give each label one, 0 where it is "
+                f"impossible{_about_absence(missing, absent)}"
+            )
+        if not any(weights.values()):
+            raise FileError(f"{self.file}: every weight is 0; at least one must be positive")
+        return from_counts(weights, labels)
+
+    def _weights(self, labels: Labels) -> dict[Hashable, float]:
+        table: Table = self.file.table()
+        if len(table.header) < 2:
+            raise FileError(f"{self.file}: needs a label and a weight in each row")
+        known = KnownLabels(labels)
+        weights: dict[Hashable, float] = {}
+        for row in table.rows:
+            name = label_in(known, row[0], labels, self.file)
+            if name in weights:
+                raise FileError(f"{self.file}: {brief(name)} is there twice; give one weight for each label")
+            weight = number_in(table, row, 1, self.file)
+            if weight < 0:
+                raise FileError(
+                    f"{self.file}: the weight of {brief(name)} is {weight:g}; weights must be ≥ 0"
+                )
+            weights[name] = weight
+        return weights
+
+
+def _about_absence(labels: Sequence[Hashable], absent: Hashable | None) -> str:
+    if absent is None or absent not in labels:
+        return ""
+    return f'; with adjacency = "add-remove" a record may also be {absent!r}, which needs a probability too'

@@ -1,0 +1,311 @@
+"""What a file says about the policy, and what it can name as a query."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sievert.constraints import PublicKnowledge
+from sievert.errors import FileError, QueryError
+from sievert.kinds import Finite, Noun, Positive, PublicPath, Section, Value, kind
+from sievert.numerics import brief, did_you_mean
+from sievert.policies._additive import Count, Histogram, Sum
+from sievert.policies._forms import Form, Record, Tabulated, as_number
+from sievert.policies._policy import Policy
+from sievert.policies._query import Query
+from sievert.spaces import KnownLabels, Secrets, Table, Values, label, label_in
+
+__all__ = ["AskedQuery", "PolicyModel", "column_place"]
+
+
+class PolicyModel(Section):
+    """[policy]: what must stay hidden."""
+
+    values: Annotated[Values | None, Field(description="what a record can be")] = None
+    secrets: Annotated[
+        Secrets, Field(description="which values must not be told apart, or how far apart they are")
+    ] = Field(default_factory=lambda: Secrets.resolve("complete"))
+    records: Annotated[Positive, Field(description="how many records a database has")] = 1
+    adjacency: Annotated[
+        Literal["replace", "add-remove"],
+        Field(
+            description="neighbours differ in one record's value, or (a record may be absent) in its presence"
+        ),
+    ] = "replace"
+    person_records: Annotated[
+        Positive,
+        Field(
+            description="how many records may belong to one person; it multiplies the total ε, while guesses "
+            "are about one record"
+        ),
+    ] = 1
+    permitted: Annotated[PublicKnowledge | None, Field(description="what everybody knows already")] = None
+
+    def policy(self) -> Policy:
+        """The policy that the table describes."""
+        built = self._unconstrained()
+        if self.permitted is None:
+            return built
+        return dataclasses.replace(built, permitted=self.permitted.constraints(built.values, built.records))
+
+    def _unconstrained(self) -> Policy:
+        """The policy before public knowledge."""
+        found = Policy(self.secrets.over(self.values), self.records, person_records=self.person_records)
+        if self.adjacency == "replace":
+            return found
+        if not self.secrets.allows_absence:
+            raise FileError('adjacency: "add-remove" goes with secrets = "complete"')
+        return Policy.differential(found.values, self.records, self.adjacency, self.person_records)
+
+
+# ── Queries ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class AskedQuery(Noun, noun="query"):
+    """What is computed before noise."""
+
+    tables_only = True
+    default = "record"
+    elsewhere: ClassVar[Mapping[str, str]] = {"mean": "a mean is a sum divided by a public number of records"}
+    form: ClassVar[type[Form]]
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the answer is the record itself."""
+        return self.form.is_record
+
+    @property
+    def is_histogram(self) -> bool:
+        """Whether the answer is how many records have each value."""
+        return self.form.is_histogram
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the answer is a number that each record adds to."""
+        return self.form.is_total
+
+    @property
+    def is_table(self) -> bool:
+        """Whether all records add up to the answer: a count, a sum or a histogram."""
+        return self.is_total or self.is_histogram
+
+    def query(self, policy: Policy, columns: Sequence[str] = ()) -> Query:
+        """The query; `columns` names the parts of a record whose values are lists."""
+        _require_parts(policy, columns)
+        return self.over(policy, columns)
+
+    @abstractmethod
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        """The query over the databases of a policy, with a part of each value for each column."""
+
+    def counted_by(self, columns: Sequence[str]) -> list[str]:
+        """The columns by which records are counted."""
+        return list(columns)
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether it says itself by which columns records are counted."""
+        return False
+
+
+def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
+    """Where [data] names several columns, each value is a list with an entry for each of them."""
+    if len(columns) < 2:
+        return
+    for value in policy.values:
+        if not isinstance(value, tuple) or len(value) != len(columns):
+            if value == policy.absent:
+                continue
+            raise FileError(
+                f"data.column names {len(columns)} columns ({', '.join(columns)}) but policy.values has "
+                f"{brief(value)}; write the values of each column, values = {{ product = [[…], […]] }}, or "
+                "lists with an entry for each column"
+            )
+
+
+def column_place(name: str, columns: Sequence[str], key: str) -> int:
+    """The position of a column among those of [data]."""
+    if name not in columns:
+        raise FileError(
+            f"{key}: {brief(name)} is not one of the columns of [data] ({', '.join(columns) or 'none'}); "
+            f"name it there under column{did_you_mean(name, columns)}"
+        )
+    return list(columns).index(name)
+
+
+@kind(AskedQuery, "record")
+class AskedRecord(AskedQuery):
+    """The record itself: each row is released for itself."""
+
+    form = Record
+
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        return Query.record()
+
+
+class Bounds(Section):
+    """Numbers within bounds, these included."""
+
+    at_least: Annotated[Finite | None, Field(description="the least number")] = None
+    at_most: Annotated[Finite | None, Field(description="the greatest number")] = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both: which values are counted?")
+        return self
+
+    def query(self) -> Query:
+        """How many records are within the bounds; only numbers can be compared with them."""
+        low = -math.inf if self.at_least is None else self.at_least
+        high = math.inf if self.at_most is None else self.at_most
+
+        def counted(value: Any) -> bool:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise QueryError(
+                    f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
+                    "with it; list the values that are counted instead"
+                )
+            return low <= value <= high
+
+        given = (("at least", self.at_least), ("at most", self.at_most))
+        words = " and ".join(f"{name} {bound:g}" for name, bound in given if bound is not None)
+        return dataclasses.replace(Query.count(counted), words=f"the number of records that are {words}")
+
+
+Condition = Annotated[Value | list[Value] | Bounds, Field(union_mode="left_to_right")]
+
+
+@kind(AskedQuery, "count")
+class AskedCount(AskedQuery):
+    """How many records satisfy a condition."""
+
+    form = Count
+    where: Annotated[
+        Value | list[Value] | Bounds | Annotated[dict[str, Condition], Field(min_length=1)],
+        Field(
+            union_mode="left_to_right",
+            description="the value or values that are counted, bounds, or a table of conditions on columns, "
+            "all of which hold",
+        ),
+    ]
+
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        if not isinstance(self.where, dict):
+            return _count(self.where)
+        conditions = {column_place(name, columns, "where"): _count(part) for name, part in self.where.items()}
+        counts = {place: _contribution(query) for place, query in conditions.items()}
+
+        def counted(value: Any) -> bool:
+            parts = value if len(columns) > 1 else (value,)
+            return all(count(parts[place]) for place, count in counts.items())
+
+        described = (
+            f"{columns[place]} {query.words.removeprefix('the number of records that are ')}"
+            for place, query in conditions.items()
+        )
+        words = f"the number of records with {' and '.join(described)}"
+        return dataclasses.replace(Query.count(counted), words=words)
+
+
+def _count(condition: Any) -> Query:
+    """How many records satisfy a condition on the value."""
+    if isinstance(condition, Bounds):
+        return condition.query()
+    listed = isinstance(condition, list)
+    return Query.count([label(value) for value in condition] if listed else condition)
+
+
+def _contribution(query: Query) -> Callable[[Hashable], Any]:
+    assert isinstance(query.form, Count)
+    return query.form.contribution
+
+
+@kind(AskedQuery, "sum")
+class AskedSum(AskedQuery):
+    """The sum of the values, or of one column of them."""
+
+    form = Sum
+    of: Annotated[str | None, Field(description="the column that is summed, where there are several")] = None
+
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        if not columns and self.of is None:
+            return Query.sum()
+        if self.of is None and len(columns) > 1:
+            raise FileError(
+                f"query: a sum needs of where records have the columns {', '.join(columns)}: which one is "
+                f'summed? Add of = "{columns[-1]}"'
+            )
+        place = 0 if self.of is None else column_place(self.of, columns, "of")
+
+        def part(value: Any) -> Any:
+            return as_number(value[place] if len(columns) > 1 else value)
+
+        return Query(f"the sum of {columns[place]}", Sum(part))
+
+
+@kind(AskedQuery, "histogram")
+class AskedHistogram(AskedQuery):
+    """How many records have each value, or each combination of some columns."""
+
+    form = Histogram
+    by: Annotated[str | list[str] | None, Field(description="the columns it counts by; all unless given")] = (
+        None
+    )
+
+    @property
+    def names_columns(self) -> bool:
+        return self.by is not None
+
+    def counted_by(self, columns: Sequence[str]) -> list[str]:
+        return list(columns) if self.by is None else [self.by] if isinstance(self.by, str) else self.by
+
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        if self.by is None:
+            return Query.histogram()
+        by = self.counted_by(columns)
+        words = f"how many records there are by {', '.join(by)}"
+        if [column_place(name, columns, "by") for name in by] == list(range(len(columns))):
+            return Query(words, Histogram())
+
+        def unlisted(database: Any) -> Hashable:
+            raise QueryError(
+                f"by: a histogram by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
+                "released, but its answers are not listed; to audit it, describe these columns alone"
+            )
+
+        return Query(words, Tabulated(function=unlisted))
+
+
+@kind(AskedQuery, "table")
+class AskedTable(AskedQuery):
+    """Any function of the database, in a public file."""
+
+    form = Tabulated
+    table: Annotated[
+        PublicPath, Field(description="a CSV with a column for each record and one for the answer")
+    ]
+
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        table: Table = self.table.table()
+        if len(table.header) != policy.records + 1:
+            raise FileError(
+                f"{self.table}: has {len(table.header)} columns; it needs {policy.records} for the records "
+                "and one for the answer"
+            )
+        known = KnownLabels(policy.values)
+        answers: dict[Hashable, Hashable] = {}
+        for row in table.rows:
+            values = tuple(label_in(known, cell, policy.values, self.table) for cell in row[:-1])
+            key = values[0] if policy.records == 1 else values
+            if key in answers:
+                raise FileError(
+                    f"{self.table}: the database {brief(key)} is there twice; give one answer for each"
+                )
+            answers[key] = table.value(row[-1])
+        return Query.from_table(answers)
