@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,9 @@ from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
-    Guessing,
     Identity,
-    MatrixAdversary,
     RecordLeakage,
-    Shannon,
-    Tries,
+    Unit,
     capacity,
     leakage,
     posterior_vulnerability,
@@ -39,7 +36,6 @@ from sievert.questions._accept import (
     Promise,
     checks,
     has_noise_in_cells,
-    is_exact,
     kept_promise,
     least_record,
     repeated_record,
@@ -52,7 +48,6 @@ __all__ = [
     "Check",
     "Finding",
     "LeakageCurves",
-    "Unit",
     "audit",
     "checks",
     "findings",
@@ -118,7 +113,7 @@ class Audit(Result):
     @property
     def record_is_bound(self) -> bool:
         """Whether the guess about one record is only an upper bound."""
-        return not is_exact(self.record)
+        return self.record.is_bound
 
     def __str__(self) -> str:
         found = self.epsilon.nats
@@ -251,11 +246,6 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
 
-Unit = Literal["probability", "closeness", "gain", "risk", "loss", "guesses", "bits"]
-
-# Two actions this close (relative) are equally good: rounding alone could tell them apart.
-TIE_TOLERANCE = 1e-12
-
 
 @dataclass(frozen=True)
 class Finding(Result):
@@ -304,54 +294,14 @@ def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit
     factor = None if math.isnan(float(found.factor)) else found.factor
     return Finding(
         gain.name,
-        unit or _unit(gain),
+        unit or gain.unit,
         found.prior,
         found.posterior,
         factor,
         found.difference,
-        _bits(gain, float(found.prior), float(found.posterior)),
-        _blind_guess(gain, belief.astype(np.float64)),
+        gain.bits(float(found.prior), float(found.posterior)),
+        gain.sole_best(belief.astype(np.float64)),
     )
-
-
-def _unit(gain: Adversary) -> Unit:
-    if isinstance(gain, Shannon):
-        return "bits"
-    if isinstance(gain, Guessing):
-        return "guesses"
-    shares = not isinstance(gain, MatrixAdversary) or bool(((gain.table >= 0) & (gain.table <= 1)).all())
-    if gain.is_loss:
-        return "risk" if shares else "loss"
-    return "probability" if shares else "gain"
-
-
-def _bits(gain: Adversary, before: float, after: float) -> float | None:
-    """Leakage in bits where it has a meaning: growth of a gain, or uncertainty taken away."""
-    if isinstance(gain, Shannon):
-        return max(0.0, before - after)
-    if gain.is_loss or before <= 0:
-        return None
-    return max(0.0, math.log2(after / before))
-
-
-def _blind_guess(gain: Adversary, belief: NDArray[np.float64]) -> Hashable:
-    """The one best action before the release; None where there are ties or actions have no name."""
-    if isinstance(gain, Tries):
-        order = np.argsort(-belief, kind="stable")
-        chosen = min(gain.tries, len(belief))
-        if chosen == len(belief) or belief[order[chosen]] >= belief[order[chosen - 1]] * (1 - TIE_TOLERANCE):
-            return None
-        return tuple(gain.secrets[int(i)] for i in order[:chosen])
-    if isinstance(gain, Identity):
-        scores, actions = belief, gain.secrets
-    elif isinstance(gain, MatrixAdversary):
-        scores, actions = gain.table.astype(np.float64) @ belief, gain.actions
-    else:
-        return None
-    scores = -scores if gain.is_loss else scores
-    best = scores.max()
-    winners = np.flatnonzero(scores >= best - TIE_TOLERANCE * abs(best))
-    return actions[int(winners[0])] if len(winners) == 1 else None
 
 
 # ── What the file's family would leak at other ε, for a picture ─────────────────────────────────────────────
@@ -428,6 +378,6 @@ def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str,
 
 def _bits_at(channel: Channel, belief: NDArray[np.float64], gain: Adversary, before: float) -> float | None:
     """Bits that another channel on the same inputs leaks, the prior value being known."""
-    if _bits(gain, before, before) is None:
+    if gain.bits(before, before) is None:
         return None
-    return _bits(gain, before, float(posterior_vulnerability(channel, belief, gain)))
+    return gain.bits(before, float(posterior_vulnerability(channel, belief, gain)))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions import is_exact
 from sievert.questions.audit import Audit, Finding, LeakageCurves
 from sievert.questions.noise import NoiseAudit
 from sievert.questions.samples import SamplesAudit
@@ -288,7 +287,7 @@ def _(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
         verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
         kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
     yield "Does it keep its promise?", [found.promise, proof, *kept]
-    most = "" if is_exact(found.record) else "at most "
+    most = "at most " if found.record.is_bound else ""
     record = [
         "Someone who knows every other record guesses the remaining one with probability "
         f"{in_percent(found.record.before)} now and {most}{in_percent(found.record.after)} after the "

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from sievert.estimation import Estimate
 from sievert.files import Scenario
 from sievert.numerics import in_tenths
-from sievert.questions.estimate import SAID_ABOVE, SHOWN_FILES, FileEstimate
+from sievert.questions.estimate import SHOWN_FILES, FileEstimate
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import LARGEST_BARS
@@ -100,9 +100,8 @@ def lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
     yield "How good the estimate is", _quality(found)
     if result.original is not None:
         yield "Against the original", _against(result)
-    remarks = [remark for remark in found.remarks if not remark.startswith(SAID_ABOVE)]
-    if remarks:
-        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+    if found.remarks:
+        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
 
 
 def _quality(found: Estimate) -> list[str]:

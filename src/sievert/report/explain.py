@@ -84,7 +84,7 @@ def lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         yield "Certificate", [f"None: {found.uncertified}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
-        if any(check.name.startswith("total ε") and math.isinf(check.value) for check in report.checks):
+        if any(check.key == "eps" and math.isinf(check.value) for check in report.checks):
             lines.append(
                 "This claim has no finite ε at that δ; say in [accept] at which δ the total ε is judged, for "
                 "instance delta = 1e-6, with eps."
