@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from html import escape
 from importlib import import_module
@@ -112,31 +111,6 @@ def __dir__() -> list[str]:
 
 # What a cell of a notebook's table shows at most.
 LONGEST_LIST, LONGEST_TEXT, LONGEST_FRACTION = 6, 300, 9
-
-
-def in_bits(value: float, digits: int = 4) -> str:
-    """An amount of information as text.
-
-    >>> in_bits(1.0), in_bits(0.78941)
-    ('1 bit', '0.7894 bits')
-    """
-    text = f"{value:.{digits}g}"
-    return f"{text} bit" if text == "1" else f"{text} bits"
-
-
-def upwards(value: float, digits: int = 4) -> str:
-    """A number ≥ 0 in a few digits, rounded up: what is at most the number is at most the text.
-
-    >>> upwards(1.64872127), upwards(212.1320344), upwards(3.0), upwards(0.0)
-    ('1.649', '212.2', '3', '0')
-    """
-    if not 0 < value < math.inf:
-        return f"{value:g}"
-    text = f"{value:.{digits}g}"
-    if Decimal(text) < Decimal(value):
-        grain = Decimal(1).scaleb(Decimal(value).adjusted() + 1 - digits)
-        text = f"{Decimal(text) + grain:.{digits}g}"
-    return text
 
 
 def plain(value: Any) -> Any:

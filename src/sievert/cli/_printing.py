@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,22 +68,26 @@ def print_table(header: list[str], rows: list[list[str]]) -> None:
 
 
 @contextmanager
-def progress_bar() -> Iterator[None]:
-    """Show how far the work inside has come, on standard error, and clear it away afterwards."""
+def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show how far the work inside has come, on standard error, and clear it away afterwards.
+
+    Work is heard of where it calls `advance`, or the function that is yielded.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda what, done, total: None
         return
-    from rich.progress import Progress, TaskID
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     from sievert.numerics import listening
 
-    with Progress(console=terminal(stderr=True), transient=True) as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def show(what: str, done: int, total: int) -> None:
+        def show(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what[0].upper() + what[1:], total=total)
             bar.update(tasks[what], completed=done, total=total)
 
         with listening(show):
-            yield
+            yield show

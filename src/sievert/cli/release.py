@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +9,7 @@ import typer
 
 from sievert.cli._options import real_option, whole_option
 from sievert.cli._present import Asked, Force, present
-from sievert.cli._printing import print_json, terminal
+from sievert.cli._printing import print_json, progress_bar
 from sievert.cli._streams import complain, complain_of_data
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ def release(
             raise typer.Exit(1)
         return
     try:
-        with _bar() as progress:
+        with progress_bar() as show:
             done = run(
                 scenario,
                 output=output,
@@ -83,7 +81,7 @@ def release(
                 fresh=fresh,
                 wait=wait,
                 anchor=anchor,
-                progress=progress,
+                progress=lambda word, rows, total: show(f"{word} rows", rows, total),
                 despite_accept=despite_accept,
             )
     except BudgetError as problem:
@@ -122,19 +120,3 @@ def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
     asked.write_text(path, save_proof(identified(certificate, scenario)))
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """A progress bar on a terminal; elsewhere nothing is shown."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = terminal(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(word: str, rows: int, total: int | None) -> None:
-            bar.update(task, description=f"{word} {rows:,} rows", completed=rows, total=total)
-
-        yield show

@@ -17,9 +17,9 @@ from sievert.limits._worst import WorstLeakage, finite_eps, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, SYMBOLS, Claim, claim_of
 from sievert.measures import vulnerability
 from sievert.measures.gains import within as within_gain
-from sievert.numerics import brief, choice, flag, non_negative, probability
+from sievert.numerics import brief, choice, flag, in_bits, non_negative, probability
 from sievert.policies import Policy, target_of
-from sievert.results import Result, in_bits
+from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = ["LargestEpsilon", "WeakestClaim", "largest_epsilon", "weakest_claim"]

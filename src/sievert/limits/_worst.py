@@ -24,10 +24,10 @@ from sievert.limits._space import LARGEST_DENSE, Piece, Space, space_of
 from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
-from sievert.numerics import brief, flag, log2_bounds, read_eps
+from sievert.numerics import brief, flag, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy, target_of
 from sievert.proofs import PACKINGS, DirectedProof, GroupsProof, WorstLeakageProof
-from sievert.results import Result, in_bits
+from sievert.results import Result
 from sievert.spaces import DatabaseGraph, Graph, Metric
 from sievert.spaces.secrets import CompleteGraph
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sievert.errors import PolicyError
-from sievert.numerics import brief, non_negative, taken, whole
-from sievert.results import Result, in_bits
+from sievert.numerics import brief, in_bits, non_negative, taken, whole
+from sievert.results import Result
 from sievert.spaces import iterable
 
 __all__ = [

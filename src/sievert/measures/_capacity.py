@@ -48,9 +48,9 @@ from sievert.measures._columns import float_prior
 from sievert.measures._extremes import excess_of_maxima, furthest_rows, row_distance, sum_of_maxima
 from sievert.measures._power_sums import even_divergence, row_negentropies
 from sievert.measures._structured import log2, product_of_powers, record_priors, tuple_prior
-from sievert.numerics import UNIT, brief, choice, log_sum
+from sievert.numerics import UNIT, brief, choice, in_bits, log_sum
 from sievert.proofs import AdditiveCapacityProof
-from sievert.results import Result, in_bits
+from sievert.results import Result
 
 __all__ = ["Capacity", "capacity"]
 

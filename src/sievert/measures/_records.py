@@ -23,9 +23,9 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, PolicyError, PriorError, TooLargeError
 from sievert.measures._columns import float_prior
 from sievert.measures._vulnerability import leakage
-from sievert.numerics import brief, non_negative
+from sievert.numerics import brief, in_bits, non_negative
 from sievert.policies import Answers, Policy, Query, policy_or_answers_of, query_of
-from sievert.results import Result, in_bits
+from sievert.results import Result
 from sievert.spaces import align, metrics
 
 __all__ = ["RecordLeakage", "context_rows", "record_leakage"]

@@ -51,10 +51,12 @@ from ._progress import advance as advance
 from ._progress import listening as listening
 from ._words import at_most as at_most
 from ._words import belief_growth as belief_growth
-from ._words import bits as bits
 from ._words import claim_in_words as claim_in_words
 from ._words import eps_in_words as eps_in_words
 from ._words import guess_words as guess_words
+from ._words import in_bits as in_bits
 from ._words import in_percent as in_percent
+from ._words import in_tenths as in_tenths
 from ._words import number as number
 from ._words import times as times
+from ._words import upwards as upwards

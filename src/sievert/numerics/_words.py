@@ -1,23 +1,24 @@
-"""Numbers of proofs in words a reader can take in."""
+"""Numbers in words that a reader can take in: of proofs, and of answers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from fractions import Fraction
-
-from sievert.results import in_bits, upwards
 
 __all__ = [
     "at_most",
     "belief_growth",
-    "bits",
     "claim_in_words",
     "eps_in_words",
     "guess_words",
+    "in_bits",
     "in_percent",
+    "in_tenths",
     "number",
     "times",
+    "upwards",
 ]
 
 LONGEST = 24
@@ -61,13 +62,29 @@ def claim_in_words(eps: Fraction, delta: Fraction) -> str:
 # ── Numbers as people read them ─────────────────────────────────────────────────────────────────────────────
 
 
-def bits(value: float) -> str:
-    """A number of bits.
+def in_bits(value: float, digits: int = 4) -> str:
+    """An amount of information as text.
 
-    >>> bits(1.0), bits(0.3157)
-    ('1 bit', '0.316 bits')
+    >>> in_bits(1.0), in_bits(0.78941)
+    ('1 bit', '0.7894 bits')
     """
-    return in_bits(value, 3)
+    text = f"{value:.{digits}g}"
+    return f"{text} bit" if text == "1" else f"{text} bits"
+
+
+def upwards(value: float, digits: int = 4) -> str:
+    """A number ≥ 0 in a few digits, rounded up: what is at most the number is at most the text.
+
+    >>> upwards(1.64872127), upwards(212.1320344), upwards(3.0), upwards(0.0)
+    ('1.649', '212.2', '3', '0')
+    """
+    if not 0 < value < math.inf:
+        return f"{value:g}"
+    text = f"{value:.{digits}g}"
+    if Decimal(text) < Decimal(value):
+        grain = Decimal(1).scaleb(Decimal(value).adjusted() + 1 - digits)
+        text = f"{Decimal(text) + grain:.{digits}g}"
+    return text
 
 
 def in_percent(value: float) -> str:
@@ -82,6 +99,17 @@ def in_percent(value: float) -> str:
     if percent == 0 or percent >= 100:
         return f"{percent:.3g}%"
     return f"{percent:.1f}%" if percent >= 0.1 else f"{percent:.2e}%"
+
+
+def in_tenths(value: float) -> str:
+    """A share to a tenth of a percent; exact at 0 and 1.
+
+    >>> in_tenths(0.25), in_tenths(1.0), in_tenths(1e-5)
+    ('25.0%', '100%', '<0.1%')
+    """
+    if 0 < value < 0.0005:
+        return "<0.1%"
+    return f"{value:.0%}" if value in (0, 1) or abs(value) < 1e-12 else f"{value:.1%}"
 
 
 def times(factor: float) -> str:

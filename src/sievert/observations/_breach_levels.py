@@ -20,8 +20,8 @@ from sievert.channels import Channel, finite_channel
 from sievert.channels._privacy import _widest_column
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
-from sievert.numerics import brief, log_fraction, log_means
-from sievert.results import Result, in_bits
+from sievert.numerics import brief, in_bits, log_fraction, log_means
+from sievert.results import Result
 
 __all__ = [
     "AverageLevel",

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import GainError, PriorError
-from sievert.numerics import advance, brief, choice, generator_of, non_negative, require_size, whole
+from sievert.numerics import advance, brief, choice, generator_of, in_bits, non_negative, require_size, whole
 from sievert.numerics import probability as as_probability
 from sievert.observations._approximations import share_interval
 from sievert.observations._chernoff import chernoff_pairs
 from sievert.observations._observation_counts import upto
 from sievert.observations._success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.observations._types import RowClasses, TypeTable, row_classes, types_of
-from sievert.results import Result, in_bits
+from sievert.results import Result
 from sievert.spaces import iterable, label, shown
 
 __all__ = ["BreachCurve", "BreachUntil", "breach_curve", "observations_until_breach", "predicate_members"]

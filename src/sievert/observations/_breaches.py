@@ -18,7 +18,7 @@ from sievert.channels import Channel, Epsilon, epsilon, finite_channel
 from sievert.errors import ChannelError, GainError
 from sievert.measures import Situations, context_rows
 from sievert.measures._records import _situations
-from sievert.numerics import choice
+from sievert.numerics import choice, in_bits
 from sievert.observations._breach_levels import (
     AverageLevel,
     PredicateBreach,
@@ -38,7 +38,7 @@ from sievert.observations._observation_counts import observation_counts
 from sievert.observations._success import Random, SuccessCurve, success_curve
 from sievert.observations._until import Rates, rates
 from sievert.policies import Answers, Policy, policy_or_answers_of
-from sievert.results import Result, in_bits
+from sievert.results import Result
 from sievert.spaces import Metric, align
 
 __all__ = ["Breaches", "IndividualBreach", "breaches", "individual_breach"]

@@ -18,7 +18,7 @@ import numpy as np
 from sievert.channels import Channel, finite_channel
 from sievert.errors import GainError
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, generator_of
+from sievert.numerics import brief, generator_of, in_bits
 from sievert.observations._approximations import LEAST_SAMPLES, SAMPLES
 from sievert.observations._breach_levels import worst_level
 from sievert.observations._chernoff import ChernoffPairs, chernoff_pairs
@@ -35,7 +35,7 @@ from sievert.observations._success import (
     attack_on,
 )
 from sievert.observations._types import equal_rows
-from sievert.results import Result, in_bits
+from sievert.results import Result
 
 __all__ = [
     "ObservationsUntil",

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import QueryError
+from sievert.numerics import upwards
 from sievert.policies._policy import Policy
-from sievert.results import upwards
 
 __all__ = ["Move", "Sensitivity", "Statistic", "statistic_of_cells", "statistic_of_numbers"]
 # More edges than this are compared with whole-number arithmetic in floats, which is exact below 2^53.

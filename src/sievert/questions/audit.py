@@ -28,7 +28,7 @@ from sievert.measures import (
     record_leakage,
 )
 from sievert.mechanisms import randomised_response
-from sievert.numerics import in_percent
+from sievert.numerics import in_bits, in_percent
 from sievert.observations import ReleasesWithin, guess_limit, releases_within
 from sievert.policies import Policy
 from sievert.questions._accept import (
@@ -40,7 +40,7 @@ from sievert.questions._accept import (
     least_record,
     repeated_record,
 )
-from sievert.results import Result, in_bits
+from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = [

@@ -26,7 +26,15 @@ from sievert.observations import (
 from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
 
-__all__ = ["BreachReport", "breach_of", "listed", "read_range"]
+__all__ = [
+    "BreachReport",
+    "breach_of",
+    "chance_words",
+    "listed",
+    "observation_words",
+    "read_range",
+    "round_numbers",
+]
 
 TARGETS = (0.5, 0.9, 0.99)
 # Rows of the table: all of a few numbers, else 1, 2, 5, 10, …
@@ -73,12 +81,12 @@ class BreachReport(Result):
         if last.observations == 1:
             return (
                 f"One observation: {self.secret} is guessed with probability {start} before and "
-                f"{_chance(last)} after."
+                f"{chance_words(last)} after."
             )
         return (
             f"{last.observations} observations: {self.secret} is guessed with probability {start} before, "
-            f"{_chance(first)} after {_observations(first.observations)} and {_chance(last)} after "
-            f"{last.observations}."
+            f"{chance_words(first)} after {observation_words(first.observations)} and {chance_words(last)} "
+            f"after {last.observations}."
         )
 
 
@@ -164,10 +172,11 @@ def _thinned(counts: list[int]) -> list[int]:
     if len(counts) <= MOST_POINTS or counts != list(range(counts[0], counts[-1] + 1)):
         return counts
     places = np.geomspace(1, len(counts), MOST_POINTS).round().astype(int) - 1
-    return sorted({counts[i] for i in places} | (_round_numbers() & set(counts)))
+    return sorted({counts[i] for i in places} | (round_numbers() & set(counts)))
 
 
-def _round_numbers() -> set[int]:
+def round_numbers() -> set[int]:
+    """1, 2, 5, 10, 20, …"""
     return {a * 10**k for a in STEPS for k in range(8)}
 
 
@@ -186,7 +195,8 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
     return named
 
 
-def _chance(point: SuccessProbability) -> str:
+def chance_words(point: SuccessProbability) -> str:
+    """The chance of a right guess: one number where it is known, else both ends."""
     if point.value == 1 and point.missing_bits < math.inf:
         return "almost 100%"
     if point.exact or in_percent(point.lower) == in_percent(point.upper):
@@ -194,7 +204,8 @@ def _chance(point: SuccessProbability) -> str:
     return f"{in_percent(point.lower)} to {in_percent(point.upper)}"
 
 
-def _observations(count: int) -> str:
+def observation_words(count: int) -> str:
+    """How many observations, with the word."""
     return "1 observation" if count == 1 else f"{count} observations"
 
 

@@ -22,6 +22,7 @@ from sievert.estimation import (
     prove_likelihood,
 )
 from sievert.files import EstimateModel, Scenario
+from sievert.numerics import in_tenths
 from sievert.proofs import LikelihoodProof
 from sievert.results import Result
 from sievert.tables import Counted, count_reports, expanded
@@ -85,18 +86,11 @@ class FileEstimate(Result):
 
     def _top_share(self, top: int) -> str:
         found = self.estimate
-        share = _share(found.distribution[top])
+        share = in_tenths(found.distribution[top])
         if found.interval is None:
             return share
         low, high = found.interval[top]
-        return f"{share} ({_share(low)} to {_share(high)} at {found.level:.0%} confidence)"
-
-
-def _share(value: float) -> str:
-    """A share to a tenth of a percent; exact at 0 and 1."""
-    if 0 < value < 0.0005:
-        return "<0.1%"
-    return f"{value:.0%}" if value in (0, 1) or abs(value) < 1e-12 else f"{value:.1%}"
+        return f"{share} ({in_tenths(low)} to {in_tenths(high)} at {found.level:.0%} confidence)"
 
 
 def estimate_of(

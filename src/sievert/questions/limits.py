@@ -13,8 +13,9 @@ from sievert.errors import TooLargeError
 from sievert.files import Scenario, file_eps
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import capacity, record_leakage
+from sievert.numerics import in_bits
 from sievert.questions._accept import has_noise_in_cells
-from sievert.results import Result, in_bits
+from sievert.results import Result
 
 __all__ = ["LimitCurves", "Limits", "limit_curves", "limits_of"]
 

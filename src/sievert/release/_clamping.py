@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sievert.files import UseValue
-from sievert.numerics import number
+from sievert.numerics import number, upwards
 from sievert.release._plan import Plan
-from sievert.results import upwards
 
 __all__ = ["clamping", "note"]
 

@@ -15,13 +15,13 @@ import scipy
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.ledger import Reservation
-from sievert.numerics import number
+from sievert.numerics import number, upwards
 from sievert.policies import promise_words
 from sievert.proofs import NoiseProof
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._clamping import clamping
 from sievert.release._plan import Plan
-from sievert.results import package_version, plain, upwards
+from sievert.results import package_version, plain
 
 __all__ = ["noise_proof", "promise", "sidecar"]
 

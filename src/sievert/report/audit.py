@@ -8,7 +8,7 @@ from functools import singledispatch
 from pathlib import Path
 
 from sievert.files import Scenario
-from sievert.numerics import belief_growth, bits, guess_words, in_percent, number, times
+from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
 from sievert.questions.audit import Audit, Finding, LeakageCurves
 from sievert.questions.noise import NoiseAudit
 from sievert.questions.samples import SamplesAudit
@@ -75,7 +75,7 @@ def _record(audit: Audit) -> list[str]:
     record = audit.record
     before, after = in_percent(record.before), in_percent(record.after)
     most = "at most " if audit.record_is_bound else ""
-    growth = "no more than before" if record.after == record.before else bits(record.bits)
+    growth = "no more than before" if record.after == record.before else in_bits(record.bits, 3)
     if audit.records == 1:
         lines = [
             f"It is guessed with probability {before} now and {most}{after} after the release ({growth})."
@@ -140,7 +140,7 @@ def _finding(item: Finding) -> str:
 def _amount(item: Finding, value: float) -> str:
     if item.unit in ("probability", "risk"):
         return in_percent(value)
-    return bits(value) if item.unit == "bits" else f"{value:.4g}"
+    return in_bits(value, 3) if item.unit == "bits" else f"{value:.4g}"
 
 
 def _growth(item: Finding) -> str:
@@ -149,12 +149,12 @@ def _growth(item: Finding) -> str:
     if item.unit in ("probability", "closeness", "gain"):
         if item.bits is None or item.factor is None:
             return f" ({float(item.difference):.4g} more)"
-        return f" ({times(float(item.factor))}, {bits(item.bits)})"
+        return f" ({times(float(item.factor))}, {in_bits(item.bits, 3)})"
     return ""
 
 
 def _database(audit: Audit) -> str:
-    factor, amount = float(audit.database.factor), bits(audit.database.bits)
+    factor, amount = float(audit.database.factor), in_bits(audit.database.bits, 3)
     if audit.records == 1:
         whoever = "Whatever somebody believes and wants to know about the value"
         if factor == 1:
@@ -175,16 +175,18 @@ def _worst(audit: Audit) -> list[str]:
         return []
     share = audit.database.bits / worst.upper.bits
     reached = (
-        "some mechanism does" if worst.exact is not None else f"some gives away {bits(worst.lower.bits)}"
+        "some mechanism does"
+        if worst.exact is not None
+        else f"some gives away {in_bits(worst.lower.bits, 3)}"
     )
     certified = "" if worst.certificate is None else ", certified"
     each = ((worst.diameter, "diameter"), (worst.radius, "radius"), (worst.packing, "packing"))
-    bounds = ", ".join(f"{bits(bound.bits)} ({name})" for bound, name in each)
+    bounds = ", ".join(f"{in_bits(bound.bits, 3)} ({name})" for bound, name in each)
     last = "exactly" if worst.exact is not None else "at most"
     return [
-        f"Mechanisms with the same ε could give away up to {bits(worst.upper.bits)} ({reached}); this one "
-        f"uses {share:.0%} of that.",
-        f"Bounds on all of them: {bounds}; {last} {bits(worst.upper.bits)}{certified}.",
+        f"Mechanisms with the same ε could give away up to {in_bits(worst.upper.bits, 3)} ({reached}); this "
+        f"one uses {share:.0%} of that.",
+        f"Bounds on all of them: {bounds}; {last} {in_bits(worst.upper.bits, 3)}{certified}.",
     ]
 
 

@@ -7,19 +7,17 @@ from collections.abc import Hashable, Iterator
 from pathlib import Path
 
 from sievert.files import Scenario
-from sievert.numerics import bits, in_percent, times
-from sievert.observations import (
-    BreachCurve,
-)
+from sievert.numerics import in_bits, in_percent, times
+from sievert.observations import BreachCurve
 from sievert.questions.breach import (
     BAR,
     MOST_POINTS,
     MOST_ROWS,
     BreachReport,
-    _chance,
-    _observations,
-    _round_numbers,
+    chance_words,
     listed,
+    observation_words,
+    round_numbers,
 )
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
@@ -83,13 +81,13 @@ def _one(report: BreachReport) -> list[str]:
     else:
         lines = [
             f"Whatever somebody believes and asks, no belief changes by more than {times(2**worst.bits)} "
-            f"({bits(worst.bits)}). Output {worst.output!r} comes as close as one likes to that for somebody "
-            f"who is nearly sure of {unlikely!r} and sees {likely!r} become likelier."
+            f"({in_bits(worst.bits, 3)}). Output {worst.output!r} comes as close as one likes to that for "
+            f"somebody who is nearly sure of {unlikely!r} and sees {likely!r} become likelier."
         ]
     lines.append(
         f"On average: whether it is {average.pair[0]!r} or {average.pair[1]!r} is guessed right with "
-        f"probability {in_percent((1 + average.distance) / 2)} instead of 50.0% ({bits(average.bits)}); no "
-        "yes-or-no question gains more."
+        f"probability {in_percent((1 + average.distance) / 2)} instead of 50.0% "
+        f"({in_bits(average.bits, 3)}); no yes-or-no question gains more."
     )
     return lines + _privacy(report)
 
@@ -99,15 +97,19 @@ def _privacy(report: BreachReport) -> list[str]:
     assert found.privacy is not None
     level = found.privacy.nats / math.log(2)
     if report.is_metric:
-        lines = [f"The promise is {bits(level)} (ε = {found.privacy.nats:.4g} nats) for a distance of 1."]
+        lines = [
+            f"The promise is {in_bits(level, 3)} (ε = {found.privacy.nats:.4g} nats) for a distance of 1."
+        ]
     elif math.isinf(level):
         lines = ["The policy promises nothing here: neighbours are told apart without limit."]
     elif not found.differs:
-        lines = [f"That is the policy's own promise: ε = {found.privacy.nats:.4g} nats is {bits(level)}."]
+        lines = [
+            f"That is the policy's own promise: ε = {found.privacy.nats:.4g} nats is {in_bits(level, 3)}."
+        ]
     else:
         lines = [
-            f"The promise of the policy is {bits(level)} (ε = {found.privacy.nats:.4g} nats) for neighbours; "
-            f"inputs further apart are told apart by up to {_bits(found.worst.bits)}."
+            f"The promise of the policy is {in_bits(level, 3)} (ε = {found.privacy.nats:.4g} nats) for "
+            f"neighbours; inputs further apart are told apart by up to {_bits(found.worst.bits)}."
         ]
     one = found.individual
     if report.records > 1 and one is not None and one.values is not None and one.inputs is not None:
@@ -125,22 +127,22 @@ def _many(report: BreachReport) -> list[str]:
     lines = []
     if rates.average.pair is not None and rates.utility.pair is not None:
         easiest, hardest = _pair(rates.average.pair), _pair(rates.utility.pair)
-        pace = f"{bits(rates.utility.bits)} an observation"
+        pace = f"{in_bits(rates.utility.bits, 3)} an observation"
         if math.isinf(rates.utility.bits):
             lines.append("One observation tells any two apart for certain.")
         elif rates.utility.bits >= rates.average.bits * (1 - 1e-9):
             lines.append(f"Any two are equally easy to tell apart: {pace}.")
         else:
             top = rates.average.bits
-            easy = "for certain, by one" if math.isinf(top) else f"{bits(top)} an observation"
+            easy = "for certain, by one" if math.isinf(top) else f"{in_bits(top, 3)} an observation"
             lines.append(
                 f"Easiest to tell apart: {easiest} ({easy}). Hardest: {hardest} ({pace}), which decides how "
                 "fast everything becomes known."
             )
         if math.isfinite(rates.worst.bits):
             lines.append(
-                f"In the worst case each further observation adds {bits(rates.worst.bits)} to the change of "
-                "a belief."
+                f"In the worst case each further observation adds {in_bits(rates.worst.bits, 3)} to the "
+                "change of a belief."
             )
         if math.isfinite(rates.utility.bits):
             lines.append(
@@ -151,8 +153,8 @@ def _many(report: BreachReport) -> list[str]:
     if last.limit < 1 - 1e-12:
         lines.append(f"So no number of observations makes a guess better than {in_percent(last.limit)}.")
     lines.append(
-        f"After {_observations(last.observations)} {report.secret} is guessed with probability "
-        f"{_chance(last)} ({last.method})."
+        f"After {observation_words(last.observations)} {report.secret} is guessed with probability "
+        f"{chance_words(last)} ({last.method})."
     )
     total = last.observations - report.found.success[0].observations + 1
     if MOST_POINTS < total != len(report.found.success):
@@ -173,7 +175,7 @@ def _until(report: BreachReport) -> list[str]:
         if item.most is None:
             lines.append(f"{chance}: more than 10^12 observations.")
         elif item.least == item.most:
-            lines.append(f"{chance}: {_observations(item.most)} ({item.method}).")
+            lines.append(f"{chance}: {observation_words(item.most)} ({item.method}).")
         else:
             lines.append(f"{chance}: between {item.least} and {item.most} observations ({item.method}).")
     return lines
@@ -188,19 +190,19 @@ def _breach(report: BreachReport) -> list[str]:
     if not curve.reachable:
         return [
             f"Belief in {named} is {in_percent(curve.before)} at first and cannot grow by "
-            f"{bits(curve.level_bits)}: such a breach never happens."
+            f"{in_bits(curve.level_bits, 3)}: such a breach never happens."
         ]
     n = len(curve.at)
     lines = [
         f"Belief in {named}, {in_percent(curve.before)} at first, exceeds {in_percent(curve.threshold)} "
-        f"({bits(curve.level_bits)} more). If it is true, that is the case at {n} observations with "
+        f"({in_bits(curve.level_bits, 3)} more). If it is true, that is the case at {n} observations with "
         f"probability {_breach_chance(curve, n, 0)}, and at some point by then with "
         f"{_breach_chance(curve, n, 1)} ({curve.method})."
     ]
     half = report.half
     if half is not None and half.most is not None:
         count = (
-            _observations(half.most)
+            observation_words(half.most)
             if half.least == half.most
             else f"{half.least} to {half.most} observations"
         )
@@ -227,7 +229,7 @@ def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     assert curve is not None
     header = ["n", "right guess", "in the long run", "breach at n", "breach by n", "right guess, 0 to 100%"]
     counts = [point.observations for point in found.success.points]
-    shown = {counts[0], counts[-1]} | _round_numbers()
+    shown = {counts[0], counts[-1]} | round_numbers()
     shown |= set(counts) if len(counts) <= MOST_ROWS else set()
     rows = []
     for point in found.success.points:
@@ -236,7 +238,7 @@ def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
             rows.append(
                 [
                     str(n),
-                    _chance(point),
+                    chance_words(point),
                     in_percent(plots.long_run(point, found.rates.utility.bits)),
                     _breach_chance(curve, n, 0),
                     _breach_chance(curve, n, 1),
@@ -252,7 +254,7 @@ def _breach_chance(curve: BreachCurve, n: int, row: int) -> str:
 
 
 def _bits(value: float) -> str:
-    return "without limit" if math.isinf(value) else bits(value)
+    return "without limit" if math.isinf(value) else in_bits(value, 3)
 
 
 def _pair(pair: tuple[Hashable, Hashable]) -> str:

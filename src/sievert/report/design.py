@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sievert.design import Alternative, Candidates, Leak
 from sievert.files import Scenario
-from sievert.numerics import bits, in_percent
+from sievert.numerics import in_bits, in_percent
 from sievert.questions.design import LEAKS, Design
 from sievert.report import plots
 from sievert.report._page import Page, Picture, page_html
@@ -77,7 +77,7 @@ def _leaks(item: Alternative) -> str:
 
 def _amount(leak: Leak, value: float) -> str:
     if leak.name == "shannon":
-        return bits(value)
+        return in_bits(value, 3)
     shares = not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
     return in_percent(min(value, 1.0)) if shares or leak.name == "bayes risk" else f"{value:.4g}"
 

@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 
 from sievert.estimation import Estimate
 from sievert.files import Scenario
-from sievert.questions.estimate import SHOWN_FILES, FileEstimate, _share
+from sievert.numerics import in_tenths
+from sievert.questions.estimate import SHOWN_FILES, FileEstimate
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import LARGEST_BARS
@@ -165,13 +166,13 @@ def _rows(result: FileEstimate) -> Iterator[list[str]]:
         count: Any = result.reported.get(item)
         row = [
             str(item),
-            "–" if count is None else _share(count / found.reports),
-            _share(found.distribution[i]),
+            "–" if count is None else in_tenths(count / found.reports),
+            in_tenths(found.distribution[i]),
         ]
         if found.interval is not None:
-            row.append(f"{_share(found.interval[i, 0])} to {_share(found.interval[i, 1])}")
+            row.append(f"{in_tenths(found.interval[i, 0])} to {in_tenths(found.interval[i, 1])}")
         if found.ranges is not None:
-            row.append(f"{_share(found.ranges[i, 0])} to {_share(found.ranges[i, 1])}")
+            row.append(f"{in_tenths(found.ranges[i, 0])} to {in_tenths(found.ranges[i, 1])}")
         if result.original is not None:
-            row.append(_share(result.original[i]))
+            row.append(in_tenths(result.original[i]))
         yield row

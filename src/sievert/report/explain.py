@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sievert.limits import Explanation
 from sievert.limits.promises import SYMBOLS
-from sievert.numerics import bits, in_percent, times
+from sievert.numerics import in_bits, in_percent, times
 from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
@@ -121,7 +121,8 @@ def _person(found: Explanation) -> list[str]:
         lines.append("The release tells nothing about the person.")
     else:
         lines.append(
-            f"A right guess becomes {most}{factor} as likely ({bits(found.bits)}); its odds grow {growth}."
+            f"A right guess becomes {most}{factor} as likely ({in_bits(found.bits, 3)}); its odds "
+            f"grow {growth}."
         )
     lines.append(
         "In the terms of data protection this bounds inference, the deduction of a person's value, "

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.limits import WorstLeakage
+from sievert.numerics import in_bits
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
 from sievert.report.plots._policies import policy_graph
-from sievert.results import in_bits
 from sievert.spaces import Metric
 
 __all__ = ["lines", "page"]
