@@ -27,8 +27,8 @@ def _risk() -> list[Row]:
         matrix = _random(n)
         theirs, peer_seconds = _clock(lambda m=matrix: qif.measure.bayes_risk.mult_capacity(m)[0])
         channel = sv.Channel(matrix)
-        assert np.isclose(float(sv.capacity(channel, "risk")), theirs)
-        seconds = timed(lambda c=channel: sv.capacity(c, "risk"), repeat=3)
+        assert np.isclose(float(sv.capacity(channel, kind="risk")), theirs)
+        seconds = timed(lambda c=channel: sv.capacity(c, kind="risk"), repeat=3)
         rows.append(Row("Bayes-risk capacity", n, seconds, "qif", peer_seconds))
     return rows
 
@@ -40,9 +40,9 @@ def _shannon() -> list[Row]:
         matrix = _random(n)
         theirs, peer_seconds = _clock(lambda m=matrix: qif.measure.shannon.add_capacity(m)[0])
         channel = sv.Channel(matrix)
-        found = sv.capacity(channel, "shannon")
+        found = sv.capacity(channel, kind="shannon")
         assert abs(float(found) - theirs) < 1e-5
-        seconds = timed(lambda c=channel: sv.capacity(c, "shannon"), repeat=3)
+        seconds = timed(lambda c=channel: sv.capacity(c, kind="shannon"), repeat=3)
         note = f"proved gap {found.gap:.0e} bits"
         rows.append(Row("Shannon capacity", n, seconds, "qif", peer_seconds, note))
     return rows
@@ -57,14 +57,14 @@ def _additive() -> list[Row]:
             compare(
                 "additive capacity, actions that span 1",
                 n,
-                lambda c=channel, p=prior: sv.capacity(c, "additive", "spanning", p),
+                lambda c=channel, p=prior: sv.capacity(c, kind="additive", gains="spanning", prior=p),
                 "qif",
                 lambda m=matrix, p=prior: qif.measure.g_vuln.add_capacity(p, m, True),
             )
         )
     for n in (20, 40, 80):
         channel = sv.Channel(_random(n))
-        seconds = timed(lambda c=channel: sv.capacity(c, "additive", "unit"), repeat=2)
+        seconds = timed(lambda c=channel: sv.capacity(c, kind="additive", gains="unit"), repeat=2)
         rows.append(Row("additive capacity, gains in [0, 1], all priors", n, seconds, "no peer", None))
     return rows
 
@@ -103,7 +103,7 @@ def _memory() -> list[Row]:
     questions: dict[str, Callable[[], Any]] = {
         "10^6 values: leakage": lambda: sv.leakage(values, prior),
         "10^6 values: guessing entropy": lambda: sv.leakage(values, prior, sv.losses.guessing(MILLION)),
-        "10^6 values: Shannon capacity": lambda: sv.capacity(values, "shannon"),
+        "10^6 values: Shannon capacity": lambda: sv.capacity(values, kind="shannon"),
         "10^6 records: leakage": lambda: sv.leakage(records),
         "10^6 records: ε": lambda: sv.epsilon(records, sv.Policy.differential(3, MILLION)),
     }

@@ -95,7 +95,7 @@ def _rays(n: int) -> Row:
 
 def _closed(name: str, records: int) -> Row:
     """The closed form of a million records: microseconds."""
-    return Row(name, records, timed(lambda: database_bound(records, 4, 1.0)))
+    return Row(name, records, timed(lambda: database_bound(records=records, values=4, eps=1.0)))
 
 
 def _folded_blocks(n: int) -> Row:

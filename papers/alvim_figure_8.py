@@ -19,7 +19,7 @@ PRINTED = {
 
 def bound(u: int, v: int, eps: float) -> float:
     """Bnd(u, v, ε) in bits (Thm 15)."""
-    return float(sv.bounds.database_bound(u, v, eps).bits)
+    return float(sv.bounds.database_bound(records=u, values=v, eps=eps).bits)
 
 
 def build() -> Page:

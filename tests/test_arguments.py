@@ -22,10 +22,8 @@ GOOD: dict[str, Any] = {
     "less_safe": COIN,
     "safer": COIN,
     "metric": LINE,
-    "metric_or_policy": LINE,
     "policy": POLICY,
-    "policy_or_answers": POLICY,
-    "policy_or_metric_or_graph": LINE,
+    "policy_or_metric": LINE,
     "prior": [0.5, 0.5],
     "loss": sv.losses.absolute(2),
     "eps": 1.0,
@@ -41,7 +39,7 @@ GOOD: dict[str, Any] = {
     "generators": [[1, 0]],
     "gain": sv.gains.identity(2),
     "posterior": [0.5, 0.5],
-    "wanted": sv.adversaries.within(LINE, 1),
+    "adversary": sv.adversaries.within(LINE, 1),
 }
 SPACES = (
     "sv", "adversaries", "design", "divergences", "estimation", "gains", "information", "lattice", "losses",
@@ -49,8 +47,8 @@ SPACES = (
 )  # fmt: skip
 KINDS = {
     "channel": ("channel", "less_safe", "safer"),
-    "metric": ("metric", "metric_or_policy", "policy_or_metric_or_graph"),
-    "policy": ("policy", "policy_or_answers"),
+    "metric": ("metric", "policy_or_metric"),
+    "policy": ("policy",),
 }
 # What a function needs beside its required arguments.
 MORE: dict[str, dict[str, Any]] = {
@@ -126,7 +124,7 @@ def test_a_query_needs_a_policy(query: Any) -> None:
         lambda: sv.mechanisms.randomised_response(2, alpha="१/३"),
         lambda: sv.mechanisms.randomised_response(2, -(10**400)),
         lambda: sv.estimate([1, 2], COIN, rng=-1),
-        lambda: sv.capacity(COIN, [1]),  # type: ignore[arg-type]
+        lambda: sv.capacity(COIN, kind=[1]),  # type: ignore[arg-type]
         lambda: sv.information.entropy([0.5, 0.5], "x"),  # type: ignore[arg-type]
         lambda: sv.information.entropy([0.5, 0.5], math.nan),
         lambda: sv.gains.matrix(np.ones((2, 2, 2))),

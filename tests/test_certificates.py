@@ -160,8 +160,8 @@ def capacities(rng: Rng) -> Iterator[Proof | None]:
         sv.Channel(rng.dirichlet(np.full(outputs, 0.05), size)),
         sv.Channel(fractions(rng, size, outputs)),
     ):
-        yield sv.capacity(channel, "additive", "unit", prior=prior).certificate
-        yield sv.capacity(channel, "additive", "unit").certificate
+        yield sv.capacity(channel, kind="additive", gains="unit", prior=prior).certificate
+        yield sv.capacity(channel, kind="additive", gains="unit").certificate
 
 
 def estimates(rng: Rng) -> Iterator[Proof | None]:

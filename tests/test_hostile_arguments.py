@@ -167,7 +167,7 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.gains.matrix(np.eye(3), secrets=range(10**12)), GainError, "secrets has 1000000000000"),
     (lambda: sv.gains.from_loss(sv.losses.absolute(3), sv.losses.absolute(4)), GainError, "bound"),
     (lambda: sv.adversaries.class_of(np.eye(3), math.nan), ChannelError, "channel is nan"),  # type: ignore[arg-type]
-    (lambda: sv.bayes_risk([0, 1] * 100, [0, 1] * 100, np.zeros(3)), ChannelError, "method"),  # type: ignore[arg-type]
+    (lambda: sv.bayes_risk([0, 1] * 100, [0, 1] * 100, method=np.zeros(3)), ChannelError, "method"),  # type: ignore[arg-type]
     (lambda: sv.priors.as_prior([1e308] * 3, 3), PriorError, "sums to inf"),
     (lambda: sv.observations.breach_curve(RR, None, [0], 0.5, rng=math.nan), SievertError, "rng is nan"),  # type: ignore[arg-type]
     (lambda: sv.observations.breach_curve(RR, None, [0], 0.5, 10**6), TooLargeError, "simulated points"),
@@ -221,7 +221,9 @@ def test_the_argument_is_named(ask: Callable[[], object], error: type[SievertErr
 def test_extremes_have_an_answer() -> None:
     assert sv.largest_epsilon(sv.Policy.local(3), bits=0).nats == 0
     assert 0 < sv.largest_epsilon(sv.Policy.local(3), bits=1e-12).nats < 1e-11
-    assert sv.bounds.limited_outputs_bound(2, 3, 10**400, 1.0) <= sv.bounds.database_bound(2, 3, 1.0)
+    assert sv.bounds.limited_outputs_bound(
+        records=2, values=3, outputs=10**400, eps=1.0
+    ) <= sv.bounds.database_bound(records=2, values=3, eps=1.0)
     assert sv.mechanisms.nominal_epsilon(10**400, 1.0) == sv.mechanisms.nominal_epsilon(10**100, 1.0)
     assert sv.sampling.bernoulli_exp(10**400, insecure_rng=1).noise(3).tolist() == [0, 0, 0]
     assert (
@@ -245,7 +247,7 @@ def test_a_boundless_promise_is_none(huge: float) -> None:
             assert sv.explain(rho=huge, values=values, releases=releases).after == pytest.approx(1)
     assert sv.explain(renyi={huge: huge}).after == pytest.approx(1)
     assert sv.explain(sigma=1.0, sensitivity=huge, values=3).after == pytest.approx(1)
-    assert sv.promises.composed_claim(huge, 2, total_delta=0.3).optimal >= 1e3
+    assert sv.promises.composed_claim(huge, releases=2, total_delta=0.3).optimal >= 1e3
 
 
 def test_a_bound_at_a_far_order_still_bounds() -> None:

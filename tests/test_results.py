@@ -69,7 +69,7 @@ def main_results() -> dict[str, Any]:
         "BreachCurve": sv.observations.breach_curve(
             response, predicate=WILD[:1], level=0.5, observations=200
         ),
-        "Breaches": sv.breaches(response, predicate=WILD[:1], level=0.5, policy=policy),
+        "Breaches": sv.breaches(response, predicate=WILD[:1], level=0.5, policy_or_metric=policy),
         "Candidates": sv.candidates(sv.metrics.discrete(WILD), 1.0),
         "Capacity": sv.capacity(response),
         "Channel": shown,

@@ -59,7 +59,7 @@ HUGE = 10**18
         lambda: sv.Policy.differential(3, 10**12).size,
         lambda: sv.observations.success_curve(COIN, None, range(1, 10**9)),
         lambda: sv.success_probability([(COIN, 10**12)]),
-        lambda: sv.observations.loss_curve(COIN, sv.losses.bayes_risk(2), observations=range(1, 10**9)),
+        lambda: sv.observations.loss_curve(COIN, loss=sv.losses.bayes_risk(2), observations=range(1, 10**9)),
         lambda: sv.breaches(COIN, level=0.5, observations=10**9),
         lambda: sv.observations.breach_curve(COIN, None, [0], 0.5, 10**9),
         lambda: sv.audit_mechanism(lambda x: x, 0, 1, trials=10**12),

@@ -172,7 +172,7 @@ def test_silly_inputs() -> None:
         lambda: sv.divergences.renyi_curve(channel, policy, []),
         lambda: sv.divergences.renyi_curve(channel, policy, [-1]),
         lambda: sv.divergences.tradeoff_function(channel),
-        lambda: sv.divergences.tradeoff_function(channel, policy, (0, 1)),
+        lambda: sv.divergences.tradeoff_function(channel, policy, pair=(0, 1)),
     ):
         with pytest.raises(SievertError):
             call()

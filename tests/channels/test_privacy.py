@@ -266,7 +266,7 @@ def test_fernandes_e13_finite_metrics_are_not_enough() -> None:
 def test_fernandes_f4_capacity_of_v_d(prior: list[float] | None, before: float, after: float) -> None:
     line = sv.metrics.line(3)
     prior_value = sv.divergences.privacy_vulnerability(prior, line)
-    posterior = sv.divergences.posterior_privacy_vulnerability(G, prior, line)
+    posterior = sv.divergences.posterior_privacy_vulnerability(G, prior=prior, metric=line)
     assert f"{prior_value:.6f}" == f"{before:.6f}"
     assert f"{posterior:.6f}" == f"{after:.6f}"
     assert posterior - prior_value == pytest.approx(math.log(2))
@@ -311,9 +311,9 @@ def test_fernandes_thm_4_9_level_is_the_posterior_v_d_of_the_uniform_prior(
 ) -> None:
     channel = data.draw(testing.channels(metric.size, (1, 4), sparse=data.draw(st.booleans())))
     expected = sv.epsilon(channel, metric).nats
-    assert sv.divergences.posterior_privacy_vulnerability(channel, None, metric) == pytest.approx(
-        expected, rel=1e-12
-    )
+    assert sv.divergences.posterior_privacy_vulnerability(
+        channel, prior=None, metric=metric
+    ) == pytest.approx(expected, rel=1e-12)
 
 
 @given(st.data(), testing.metrics((1, 4)))
@@ -322,7 +322,7 @@ def test_fernandes_thm_4_8_the_uniform_prior_leaks_most_v_d(data: st.DataObject,
     channel = data.draw(testing.channels(metric.size, (1, 4)))
     prior = data.draw(testing.priors(metric.size, full_support=True))
     before = sv.divergences.privacy_vulnerability(prior, metric)
-    after = sv.divergences.posterior_privacy_vulnerability(channel, prior, metric)
+    after = sv.divergences.posterior_privacy_vulnerability(channel, prior=prior, metric=metric)
     assert -1e-12 <= after - before <= sv.epsilon(channel, metric).nats + 1e-12
 
 
@@ -333,9 +333,9 @@ def test_labels_are_matched_before_levels_are_taken() -> None:
         channel = sv.Channel([rows[name] for name in order], inputs=order)
         found = sv.epsilon(channel, metric)
         assert (found.nats, found.pair) == (math.log(2), ("a", "b"))
-        assert sv.divergences.posterior_privacy_vulnerability(channel, None, metric) == pytest.approx(
-            math.log(2)
-        )
+        assert sv.divergences.posterior_privacy_vulnerability(
+            channel, prior=None, metric=metric
+        ) == pytest.approx(math.log(2))
     # Numbers in another order are labels too.
     shuffled = sv.Channel([rows["c"], rows["a"], rows["b"]], inputs=[2, 0, 1])
     assert sv.epsilon(shuffled, sv.Metric(metric.matrix)).pair == (0, 1)
@@ -376,7 +376,9 @@ def test_levels_survive_underflow() -> None:
     channel, line = sv.mechanisms.truncated_geometric(201, 10.0), sv.metrics.line(201)
     assert channel.rounded().min() == 0
     assert sv.distinguishability(channel).matrix == pytest.approx(10 * line.matrix, abs=1e-9)
-    assert sv.divergences.posterior_privacy_vulnerability(channel, None, line) == pytest.approx(10, rel=1e-12)
+    assert sv.divergences.posterior_privacy_vulnerability(channel, prior=None, metric=line) == pytest.approx(
+        10, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("eps", [1e-12, 1e-6])

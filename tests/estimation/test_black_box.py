@@ -163,17 +163,17 @@ def test_runs_with_their_inputs() -> None:
     found = sv.audit_samples(secret, noisy, eps=1.0, rng=0)
     assert found.refuted and {found.likelier, found.other} == {"0", "3"}
     # Neighbours on a line keep the claim, and so does ε per unit of distance.
-    assert not sv.audit_samples(secret, noisy, eps=1.0, policy=sv.secrets.line(4), rng=0).refuted
-    assert not sv.audit_samples(secret, noisy, eps=1.0, policy=sv.metrics.line(4), rng=0).refuted
+    assert not sv.audit_samples(secret, noisy, eps=1.0, policy_or_metric=sv.secrets.line(4), rng=0).refuted
+    assert not sv.audit_samples(secret, noisy, eps=1.0, policy_or_metric=sv.metrics.line(4), rng=0).refuted
     half = secret + rng.laplace(0, 0.5, len(secret))
-    assert sv.audit_samples(secret, half, eps=1.0, policy=sv.metrics.line(4), rng=0).refuted
+    assert sv.audit_samples(secret, half, eps=1.0, policy_or_metric=sv.metrics.line(4), rng=0).refuted
     names = np.array(["a", "b", "c", "d"])[secret]
     assert sv.audit_samples(names.tolist(), noisy, rng=0).eps_lower == found.eps_lower
     for arguments in ((secret[:10], noisy[:10]), (secret, noisy[:-1]), ([0] * 50, [1.0] * 50), ("x", noisy)):
         with pytest.raises(SievertError):
             sv.audit_samples(*arguments)
     with pytest.raises(SievertError, match="no two neighbours with at least 20 runs each"):
-        sv.audit_samples(secret, noisy, policy=sv.secrets.line(["x", "y"]))
+        sv.audit_samples(secret, noisy, policy_or_metric=sv.secrets.line(["x", "y"]))
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_bad_weights_are_named() -> None:
     with pytest.raises(EstimationError, match="'c' is not one of the labels"):
         sv.estimate_mean([1, 2], channel, {"c": 1})
     with pytest.raises(EstimationError, match="level"):
-        sv.estimate_mean([1, 2], channel, [0, 1], level=2)
+        sv.estimate_mean([1, 2], channel, [0, 1], confidence=2)
 
 
 def test_reports_that_happen_to_agree_still_vary() -> None:

@@ -42,7 +42,7 @@ def test_information_of_randomised_response(agrees, eps, n):
     channel = sv.mechanisms.randomised_response(n, eps)
     shannon = (truth * log(n * truth) + (n - 1) * lie * log(n * lie)) / log(2)
     agrees(sv.information.mutual_information(channel), shannon)
-    agrees(sv.capacity(channel, "shannon", "shannon").bits, shannon)
+    agrees(sv.capacity(channel, kind="shannon", gains="shannon").bits, shannon)
     for order in (0.5, 2.0, 10.0):
         power = (truth**order + (n - 1) * lie**order) / n
         expected = order / (mpf(order) - 1) * log(n * power ** (1 / mpf(order))) / log(2)

@@ -22,7 +22,7 @@ def individual(v, eps):
 def test_complete_path_and_database(agrees, eps, n):
     agrees(sv.bounds.individual_bound(n, eps).log, individual(n, eps))
     agrees(sv.bounds.complete_capacity(n, eps).log, individual(n, eps))
-    agrees(sv.bounds.database_bound(1000, n, eps).log, 1000 * individual(n, eps))
+    agrees(sv.bounds.database_bound(records=1000, values=n, eps=eps).log, 1000 * individual(n, eps))
     agrees(sv.bounds.path_capacity(n, eps).log, log(1 + (n - 1) * tanh(mpf(eps) / 2)))
 
 
@@ -45,7 +45,10 @@ def test_limited_outputs(agrees, eps, records, values, outputs):
     top = outputs * grown**records
     bottom = (values - 1 + grown) ** length - grown**length + grown**records
     expected = min(records * individual(values, eps), log(top / bottom))
-    agrees(sv.bounds.limited_outputs_bound(records, values, outputs, eps).log, expected)
+    agrees(
+        sv.bounds.limited_outputs_bound(records=records, values=values, outputs=outputs, eps=eps).log,
+        expected,
+    )
 
 
 @pytest.mark.parametrize("eps", EPSILONS)
@@ -53,7 +56,7 @@ def test_limited_outputs(agrees, eps, records, values, outputs):
 def test_components(agrees, eps, diameters):
     total = sum(exp(mpf(eps) * d) for d in diameters)
     agrees(sv.bounds.blowfish_bound(diameters, eps).log, log(total))
-    agrees(sv.bounds.posterior_bound(diameters, eps, 10**6), min(mpf(1), total / 10**6))
+    agrees(sv.bounds.posterior_bound(diameters, eps=eps, databases=10**6), min(mpf(1), total / 10**6))
 
 
 @pytest.mark.parametrize(("eps", "n"), CASES)

@@ -141,17 +141,19 @@ def test_capacities(agrees, family, eps):
     shared = min(
         sum(min(a, b) for a, b in zip(p, q, strict=True)) for i, p in enumerate(rows) for q in rows[:i]
     )
-    agrees(sv.capacity(channel, "risk").bits, -log(shared) / log(2))
+    agrees(sv.capacity(channel, kind="risk").bits, -log(shared) / log(2))
     lowest = [min(row[y] for row in rows) for y in range(4)]
     signed = sum(entry - low for entry, low in zip(rows[0], lowest, strict=True))
-    agrees(sv.capacity(channel, "additive", "signed").difference, signed)
+    agrees(sv.capacity(channel, kind="additive", gains="signed").difference, signed)
     output = [sum(row[y] for row in rows) / 4 for y in range(4)]
     spanning = sum(abs(row[y] - output[y]) for row in rows for y in range(4)) / 8
-    agrees(sv.capacity(channel, "additive", "spanning", prior=[0.25] * 4).difference, spanning)
+    agrees(sv.capacity(channel, kind="additive", gains="spanning", prior=[0.25] * 4).difference, spanning)
     if table is response:
         told = rows[0][0] - rows[0][1]
-        agrees(sv.capacity(channel, "additive", "unit").difference, told * 3 / 4)
-        agrees(sv.capacity(channel, "additive", "unit", prior=PRIORS["tied"]).difference, told * 0.6)
+        agrees(sv.capacity(channel, kind="additive", gains="unit").difference, told * 3 / 4)
+        agrees(
+            sv.capacity(channel, kind="additive", gains="unit", prior=PRIORS["tied"]).difference, told * 0.6
+        )
 
 
 @pytest.mark.parametrize("eps", [1e-12, 1e-5, 1.0, 700.0])

@@ -31,7 +31,7 @@ from sievert.spaces import graphs
     ],
 )
 def test_alvim_theorem_15(records: int, values: int, eps: float, bits: float) -> None:
-    assert database_bound(records, values, eps).bits == pytest.approx(bits, abs=6e-7)
+    assert database_bound(records=records, values=values, eps=eps).bits == pytest.approx(bits, abs=6e-7)
     found = worst_leakage(Policy.differential(values, records), eps)
     assert found.exact.bits == pytest.approx(bits, abs=6e-7)
     # The diameter bound is ε·n·log2 e for ordinary differential privacy: weaker.
@@ -58,13 +58,21 @@ def test_erratum_the_ceil_version_of_proposition_20_is_false() -> None:
     truth = worst_leakage(Policy.differential(2, 2), 1, outputs=3).exact.factor
     assert truth == pytest.approx(1.924234, abs=6e-7)
     assert ceil_version(2, 2, 3, 1) == pytest.approx(1.603340, abs=6e-7)
-    assert ceil_version(2, 2, 3, 1) < truth <= limited_outputs_bound(2, 2, 3, 1).factor
+    assert (
+        ceil_version(2, 2, 3, 1)
+        < truth
+        <= limited_outputs_bound(records=2, values=2, outputs=3, eps=1).factor
+    )
 
 
 def test_proposition_20_is_reported_with_theorem_15() -> None:
     # u=3, v=2, r=4, ε=0.3: the proposition alone gives 1.597, the theorem 1.516.
-    assert limited_outputs_bound(3, 2, 4, 0.3).factor == pytest.approx(1.516, abs=6e-4)
-    assert limited_outputs_bound(3, 2, 4, 0.3) == database_bound(3, 2, 0.3)
+    assert limited_outputs_bound(records=3, values=2, outputs=4, eps=0.3).factor == pytest.approx(
+        1.516, abs=6e-4
+    )
+    assert limited_outputs_bound(records=3, values=2, outputs=4, eps=0.3) == database_bound(
+        records=3, values=2, eps=0.3
+    )
 
 
 def test_whole_powers_are_counted_exactly() -> None:
@@ -72,8 +80,8 @@ def test_whole_powers_are_counted_exactly() -> None:
     assert math.floor(math.log(1000) / math.log(10)) == 2
     grown = math.exp(0.1)
     proposition = 1000 * grown**5 / ((9 + grown) ** 3 - grown**3 + grown**5)
-    assert limited_outputs_bound(5, 10, 1000, 0.1).factor == pytest.approx(
-        min(proposition, database_bound(5, 10, 0.1).factor)
+    assert limited_outputs_bound(records=5, values=10, outputs=1000, eps=0.1).factor == pytest.approx(
+        min(proposition, database_bound(records=5, values=10, eps=0.1).factor)
     )
 
 
@@ -83,7 +91,7 @@ def test_extremes_lose_no_digits(eps: float) -> None:
         grown = arb(eps).exp()
         true = float((3 * grown / (2 + grown)).log() / arb(2).log())
     assert individual_bound(3, eps).bits == pytest.approx(true, rel=1e-14)
-    assert database_bound(10**6, 3, eps).bits == pytest.approx(10**6 * true, rel=1e-14)
+    assert database_bound(records=10**6, values=3, eps=eps).bits == pytest.approx(10**6 * true, rel=1e-14)
 
 
 def test_bounds_never_overflow() -> None:
@@ -101,8 +109,8 @@ def test_radius_is_never_worse_than_diameter() -> None:
 
 
 def test_edwards_theorem_2() -> None:
-    assert posterior_bound([1, 1], math.log(2), 6) == pytest.approx(4 / 6)
-    assert posterior_bound([5], 3, 6) == 1.0
+    assert posterior_bound([1, 1], eps=math.log(2), databases=6) == pytest.approx(4 / 6)
+    assert posterior_bound([5], eps=3, databases=6) == 1.0
 
 
 def test_infinite_eps_and_zero() -> None:
@@ -114,11 +122,11 @@ def test_infinite_eps_and_zero() -> None:
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: database_bound(0, 2, 1), "records is 0"),
+        (lambda: database_bound(records=0, values=2, eps=1), "records is 0"),
         (lambda: individual_bound(0, 1), "values is 0"),
         (lambda: individual_bound(2, -1), "eps is -1"),
         (lambda: individual_bound(2, math.nan), "eps is nan"),
-        (lambda: limited_outputs_bound(2, 2, 0, 1), "outputs is 0"),
+        (lambda: limited_outputs_bound(records=2, values=2, outputs=0, eps=1), "outputs is 0"),
     ],
 )
 def test_bad_arguments_are_named(call, named: str) -> None:

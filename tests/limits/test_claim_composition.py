@@ -90,14 +90,14 @@ def test_many_releases_keep_their_mass() -> None:
 
 def test_totals_are_ordered() -> None:
     for eps, delta, releases in ((0.1, 0.0, 100), (0.3, 1e-8, 20), (1.0, 0.0, 3), (0.01, 1e-9, 1000)):
-        found = sv.promises.composed_claim(eps, releases, delta, total_delta=1e-5)
+        found = sv.promises.composed_claim(eps, releases=releases, delta=delta, total_delta=1e-5)
         assert found.optimal <= min(found.basic, found.advanced) * (1 + 1e-12)
         total = composed_delta(eps, delta, releases, found.optimal)[0]
         assert total <= 1e-5 * (1 + 1e-9)
-    assert sv.promises.composed_claim(1.0, 5).basic == 5
-    assert math.isinf(sv.promises.composed_claim(1.0, 5, 0.1, total_delta=0.2).optimal)
+    assert sv.promises.composed_claim(1.0, releases=5).basic == 5
+    assert math.isinf(sv.promises.composed_claim(1.0, releases=5, delta=0.1, total_delta=0.2).optimal)
     with pytest.raises(SievertError):
-        sv.promises.composed_claim(1.0, 5, total_delta=2)
+        sv.promises.composed_claim(1.0, releases=5, total_delta=2)
 
 
 def test_tradeoff_of_a_claim() -> None:

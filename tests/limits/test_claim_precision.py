@@ -56,7 +56,7 @@ def test_few_outputs_keep_their_digits(eps: float, records: int, values: int, ou
         few = top / ((values - 1 + growth) ** length - growth**length + growth**records)
         every = (values * growth / (values - 1 + growth)) ** records
         expected = float(mpmath.log(min(few, every)))
-    found = sv.bounds.limited_outputs_bound(records, values, outputs, eps).log
+    found = sv.bounds.limited_outputs_bound(records=records, values=values, outputs=outputs, eps=eps).log
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -162,14 +162,14 @@ def test_backwards_is_on_the_safe_side() -> None:
         lambda: sv.bounds.complete_capacity(0, 1),
         lambda: sv.bounds.individual_bound(3, -1),
         lambda: sv.bounds.individual_bound(3, "abc"),
-        lambda: sv.bounds.database_bound(2.5, 2, 1),
-        lambda: sv.bounds.limited_outputs_bound(2, 2, 1.5, 1),
+        lambda: sv.bounds.database_bound(records=2.5, values=2, eps=1),
+        lambda: sv.bounds.limited_outputs_bound(records=2, values=2, outputs=1.5, eps=1),
         lambda: sv.bounds.blowfish_bound([], 1),
         lambda: sv.bounds.blowfish_bound([-1], 1),
         lambda: sv.bounds.blowfish_bound([math.nan], 1),
         lambda: sv.bounds.blowfish_bound({1: 0.5}, 1),
         lambda: sv.bounds.blowfish_bound(3, 1),
-        lambda: sv.bounds.posterior_bound([1], 1, 0),
+        lambda: sv.bounds.posterior_bound([1], eps=1, databases=0),
         lambda: sv.mechanisms.nominal_epsilon("abc", 0.0),
         lambda: sv.mechanisms.nominal_epsilon(5, math.nan),
         lambda: sv.explain(eps="a"),
@@ -190,6 +190,8 @@ def test_a_percentage_is_told_how_to_be_written() -> None:
 def test_infinite_eps_and_diameters_have_an_answer() -> None:
     assert sv.bounds.cycle_capacity(7, math.inf).factor == pytest.approx(7)
     assert sv.bounds.regular_capacity([1, 2, 2], math.inf).factor == pytest.approx(5)
-    assert sv.bounds.limited_outputs_bound(2, 3, 4, math.inf).factor == pytest.approx(4)
+    assert sv.bounds.limited_outputs_bound(
+        records=2, values=3, outputs=4, eps=math.inf
+    ).factor == pytest.approx(4)
     assert sv.bounds.blowfish_bound([0, 2], math.inf).log == math.inf
     assert sv.bounds.blowfish_bound([0, math.inf], 0.0).factor == pytest.approx(2)

@@ -105,7 +105,7 @@ def test_limited_range(records: int, values: int, outputs: int, truth: float) ->
 def sv_bound(records: int, values: int, outputs: int) -> float:
     from sievert.limits.bounds import limited_outputs_bound
 
-    return limited_outputs_bound(records, values, outputs, 1).factor
+    return limited_outputs_bound(records=records, values=values, outputs=outputs, eps=1).factor
 
 
 def test_mixed_integer_packing_is_only_a_bound() -> None:

@@ -89,13 +89,13 @@ def best_in_class(
 @pytest.mark.parametrize("gains", ["unit", "spanning", "signed"])
 def test_fixed_prior_against_the_program_over_the_class(gains: Any) -> None:
     for prior, matrix in instances():
-        found = sv.capacity(sv.Channel(matrix), "additive", gains, prior)
+        found = sv.capacity(sv.Channel(matrix), kind="additive", gains=gains, prior=prior)
         assert float(found) == pytest.approx(best_in_class(matrix, prior, gains), abs=1e-8)
 
 
 def test_all_priors_against_the_program_over_the_class() -> None:
     for _, matrix in instances():
-        found = sv.capacity(sv.Channel(matrix), "additive", "unit")
+        found = sv.capacity(sv.Channel(matrix), kind="additive", gains="unit")
         assert float(found) == pytest.approx(best_in_class(matrix, None, "unit"), abs=1e-8)
         assert found.gap <= 1e-9
 
@@ -106,7 +106,7 @@ def test_the_attaining_gain_attains_it(channel: sv.Channel, data: st.DataObject)
     """The gain lies in the class and leaks the capacity; r proves that no other gain leaks more."""
     prior = data.draw(testing.priors(channel.shape[0]))
     for fixed in (True, False):
-        found = sv.capacity(channel, "additive", "unit", prior if fixed else None)
+        found = sv.capacity(channel, kind="additive", gains="unit", prior=prior if fixed else None)
         gain = np.array(found.gain, dtype=np.float64)
         assert gain.min() >= 0
         assert gain.max() <= 1
@@ -130,15 +130,19 @@ def test_exact_channels_have_exact_capacities(channel: sv.Channel, data: st.Data
     prior = data.draw(testing.priors(channel.shape[0], exact=True, full_support=True))
     rounded = sv.Channel(channel.matrix)
     for gains in ("unit", "spanning", "signed"):
-        found = sv.capacity(channel, "additive", gains, prior)  # type: ignore[arg-type]
+        found = sv.capacity(channel, kind="additive", gains=gains, prior=prior)  # type: ignore[arg-type]
         assert isinstance(found.difference, F)
         assert found.gap == 0
-        assert float(sv.capacity(rounded, "additive", gains, prior.astype(float))) == pytest.approx(  # type: ignore[arg-type]
+        assert float(
+            sv.capacity(rounded, kind="additive", gains=gains, prior=prior.astype(float))
+        ) == pytest.approx(  # type: ignore[arg-type]
             float(found), abs=1e-12
         )
-    radius = sv.capacity(channel, "additive", "unit")
+    radius = sv.capacity(channel, kind="additive", gains="unit")
     assert isinstance(radius.difference, F)
-    assert float(sv.capacity(rounded, "additive", "unit")) == pytest.approx(float(radius), abs=1e-9)
+    assert float(sv.capacity(rounded, kind="additive", gains="unit")) == pytest.approx(
+        float(radius), abs=1e-9
+    )
     # The vertex rebuilt over the rationals proves itself: prior and gain give the value back exactly.
     assert sum(radius.prior) == 1
     assert sv.leakage(channel, radius.prior, radius.gain.tolist(), "additive").difference == radius.difference
@@ -148,21 +152,22 @@ def test_the_three_classes_differ() -> None:
     channel = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
     prior = ["2/3", "1/3"]
     found = [
-        sv.capacity(channel, "additive", gains, prior).difference for gains in ("unit", "spanning", "signed")
+        sv.capacity(channel, kind="additive", gains=gains, prior=prior).difference
+        for gains in ("unit", "spanning", "signed")
     ]  # type: ignore[arg-type]
     assert found == [F(1, 6), F(2, 9), F(1, 2)]
-    assert sv.capacity(channel, "additive", "unit").difference == F(1, 4)
+    assert sv.capacity(channel, kind="additive", gains="unit").difference == F(1, 4)
 
 
 def test_more_may_be_gained_from_a_larger_class() -> None:
     for prior, matrix in instances():
         channel = sv.Channel(matrix)
         unit, spanning, signed = (
-            float(sv.capacity(channel, "additive", gains, prior))  # type: ignore[arg-type]
+            float(sv.capacity(channel, kind="additive", gains=gains, prior=prior))  # type: ignore[arg-type]
             for gains in ("unit", "spanning", "signed")
         )
         assert unit <= spanning + 1e-12 <= signed + 2e-12
-        assert unit <= float(sv.capacity(channel, "additive", "unit")) + 1e-9
+        assert unit <= float(sv.capacity(channel, kind="additive", gains="unit")) + 1e-9
 
 
 def test_against_qif(oracle: Callable[[str], ModuleType]) -> None:
@@ -170,11 +175,13 @@ def test_against_qif(oracle: Callable[[str], ModuleType]) -> None:
     for prior, matrix in instances(30):
         channel = sv.Channel(matrix)
         spanning = measure.add_capacity(prior, matrix, one_spanning_g=True)
-        assert float(sv.capacity(channel, "additive", "spanning", prior)) == pytest.approx(
+        assert float(sv.capacity(channel, kind="additive", gains="spanning", prior=prior)) == pytest.approx(
             spanning, abs=1e-12
         )
         signed = measure.add_capacity(prior, matrix)
-        assert float(sv.capacity(channel, "additive", "signed", prior)) == pytest.approx(signed, abs=1e-12)
+        assert float(sv.capacity(channel, kind="additive", gains="signed", prior=prior)) == pytest.approx(
+            signed, abs=1e-12
+        )
 
 
 def test_the_radius_against_qif(oracle: Callable[[str], ModuleType]) -> None:
@@ -182,7 +189,7 @@ def test_the_radius_against_qif(oracle: Callable[[str], ModuleType]) -> None:
     optimize = oracle("qif").metric.optimize
     for _, matrix in instances(20):
         radius, _ = optimize.simplex_l1_min_enclosing_ball(matrix)
-        assert float(sv.capacity(sv.Channel(matrix), "additive", "unit")) == pytest.approx(
+        assert float(sv.capacity(sv.Channel(matrix), kind="additive", gains="unit")) == pytest.approx(
             radius / 2, abs=1e-7
         )
 
@@ -192,7 +199,7 @@ def test_ties_that_rounding_hides() -> None:
     for n in range(2, 12):
         channel = sv.Channel(sv.mechanisms.randomised_response(n, alpha="2/5").matrix)
         truth = float(channel.matrix[0, 0])
-        found = sv.capacity(channel, "additive", "unit", np.full(n, 1 / n))
+        found = sv.capacity(channel, kind="additive", gains="unit", prior=np.full(n, 1 / n))
         assert float(found) == pytest.approx(truth - 1 / n, abs=1e-12)
         assert found.gap <= 1e-12
 
@@ -207,12 +214,12 @@ def test_ties_that_rounding_hides() -> None:
 )
 def test_questions_without_an_answer_are_refused(gains: Any, prior: Any, message: str) -> None:
     with pytest.raises(GainError, match=message):
-        sv.capacity(sv.Channel.identity(2), "additive", gains, prior)
+        sv.capacity(sv.Channel.identity(2), kind="additive", gains=gains, prior=prior)
 
 
 def test_impossible_secrets_do_not_count_among_signed_gains() -> None:
     """Gains on a secret of probability 0 change no value, so the capacity is that of the possible rows."""
     channel = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"], ["1/4", "1/2", "1/4"]])
-    found = sv.capacity(channel, "additive", "signed", [0.5, 0, 0.5]).difference
-    assert found == sv.capacity(sv.Channel(channel.exact[[0, 2]]), "additive", "signed").difference  # type: ignore[index]
-    assert sv.capacity(channel, "additive", "signed", [0, 1, 0]).difference == 0
+    found = sv.capacity(channel, kind="additive", gains="signed", prior=[0.5, 0, 0.5]).difference
+    assert found == sv.capacity(sv.Channel(channel.exact[[0, 2]]), kind="additive", gains="signed").difference  # type: ignore[index]
+    assert sv.capacity(channel, kind="additive", gains="signed", prior=[0, 1, 0]).difference == 0

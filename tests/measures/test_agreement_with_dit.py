@@ -40,7 +40,7 @@ def test_shannon_capacity(dit: ModuleType) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         matrix = rng.dirichlet(np.ones(4), 5)
-        found = sv.capacity(sv.Channel(matrix), "shannon")
+        found = sv.capacity(sv.Channel(matrix), kind="shannon")
         theirs = float(dit.algorithms.channel_capacity(matrix)[0])
         assert theirs <= float(found) + found.gap + 1e-12
         assert float(found) == pytest.approx(theirs, abs=1e-3)

@@ -66,14 +66,14 @@ def test_risk_capacity_against_qif(qif: ModuleType) -> None:
     for _, matrix in instances():
         if len(matrix) == 1:
             continue
-        found = sv.capacity(sv.Channel(matrix), "risk")
+        found = sv.capacity(sv.Channel(matrix), kind="risk")
         expected, _ = qif.measure.bayes_risk.mult_capacity(matrix)
         assert float(found) == pytest.approx(expected, rel=1e-9)
 
 
 def test_risk_capacity_against_all_pairs_and_random_priors() -> None:
     for rng, matrix in instances():
-        found = sv.capacity(sv.Channel(matrix), "risk")
+        found = sv.capacity(sv.Channel(matrix), kind="risk")
         pairs = combinations(range(len(matrix)), 2)
         best = max((total_variation(matrix, i, j) for i, j in pairs), default=0.0)
         assert float(found) == pytest.approx(1 / (1 - best) if best < 1 else math.inf, rel=1e-9)
@@ -89,7 +89,7 @@ def test_risk_capacity_against_all_pairs_and_random_priors() -> None:
 @given(testing.channels((1, 5), (1, 4), form="exact", sparse=True))
 @settings(max_examples=30)
 def test_exact_risk_capacity(channel: sv.Channel) -> None:
-    found = sv.capacity(channel, "risk")
+    found = sv.capacity(channel, kind="risk")
     pairs = list(combinations(range(channel.shape[0]), 2))
     best = max((total_variation(channel.exact, i, j) for i, j in pairs), default=F(0))
     assert found.factor == (math.inf if best == 1 else 1 / (1 - best))
@@ -101,9 +101,9 @@ def test_exact_pairs_are_told_apart_below_rounding() -> None:
     """Two pairs whose distances differ by 2^-70: floats cannot say which is larger."""
     tiny = F(1, 2**70)
     rows = [[F(1, 2), F(1, 2)], [F(1, 4), F(3, 4)], [F(3, 4) + tiny, F(1, 4) - tiny], [F(1, 2), F(1, 2)]]
-    assert sv.capacity(sv.Channel(rows), "risk").factor == 1 / (F(1, 2) - tiny)
+    assert sv.capacity(sv.Channel(rows), kind="risk").factor == 1 / (F(1, 2) - tiny)
     narrow = [[F(1, 2), F(1, 2)], [F(3, 4), F(1, 4)], [F(1, 4) - tiny, F(3, 4) + tiny]]
-    assert sv.capacity(sv.Channel(narrow[:1] + narrow[1:]), "risk").factor == 1 / (F(1, 2) - tiny)
+    assert sv.capacity(sv.Channel(narrow[:1] + narrow[1:]), kind="risk").factor == 1 / (F(1, 2) - tiny)
 
 
 def test_property_capacities_against_qif(qif: ModuleType) -> None:
@@ -120,7 +120,7 @@ def test_property_capacities_against_qif(qif: ModuleType) -> None:
         expected, _ = measure.pred_vuln.mult_capacity(predicate, matrix)
         assert float(sv.capacity(channel, gains=feature)) == pytest.approx(expected, rel=1e-9)
         expected, _ = measure.pred_risk.mult_capacity(predicate, matrix)
-        assert float(sv.capacity(channel, "risk", feature)) == pytest.approx(expected, rel=1e-9)
+        assert float(sv.capacity(channel, kind="risk", gains=feature)) == pytest.approx(expected, rel=1e-9)
         for _ in range(5):
             prior = rng.dirichlet(np.ones(n))
             most = float(sv.capacity(channel, gains=feature))
@@ -131,11 +131,11 @@ def test_a_property_of_all_or_none_tells_nothing() -> None:
     channel = sv.Channel.identity(3)
     for holds in ([], [0, 1, 2]):
         assert sv.capacity(channel, gains=sv.gains.property(3, holds)).factor == 1
-        assert sv.capacity(channel, "risk", sv.gains.property(3, holds)).factor == 1
+        assert sv.capacity(channel, kind="risk", gains=sv.gains.property(3, holds)).factor == 1
     with pytest.raises(GainError, match=r"known for sv\.gains\.property only"):
         sv.capacity(channel, gains=sv.gains.matrix([[1, 0, 0], [0, 1, 1], [1, 1, 1]]))
     with pytest.raises(GainError, match=r"known for sv\.gains\.property only"):
-        sv.capacity(channel, "risk", sv.losses.property(3, [0]))
+        sv.capacity(channel, kind="risk", gains=sv.losses.property(3, [0]))
 
 
 def binary_entropy(p: float) -> float:
@@ -145,28 +145,28 @@ def binary_entropy(p: float) -> float:
 @pytest.mark.parametrize("p", [0.0, 1e-6, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_shannon_capacity_in_closed_form(p: float) -> None:
     symmetric = sv.Channel([[1 - p, p], [p, 1 - p]])
-    assert sv.capacity(symmetric, "shannon").bits == pytest.approx(1 - binary_entropy(p), abs=1e-10)
+    assert sv.capacity(symmetric, kind="shannon").bits == pytest.approx(1 - binary_entropy(p), abs=1e-10)
     erasure = sv.Channel([[1 - p, p, 0], [0, p, 1 - p]])
-    assert sv.capacity(erasure, "shannon").bits == pytest.approx(1 - p, abs=1e-10)
+    assert sv.capacity(erasure, kind="shannon").bits == pytest.approx(1 - p, abs=1e-10)
     z_channel = sv.Channel([[1.0, 0.0], [p, 1 - p]])
     closed = math.log2(1 + (1 - p) * p ** (p / (1 - p))) if p < 1 else 0.0
-    assert sv.capacity(z_channel, "shannon").bits == pytest.approx(closed, abs=1e-10)
+    assert sv.capacity(z_channel, kind="shannon").bits == pytest.approx(closed, abs=1e-10)
 
 
 def test_shannon_capacity_of_the_closed_families() -> None:
     for n in (1, 2, 5):
         response = sv.mechanisms.randomised_response(n, 1.0)
         plain = sv.Channel(response.matrix)
-        expected = sv.capacity(plain, "shannon").bits
-        assert sv.capacity(response, "shannon").bits == pytest.approx(expected, abs=1e-9)
-        assert sv.capacity(response.product(3), "shannon").bits == pytest.approx(3 * expected, abs=1e-9)
-    assert sv.capacity(sv.Channel.identity(8), "shannon").bits == pytest.approx(3)
-    assert sv.capacity(sv.Channel.null(8), "shannon").bits == 0
+        expected = sv.capacity(plain, kind="shannon").bits
+        assert sv.capacity(response, kind="shannon").bits == pytest.approx(expected, abs=1e-9)
+        assert sv.capacity(response.product(3), kind="shannon").bits == pytest.approx(3 * expected, abs=1e-9)
+    assert sv.capacity(sv.Channel.identity(8), kind="shannon").bits == pytest.approx(3)
+    assert sv.capacity(sv.Channel.null(8), kind="shannon").bits == 0
 
 
 def test_shannon_capacity_against_qif(qif: ModuleType) -> None:
     for _, matrix in instances():
-        found = sv.capacity(sv.Channel(matrix), "shannon")
+        found = sv.capacity(sv.Channel(matrix), kind="shannon")
         expected, _ = qif.measure.shannon.add_capacity(matrix, 1e-10)
         assert found.bits == pytest.approx(expected, abs=1e-7)
         assert found.bits + found.gap >= expected - 1e-12
@@ -176,7 +176,7 @@ def test_shannon_capacity_against_qif(qif: ModuleType) -> None:
 @settings(max_examples=40)
 def test_the_gap_of_the_shannon_capacity_is_proved(channel: sv.Channel) -> None:
     """At the prior reported, the average divergence is the value and the largest one is within the gap."""
-    found = sv.capacity(channel, "shannon")
+    found = sv.capacity(channel, kind="shannon")
     assert found.gap <= 1e-9
     assert sv.information.mutual_information(channel, found.prior) == pytest.approx(found.bits, abs=1e-9)
     output = np.asarray(found.prior) @ channel.matrix
@@ -210,12 +210,12 @@ def test_capacities_in_words() -> None:
     assert str(sv.capacity(channel)) == (
         "at most a factor 1.5 (0.584963 bits) over all non-negative gain functions"
     )
-    assert str(sv.capacity(channel, "additive", "unit")) == (
+    assert str(sv.capacity(channel, kind="additive", gains="unit")) == (
         "at most 0.25 more over gain functions between 0 and 1"
     )
-    assert "the one-try guess, as a risk" in str(sv.capacity(channel, "risk"))
-    assert str(sv.capacity(channel, "shannon")) == "at most 0.188722 bits of Shannon uncertainty"
-    assert float(sv.capacity(channel, "shannon")) == pytest.approx(0.188722, abs=1e-6)
+    assert "the one-try guess, as a risk" in str(sv.capacity(channel, kind="risk"))
+    assert str(sv.capacity(channel, kind="shannon")) == "at most 0.188722 bits of Shannon uncertainty"
+    assert float(sv.capacity(channel, kind="shannon")) == pytest.approx(0.188722, abs=1e-6)
 
 
 @pytest.mark.parametrize(

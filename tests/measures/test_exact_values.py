@@ -149,8 +149,8 @@ def test_fernandes_f13_noise_on_all_integers_leaks_as_its_reduction(points: Any,
         )
         assert sv.capacity(noise, prior=belief).factor == sv.capacity(wide, prior=belief).factor
         assert (
-            sv.capacity(noise, "additive", "unit", prior).difference
-            == sv.capacity(wide, "additive", "unit", prior).difference
+            sv.capacity(noise, kind="additive", gains="unit", prior=prior).difference
+            == sv.capacity(wide, kind="additive", gains="unit", prior=prior).difference
         )
     for question in ({"kind": "risk"}, {"kind": "additive", "gains": "signed"}):
         ours, expected = (sv.capacity(c, **question) for c in (noise, wide))  # type: ignore[arg-type]

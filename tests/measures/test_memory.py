@@ -77,18 +77,18 @@ def test_everything_else_about_a_million_values(
     questions: dict[str, Callable[[], Any]] = {
         "capacity": lambda: sv.capacity(response),
         "capacity for a prior": lambda: sv.capacity(response, prior=prior),
-        "unit": lambda: sv.capacity(response, "additive", "unit"),
-        "unit for a prior": lambda: sv.capacity(response, "additive", "unit", prior),
-        "spanning": lambda: sv.capacity(response, "additive", "spanning", prior),
-        "signed": lambda: sv.capacity(response, "additive", "signed"),
-        "risk": lambda: sv.capacity(response, "risk"),
+        "unit": lambda: sv.capacity(response, kind="additive", gains="unit"),
+        "unit for a prior": lambda: sv.capacity(response, kind="additive", gains="unit", prior=prior),
+        "spanning": lambda: sv.capacity(response, kind="additive", gains="spanning", prior=prior),
+        "signed": lambda: sv.capacity(response, kind="additive", gains="signed"),
+        "risk": lambda: sv.capacity(response, kind="risk"),
         "property": lambda: sv.capacity(response, gains=gains["property"]),
-        "Shannon": lambda: sv.capacity(response, "shannon"),
+        "Shannon": lambda: sv.capacity(response, kind="shannon"),
         "ε, discrete": lambda: sv.epsilon(response, sv.metrics.discrete(MILLION)),
         "ε, line": lambda: sv.epsilon(response, sv.metrics.line(MILLION)),
         "ε, policy": lambda: sv.epsilon(response, sv.Policy.local(MILLION)),
-        "record": lambda: sv.record_leakage(response, sv.Policy.local(MILLION), prior),
-        "bound": lambda: sv.record_leakage(1.0, sv.Policy.local(MILLION), prior),
+        "record": lambda: sv.record_leakage(response, sv.Policy.local(MILLION), prior=prior),
+        "bound": lambda: sv.record_leakage(1.0, sv.Policy.local(MILLION), prior=prior),
         "row": lambda: response.row(5),
         "matvec": lambda: response.matvec(prior),
         "rmatvec": lambda: response.rmatvec(prior),
@@ -105,10 +105,10 @@ def test_a_million_records(parameter: dict[str, Any]) -> None:
     policy = sv.Policy.differential(3, MILLION)
     xs = np.zeros((1, MILLION), dtype=np.int64)
     questions: dict[str, Callable[[], Any]] = {
-        "Shannon capacity": lambda: sv.capacity(channel, "shannon"),
-        "signed": lambda: sv.capacity(channel, "additive", "signed"),
+        "Shannon capacity": lambda: sv.capacity(channel, kind="shannon"),
+        "signed": lambda: sv.capacity(channel, kind="additive", gains="signed"),
         "ε": lambda: sv.epsilon(channel, policy),
-        "record": lambda: sv.record_leakage(channel, policy, [0.5, 0.3, 0.2]),
+        "record": lambda: sv.record_leakage(channel, policy, prior=[0.5, 0.3, 0.2]),
         "sample": lambda: channel.sample(xs, rng=1),
     }
     for name, question in questions.items():
@@ -149,6 +149,8 @@ def test_what_a_million_values_leak() -> None:
     assert float(sv.capacity(channel)) == pytest.approx(n * math.e / total, rel=1e-12)
     found = sv.posterior_vulnerability(channel, None, sv.losses.guessing(n))
     assert float(found) == pytest.approx((math.e + n * (n + 1) / 2 - 1) / total, rel=1e-12)
-    assert float(sv.capacity(channel, "risk")) == pytest.approx(1 / (1 - (math.e - 1) / total), rel=1e-12)
+    assert float(sv.capacity(channel, kind="risk")) == pytest.approx(
+        1 / (1 - (math.e - 1) / total), rel=1e-12
+    )
     exact = sv.mechanisms.randomised_response(n, alpha="1/3")
     assert sv.leakage(exact).factor == sv.capacity(exact).factor == Fraction(3 * n, n + 2)

@@ -67,10 +67,10 @@ def test_guessing_and_the_max_case() -> None:
 
 
 def test_other_measures_stay_symbolic() -> None:
-    assert sv.capacity(P1, "shannon").bits == math.log2(2**29 + 1)
-    assert sv.capacity(P1, "additive", "signed").difference == 1
-    assert sv.capacity(P4, "additive", "unit").difference == F(15, 16)
-    risk = sv.capacity(P1, "risk")
+    assert sv.capacity(P1, kind="shannon").bits == math.log2(2**29 + 1)
+    assert sv.capacity(P1, kind="additive", gains="signed").difference == 1
+    assert sv.capacity(P4, kind="additive", gains="unit").difference == F(15, 16)
+    risk = sv.capacity(P1, kind="risk")
     assert risk.factor == math.inf
     assert risk.pair == (0, N - 1)
     assert sv.epsilon(P1, sv.metrics.discrete(N)).nats == math.inf
@@ -103,7 +103,7 @@ def numbers(program: sv.Channel, size: int) -> list[Any]:
         sv.leakage(program, None, gain, "additive", case) for gain in gains for case in ("average", "max")
     ]
     values = [value for one in found for value in (one.prior, one.posterior)]
-    return [*values, sv.capacity(program).factor, sv.capacity(program, "shannon").bits]
+    return [*values, sv.capacity(program).factor, sv.capacity(program, kind="shannon").bits]
 
 
 @given(st.integers(1, 12), st.data())

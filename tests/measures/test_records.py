@@ -37,7 +37,7 @@ def test_best_guess_about_a_record_against_enumeration(data: st.DataObject, poli
     order = data.draw(st.permutations(range(len(answers))))
     channel = sv.Channel(drawn.matrix, inputs=[answers.labels[i] for i in order])
     prior = data.draw(testing.priors(len(policy.values)))
-    found = record_leakage(channel, answers, prior)
+    found = record_leakage(channel, answers, prior=prior)
     assert found.after == pytest.approx(by_enumeration(channel, policy, query, prior), abs=1e-12)
     assert found.before == max(prior)
     assert found.bits == pytest.approx(math.log2(found.after / found.before), abs=1e-12)
@@ -78,7 +78,7 @@ def test_any_channel_on_databases(data: st.DataObject, policy: sv.Policy) -> Non
     drawn = data.draw(testing.channels(policy.size, (1, 3), sparse=True))
     channel = sv.Channel(drawn.matrix, inputs=list(policy.database_labels()))
     prior = data.draw(testing.priors(len(policy.values)))
-    found = record_leakage(channel, policy, prior)
+    found = record_leakage(channel, policy, prior=prior)
     growth, after = on_databases(channel, policy, prior)
     assert found.after == pytest.approx(after, abs=1e-12)
     assert 2**found.bits == pytest.approx(growth)
@@ -96,7 +96,7 @@ def test_public_knowledge_rules_values_out(data: st.DataObject) -> None:
     labels = list(policy.database_labels())
     channel = sv.Channel(data.draw(testing.channels(len(labels), (1, 3))).matrix, inputs=labels)
     prior = data.draw(testing.priors(values, full_support=True))
-    found = record_leakage(channel, policy, prior)
+    found = record_leakage(channel, policy, prior=prior)
     growth, _ = on_databases(channel, policy, prior)
     assert found.after / found.before == pytest.approx(growth)
 
@@ -104,7 +104,7 @@ def test_public_knowledge_rules_values_out(data: st.DataObject) -> None:
 def test_a_prior_that_no_permitted_database_has_is_refused() -> None:
     policy = sv.Policy.differential(2, 2, permitted=[(0, 0)])
     with pytest.raises(PriorError, match="no database is possible under it"):
-        record_leakage(sv.Channel([[1.0]], inputs=[(0, 0)]), policy, [0.0, 1.0])
+        record_leakage(sv.Channel([[1.0]], inputs=[(0, 0)]), policy, prior=[0.0, 1.0])
 
 
 @given(st.data(), st.integers(2, 3), st.integers(1, 3))
@@ -117,11 +117,11 @@ def test_products_leak_about_a_record_what_its_channel_leaks(
     channel = sv.Channel.product_of(parts)
     policy = sv.Policy.differential(values, records)
     prior = data.draw(testing.priors(values, exact=True))
-    found = record_leakage(channel, policy, prior)
+    found = record_leakage(channel, policy, prior=prior)
     assert found.exact == max(sv.posterior_vulnerability(part, prior).value for part in parts)
     assert found.method == "exact: each record has a channel of its own, so the others say nothing"
     if records > 1:
-        listed = record_leakage(sv.Channel(channel.exact, channel.inputs), policy, prior)
+        listed = record_leakage(sv.Channel(channel.exact, channel.inputs), policy, prior=prior)
         assert listed.exact == found.exact
         assert listed.method == "exact: every situation of the other records"
 
@@ -134,9 +134,9 @@ def test_the_bound_holds_for_every_channel_of_that_level(data: st.DataObject, po
     prior = data.draw(testing.priors(len(policy.values)))
     level = sv.epsilon(channel, policy)
     assume(math.isfinite(level.nats))
-    exact = record_leakage(channel, policy, prior)
+    exact = record_leakage(channel, policy, prior=prior)
     for given_level in (level, level.nats):
-        bound = record_leakage(given_level, policy, prior)
+        bound = record_leakage(given_level, policy, prior=prior)
         assert exact.after <= bound.after + 1e-12
         assert bound.method == "bound: Alvim et al., Prop 21"
     assert "at most" in str(bound)
@@ -166,14 +166,14 @@ def test_the_bound_on_other_metrics_and_priors() -> None:
     line = sv.Policy.metric(sv.metrics.line(5))
     noise = sv.mechanisms.truncated_geometric(5, 0.7)
     prior = [0.4, 0.1, 0.1, 0.1, 0.3]
-    bound = record_leakage(0.7, line, prior)
+    bound = record_leakage(0.7, line, prior=prior)
     spread = [sum(p * math.exp(-0.7 * abs(v - u)) for u, p in enumerate(prior)) for v in range(5)]
     assert bound.after == pytest.approx(max(p / s for p, s in zip(prior, spread, strict=True)))
-    assert record_leakage(noise, line, prior).after <= bound.after
+    assert record_leakage(noise, line, prior=prior).after <= bound.after
     # Across infinite distances the level says nothing: the group is known.
     groups = sv.Policy.blowfish(sv.secrets.partition([[0, 1], [2]]))
     assert record_leakage(0.0, groups).after == pytest.approx(1.0)
-    assert record_leakage(0.0, groups, [0.5, 0.5, 0.0]).after == pytest.approx(0.5)
+    assert record_leakage(0.0, groups, prior=[0.5, 0.5, 0.0]).after == pytest.approx(0.5)
 
 
 def test_queries_over_many_records() -> None:

@@ -178,9 +178,11 @@ def check_pair(plain: sv.Channel, found: sv.results.Capacity, question: dict[str
 def test_closed_form_of_the_radius(kind: str, data: st.DataObject) -> None:
     """Gains in [0, 1] over all priors: the closed forms for large channels against the linear program."""
     channel = data.draw(testing.structured_channels(kinds=[kind]))
-    expected = sv.capacity(dense(channel), "additive", "unit")
+    expected = sv.capacity(dense(channel), kind="additive", gains="unit")
     with patch("sievert.measures._capacities.LARGEST_PROGRAM", 0):
-        assert float(sv.capacity(channel, "additive", "unit")) == pytest.approx(float(expected), abs=1e-9)
+        assert float(sv.capacity(channel, kind="additive", gains="unit")) == pytest.approx(
+            float(expected), abs=1e-9
+        )
 
 
 @given(st.data())
@@ -235,9 +237,15 @@ def test_product_priors_of_the_wrong_shape_are_refused(prior: Any, message: str)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (lambda c: sv.capacity(c, "risk"), "the matrix of .* would be a .* × .* matrix"),
-        (lambda c: sv.capacity(c, "additive", "unit"), "need a linear program of .* × .* variables"),
-        (lambda c: sv.capacity(c, "additive", "unit", prior=[0.5, 0.5]), "the prior of .* would be a 1 × "),
+        (lambda c: sv.capacity(c, kind="risk"), "the matrix of .* would be a .* × .* matrix"),
+        (
+            lambda c: sv.capacity(c, kind="additive", gains="unit"),
+            "need a linear program of .* × .* variables",
+        ),
+        (
+            lambda c: sv.capacity(c, kind="additive", gains="unit", prior=[0.5, 0.5]),
+            "the prior of .* would be a 1 × ",
+        ),
         (lambda c: sv.leakage(c, None, sv.gains.tries(2, 2)), "are tuples of 1000000 entries, too many"),
         (lambda c: sv.leakage(c, [0.5, 0.5], sv.gains.tries(2, 2)), "the prior of .* would be a 1 × "),
         (sv.gains.strategy, "too many to list"),
@@ -269,7 +277,7 @@ def test_sparse_channels_with_one_full_column() -> None:
 def test_shannon_capacity_of_blocks_is_the_sum_channel() -> None:
     binary = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
     blocks = sv.Channel.block_diagonal([binary, sv.Channel.identity(2), sv.Channel.null(3)])
-    single = sv.capacity(binary, "shannon").bits
-    found = sv.capacity(blocks, "shannon")
+    single = sv.capacity(binary, kind="shannon").bits
+    found = sv.capacity(blocks, kind="shannon")
     assert found.bits == pytest.approx(math.log2(2**single + 2 + 1))
     assert sv.information.mutual_information(blocks, found.prior) == pytest.approx(found.bits)

@@ -50,7 +50,7 @@ def test_example_2_needs_the_line_and_one_twenty_fourth() -> None:
     printed = [Fraction(x) for x in ("2/3", "1/6", "1/12", "1/64", "1/48", "1/48")]
     assert sum(printed) != 1
     channel = sv.Channel(LINE)
-    found = sv.breaches(channel, policy=sv.metrics.line(4))
+    found = sv.breaches(channel, policy_or_metric=sv.metrics.line(4))
     assert found.worst.bits == pytest.approx(3)
     assert found.privacy_bits == pytest.approx(1)
     assert found.differs
@@ -296,7 +296,7 @@ def test_entries_down_to_1e_300() -> None:
 def test_results_speak_and_become_data() -> None:
     import json
 
-    found = sv.breaches(sv.Channel(RING), level=0.5, observations=3, policy=sv.metrics.cycle(6))
+    found = sv.breaches(sv.Channel(RING), level=0.5, observations=3, policy_or_metric=sv.metrics.cycle(6))
     data = json.loads(json.dumps(found.to_dict()))
     assert data["success"]["observations"] == [1, 2, 3]
     assert data["worst"]["bits"] == pytest.approx(1.584963, abs=1e-6)

@@ -106,7 +106,9 @@ def test_the_slope_of_the_exact_curve_is_the_rate() -> None:
     bits = [sv.success_probability(channel, None, n).missing_bits for n in (300, 600)]
     assert (bits[1] - bits[0]) / 300 == pytest.approx(rate, rel=0.005)
     loss = [
-        sv.observations.expected_loss(channel, sv.losses.absolute(3), [0.2, 0.5, 0.3], n).gap
+        sv.observations.expected_loss(
+            channel, loss=sv.losses.absolute(3), prior=[0.2, 0.5, 0.3], observations=n
+        ).gap
         for n in (300, 600)
     ]
     assert -math.log2(loss[1] / loss[0]) / 300 == pytest.approx(rate, rel=0.005)
@@ -250,7 +252,7 @@ def test_the_way_is_always_said() -> None:
 )
 def test_losses_are_those_of_all_sequences(loss) -> None:
     channel, prior = random_channel(3, 3, 17), [0.5, 0.2, 0.3]
-    for point in sv.observations.loss_curve(channel, loss, prior, [1, 3, 4]):
+    for point in sv.observations.loss_curve(channel, loss=loss, prior=prior, observations=[1, 3, 4]):
         repeated = sv.Channel(sequences([channel] * point.observations))
         brute = float(sv.posterior_vulnerability(repeated, prior, loss))
         assert point.value == pytest.approx(brute, rel=1e-12)
@@ -260,7 +262,9 @@ def test_losses_are_those_of_all_sequences(loss) -> None:
 
 def test_losses_with_equal_rows_tend_to_their_limit() -> None:
     channel = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"], ["2/5", "3/5"]])
-    found = sv.observations.expected_loss(channel, sv.losses.absolute(3), [0.5, 0.3, 0.2], 4000)
+    found = sv.observations.expected_loss(
+        channel, loss=sv.losses.absolute(3), prior=[0.5, 0.3, 0.2], observations=4000
+    )
     # Knowing the class {1, 2} the best guess is 1, which costs 1 with probability 0.2.
     assert found.limit == pytest.approx(0.2)
     assert found.value == pytest.approx(0.2, abs=1e-6)
@@ -271,10 +275,13 @@ def test_bounds_and_simulation_of_losses(loss, monkeypatch: pytest.MonkeyPatch) 
     from sievert.observations import _expected_losses as expected_losses
 
     channel = random_channel(4, 3, 18)
-    exact = {n: sv.observations.expected_loss(channel, loss, None, n).value for n in (3, 20, 400)}
+    exact = {
+        n: sv.observations.expected_loss(channel, loss=loss, prior=None, observations=n).value
+        for n in (3, 20, 400)
+    }
     monkeypatch.setattr(expected_losses, "LARGEST_TABLE", 1)
     for n, value in exact.items():
-        found = sv.observations.expected_loss(channel, loss, None, n, rng=2)
+        found = sv.observations.expected_loss(channel, loss=loss, prior=None, observations=n, rng=2)
         assert found.method in (BOUNDS, SIMULATION)
         assert found.lower - 1e-12 <= value <= found.upper + 1e-12
 
@@ -356,7 +363,7 @@ def test_a_breach_is_out_of_reach_where_rows_are_equal() -> None:
         found = sv.observations.breach_curve(silent, None, [0], 0.0, 4, direction)
         assert not found.reachable
         assert found.by.tolist() == [0] * 4
-    until = sv.observations.observations_until_breach(silent, 0.5, 1.0, [0])
+    until = sv.observations.observations_until_breach(silent, 0.5, level=1.0, predicate=[0])
     assert not until.reachable
     assert "no number of observations causes" in str(until)
     merged = sv.Channel([["3/5", "2/5"], ["3/5", "2/5"], ["2/5", "3/5"]])
@@ -494,17 +501,19 @@ def test_a_budget_in_queries() -> None:
 def test_observations_until_a_breach() -> None:
     curve = sv.observations.breach_curve(COIN, None, [0], 0.5, 200)
     for when in ("at", "by"):
-        found = sv.observations.observations_until_breach(COIN, 0.9, 0.5, [0], when=when)
+        found = sv.observations.observations_until_breach(COIN, 0.9, level=0.5, predicate=[0], when=when)
         n = found.most
         assert found.least == n
         assert found.method == EXACT
         values = getattr(curve, when)
         assert values[n - 1] >= 0.9
         assert (values[: n - 1] < 0.9).all()
-    assert sv.observations.observations_until_breach(COIN, 0.9, 1.0, [0]).most is None
-    assert sv.observations.observations_until_breach(COIN, 0.9, 0.5, [0], most=20).most is None
+    assert sv.observations.observations_until_breach(COIN, 0.9, level=1.0, predicate=[0]).most is None
+    assert (
+        sv.observations.observations_until_breach(COIN, 0.9, level=0.5, predicate=[0], most=20).most is None
+    )
     many = random_channel(2, 40, 22)
-    found = sv.observations.observations_until_breach(many, 0.9, 0.5, [0], rng=1)
+    found = sv.observations.observations_until_breach(many, 0.9, level=0.5, predicate=[0], rng=1)
     assert found.least <= found.most
 
 
@@ -515,12 +524,12 @@ def test_bad_input_is_named() -> None:
         sv.observations.rates,
         sv.observations.chernoff_pairs,
         lambda matrix: sv.observations.breach_curve(matrix, None, [0]),
-        lambda matrix: sv.observations.expected_loss(matrix, loss),
+        lambda matrix: sv.observations.expected_loss(matrix, loss=loss),
     ):
         with pytest.raises(ChannelError, match=r"channel is array.*; give a sv\.Channel"):
             asked(np.eye(2))
     with pytest.raises(ChannelError, match=r"give one sv.Channel; join several by first\.alongside"):
-        sv.observations.loss_curve([COIN, COIN], loss)
+        sv.observations.loss_curve([COIN, COIN], loss=loss)
     with pytest.raises(ChannelError, match="channel is 3; give"):
         sv.observations.observations_until(3, 0.5)
     with pytest.raises(ChannelError, match="observations is 0"):

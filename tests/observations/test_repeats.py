@@ -139,7 +139,7 @@ def test_public_knowledge_rules_values_out(shift: int) -> None:
     assert found.exact
     assert (found.guess / found.before, found.guess) == pytest.approx(best)
     assert found.bits == pytest.approx(math.log2(best[0]))
-    single = record_leakage(channel, answers, prior)
+    single = record_leakage(channel, answers, prior=prior)
     assert repeated_guess(channel, answers, 1, prior).guess == pytest.approx(single.after)
     never = sv.Policy(
         sv.secrets.complete(values), 2, permitted=sv.constraints.satisfying(lambda d: 1 not in d)

@@ -189,7 +189,7 @@ CAPACITIES: list[tuple[Any, float, list[float] | None]] = [
 @pytest.mark.parametrize(("matrix", "bits", "prior"), CAPACITIES)
 def test_shannon_capacity(dit: ModuleType, matrix: Any, bits: float, prior: list[float] | None) -> None:
     """Erasure, symmetric, Z, q-ary and typewriter channels have closed forms."""
-    found = sv.capacity(sv.Channel(matrix), "shannon")
+    found = sv.capacity(sv.Channel(matrix), kind="shannon")
     assert float(found) == pytest.approx(bits, abs=2e-9)
     assert float(dit.algorithms.channel_capacity(np.array(matrix, float))[0]) == pytest.approx(bits, abs=1e-4)
     if prior is not None and found.prior is not None:
@@ -197,7 +197,7 @@ def test_shannon_capacity(dit: ModuleType, matrix: Any, bits: float, prior: list
 
 
 def test_capacity_of_more_noise_is_less() -> None:
-    kept, noisy = (float(sv.capacity(sv.Channel(c), "shannon")) for c in (symmetric(0.1), BAY))
+    kept, noisy = (float(sv.capacity(sv.Channel(c), kind="shannon")) for c in (symmetric(0.1), BAY))
     assert 0 < noisy < kept
 
 
@@ -231,8 +231,8 @@ def test_an_erasure_degrades_to_a_flip_up_to_twice_its_rate(p: float) -> None:
     assert sv.refines(sv.Channel(erasing(2 * p - 0.01)), sv.Channel(symmetric(p))).holds is True
     assert sv.refines(sv.Channel(erasing(2 * p + 0.01)), sv.Channel(symmetric(p))).holds is False
     if 2 * p + 0.01 < binary_entropy(p):
-        kept = float(sv.capacity(sv.Channel(erasing(2 * p + 0.01)), "shannon"))
-        assert kept > float(sv.capacity(sv.Channel(symmetric(p)), "shannon"))
+        kept = float(sv.capacity(sv.Channel(erasing(2 * p + 0.01)), kind="shannon"))
+        assert kept > float(sv.capacity(sv.Channel(symmetric(p)), kind="shannon"))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -254,7 +254,7 @@ COMPOSED: list[tuple[float, float, int, float, float | None]] = [
 @pytest.mark.parametrize(("eps", "lost", "releases", "delta", "stated"), COMPOSED)
 def test_composition(eps: float, lost: float, releases: int, delta: float, stated: float | None) -> None:
     """Theirs are the steps (k - 2i)·ε of the theorem; between two steps lies the least that is valid."""
-    found = sv.promises.composed_claim(eps, releases, lost, delta).optimal
+    found = sv.promises.composed_claim(eps, releases=releases, delta=lost, total_delta=delta).optimal
     if stated is None:
         assert found == math.inf
         return
@@ -288,7 +288,7 @@ def test_the_theorem_of_composition(eps: float, lost: float, releases: int, tota
 
 @pytest.mark.parametrize(("eps", "releases", "lost", "total"), [(3.0, 5, 0.0, 15.0), (1.0, 30, 0.0, 30.0)])
 def test_pure_claims_add_up(eps: float, releases: int, lost: float, total: float) -> None:
-    found = sv.promises.composed_claim(eps, releases, lost, 0.0)
+    found = sv.promises.composed_claim(eps, releases=releases, delta=lost, total_delta=0.0)
     assert found.basic == pytest.approx(total)
     assert found.optimal == pytest.approx(total)
 
@@ -298,7 +298,7 @@ def test_levels_that_are_none_are_refused(eps: float, delta: float) -> None:
     with pytest.raises(sv.SievertError):
         sv.explain(eps, delta)
     with pytest.raises(sv.SievertError):
-        sv.promises.composed_claim(eps, 2, delta)
+        sv.promises.composed_claim(eps, releases=2, delta=delta)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 2.5, 3.14159])

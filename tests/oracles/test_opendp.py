@@ -90,7 +90,7 @@ def test_concentrated_claims_at_their_ends() -> None:
 def test_approximate_claims_compose() -> None:
     """Twice (ε, 1e-7) is at most (2ε, 2e-7), the figure they state; the optimum is below."""
     eps = 11.341717670937543 / 2
-    found = sv.promises.composed_claim(eps, 2, 1e-7, 2e-7)
+    found = sv.promises.composed_claim(eps, releases=2, delta=1e-7, total_delta=2e-7)
     assert found.basic == pytest.approx(11.341717670937543, rel=1e-12)
     assert found.optimal <= found.basic * (1 + 1e-12)
 

@@ -122,7 +122,7 @@ def test_multiplicative_capacity_is_reached_at_the_uniform_prior() -> None:
 @pytest.mark.parametrize(("letter", "expected"), [("I2", math.inf), ("I10", math.inf), ("N10", 1), ("C", 2)])
 def test_capacity_of_the_bayes_risk(qif: ModuleType, letter: str, expected: float) -> None:
     matrix = LETTERS[letter]
-    assert float(sv.capacity(sv.Channel(matrix), "risk")) == pytest.approx(expected)
+    assert float(sv.capacity(sv.Channel(matrix), kind="risk")) == pytest.approx(expected)
     assert qif.measure.bayes_risk.mult_capacity(matrix)[0] == pytest.approx(expected)
 
 
@@ -130,7 +130,7 @@ def test_risk_capacity_of_two_secrets_is_reached_at_the_uniform_prior() -> None:
     for seed in range(5):
         channel = sv.Channel(np.random.default_rng(seed).dirichlet(np.ones(2), 2))
         found = sv.leakage(channel, sv.uniform(2), sv.losses.bayes_risk(2)).factor
-        assert found == pytest.approx(float(sv.capacity(channel, "risk")), rel=1e-12)
+        assert found == pytest.approx(float(sv.capacity(channel, kind="risk")), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,14 @@ def test_min_entropy_leakage(qif: ModuleType, prior: str, letter: str, bits: flo
 )
 def test_additive_capacity_at_a_prior(prior: str, letter: str, spanning: float, signed: float) -> None:
     channel = sv.Channel(LETTERS[letter])
-    assert sv.capacity(channel, "additive", "spanning", PRIORS[prior]).difference == pytest.approx(spanning)
-    assert sv.capacity(channel, "additive", "signed", PRIORS[prior]).difference == pytest.approx(signed)
+    assert sv.capacity(
+        channel, kind="additive", gains="spanning", prior=PRIORS[prior]
+    ).difference == pytest.approx(spanning)
+    assert sv.capacity(
+        channel, kind="additive", gains="signed", prior=PRIORS[prior]
+    ).difference == pytest.approx(signed)
     with pytest.raises(sv.SievertError):
-        sv.capacity(sv.Channel.identity(10), "additive", "signed", PRIORS["u2"])
+        sv.capacity(sv.Channel.identity(10), kind="additive", gains="signed", prior=PRIORS["u2"])
 
 
 def test_bound_on_the_capacity_of_a_million_runs(qif: ModuleType) -> None:
@@ -181,7 +185,7 @@ def test_bound_on_the_capacity_of_a_million_runs(qif: ModuleType) -> None:
 )  # fmt: skip
 def test_shannon_capacity(qif: ModuleType, matrix: Any, bits: float) -> None:
     """Symmetric and weakly symmetric channels have log m minus the entropy of a row."""
-    found = sv.capacity(sv.Channel(matrix), "shannon")
+    found = sv.capacity(sv.Channel(matrix), kind="shannon")
     assert float(found) == pytest.approx(bits, abs=1e-9)
     assert found.gap <= 1e-9
     assert qif.measure.shannon.add_capacity(np.array(matrix))[0] == pytest.approx(bits, abs=1e-6)

@@ -20,7 +20,10 @@ def test_both_sides_are_proved(given: str | None, exact: bool) -> None:
         channel = sv.Channel(rows if exact else np.array(rows, dtype=float))
         prior = None if given is None else [Fraction(2, n + 1), *[Fraction(1, n + 1)] * (n - 1)]
         found = sv.capacity(
-            channel, "additive", "unit", prior if exact or prior is None else np.array(prior, float)
+            channel,
+            kind="additive",
+            gains="unit",
+            prior=prior if exact or prior is None else np.array(prior, float),
         )
         proof = found.certificate
         assert proof is not None
@@ -30,7 +33,9 @@ def test_both_sides_are_proved(given: str | None, exact: bool) -> None:
 
 
 def test_changes_are_noticed() -> None:
-    proof = sv.capacity(sv.Channel([["3/4", "1/4"], ["1/8", "7/8"]]), "additive", "unit").certificate
+    proof = sv.capacity(
+        sv.Channel([["3/4", "1/4"], ["1/8", "7/8"]]), kind="additive", gains="unit"
+    ).certificate
     assert proof is not None
     assert proof.lower == proof.upper == Fraction(5, 16)
     data = json.loads(save_proof(proof))

@@ -133,7 +133,7 @@ def composed_distinguishability(first: Channel, second: Channel) -> Metric:
 
 def epsilon(
     channel: Channel,
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     query: Query | None = None,
 ) -> Epsilon:
     """The smallest ε for which the channel is ε·d-private, with the pair and output that attain it.
@@ -142,7 +142,7 @@ def epsilon(
     ----------
     channel : Channel
         Its inputs are the metric's points, the answers of the query, or the policy's databases.
-    metric_or_policy : Metric, Policy or Answers
+    policy_or_metric : Policy, Metric or Answers
         Against what privacy is judged.
     query : Query, optional
         What is computed before the channel; the policy is then carried over to the answers (Prop 26).
@@ -160,11 +160,11 @@ def epsilon(
     """
     channel = finite_channel(channel)
     # Under public constraints one record cannot change alone, so the databases themselves are compared.
-    free = isinstance(metric_or_policy, Policy) and not metric_or_policy.constrained
+    free = isinstance(policy_or_metric, Policy) and not policy_or_metric.constrained
     if isinstance(channel, ProductChannel) and free and query is None:
-        assert isinstance(metric_or_policy, Policy)
-        return _product_epsilon(channel, metric_or_policy)
-    metric = target_metric(metric_or_policy, query)
+        assert isinstance(policy_or_metric, Policy)
+        return _product_epsilon(channel, policy_or_metric)
+    metric = target_metric(policy_or_metric, query)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     if order is not None and order == list(range(len(order))):
         order = None  # the same labels in the same order, kept in another kind of sequence
@@ -215,7 +215,7 @@ def _structured_result(channel: StructuredChannel, value: float, i: int, j: int,
 
 def is_private(
     channel: Channel,
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     eps: float = 1.0,
     query: Query | None = None,
 ) -> bool:
@@ -229,23 +229,23 @@ def is_private(
     False
     """
     level = non_negative("eps", eps, MetricError, infinite=True)
-    return epsilon(channel, metric_or_policy, query).nats <= level + 1e-12 * max(1.0, level)
+    return epsilon(channel, policy_or_metric, query).nats <= level + 1e-12 * max(1.0, level)
 
 
-def target_metric(metric_or_policy: Metric | Policy | Answers, query: Query | None = None) -> Metric:
+def target_metric(policy_or_metric: Policy | Metric | Answers, query: Query | None = None) -> Metric:
     """The distance on a channel's inputs that a metric, a policy or a query over a policy gives."""
-    asked = query_over(metric_or_policy, query)
-    if isinstance(metric_or_policy, Metric):
-        return metric_or_policy
-    if isinstance(metric_or_policy, Answers):
-        return metric_or_policy.metric
+    asked = query_over(policy_or_metric, query)
+    if isinstance(policy_or_metric, Metric):
+        return policy_or_metric
+    if isinstance(policy_or_metric, Answers):
+        return policy_or_metric.metric
     words = "a sv.Metric, a sv.Policy or a query's answers"
-    instance("metric_or_policy", metric_or_policy, Policy, words, PolicyError)
+    instance("policy_or_metric", policy_or_metric, Policy, words, PolicyError)
     if asked is not None:
-        return asked.answers(metric_or_policy).metric
-    if metric_or_policy.records == 1 and not metric_or_policy.constrained:
-        return metric_or_policy.record_metric
-    return metric_or_policy.database_metric()
+        return asked.answers(policy_or_metric).metric
+    if policy_or_metric.records == 1 and not policy_or_metric.constrained:
+        return policy_or_metric.record_metric
+    return policy_or_metric.database_metric()
 
 
 def privacy_vulnerability(prior: object, metric: Metric) -> float:
@@ -259,7 +259,7 @@ def privacy_vulnerability(prior: object, metric: Metric) -> float:
     return _largest_rate(_log_belief(prior, metric.points)[:, None], metric.matrix)
 
 
-def posterior_privacy_vulnerability(channel: Channel, prior: object, metric: Metric) -> float:
+def posterior_privacy_vulnerability(channel: Channel, metric: Metric, prior: object = None) -> float:
     """Largest V_d over the posteriors of outputs that can occur (max case).
 
     With the uniform prior it is the smallest ε of the channel for the metric (Fernandes, Thm 4.9).

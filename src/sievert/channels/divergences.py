@@ -91,7 +91,7 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     For a graph or a secret graph these are its edges. For a metric they are all pairs at finite distance:
     with δ > 0 promises do not add up along paths.
     """
-    asked = query_over(against, query, "policy")
+    asked = query_over(against, query)
     if asked is not None:
         assert isinstance(against, Policy)
         against = asked.answers(against)
@@ -138,12 +138,14 @@ class _Rows:
             return np.where(np.isneginf(above), -np.inf, above - self.relative[second])
 
 
-def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query | None = None) -> DeltaCurve:
+def delta_curve(
+    channel: Channel, policy_or_metric: Against, eps: ArrayLike, query: Query | None = None
+) -> DeltaCurve:
     """Exact δ(ε) of a channel: the smallest δ for which it is (ε·distance, δ)-private on the policy.
 
     Parameters
     ----------
-    policy : Policy, Metric, Graph or Answers
+    policy_or_metric : Policy, Metric, Graph or Answers
         Which inputs are neighbours. On a metric, every pair with ε times its distance.
     eps : numbers ≥ 0 (nats)
 
@@ -159,7 +161,7 @@ def delta_curve(channel: Channel, policy: Against, eps: ArrayLike, query: Query 
     array([0.5, 0. ])
     """
     levels = _levels(eps)
-    rows, labels, pairs, lengths = _arcs(channel, policy, query)
+    rows, labels, pairs, lengths = _arcs(channel, policy_or_metric, query)
     probabilities = np.exp(rows.logs)
     best = np.zeros(len(levels))
     where = np.full(len(levels), -1, dtype=np.intp)
@@ -198,7 +200,9 @@ def _deltas(first: FloatArray, loss: FloatArray, exponents: FloatArray) -> Float
     return np.asarray(np.minimum((first * share).sum(axis=1), 1.0))
 
 
-def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Query | None = None) -> float:
+def smallest_epsilon(
+    channel: Channel, policy_or_metric: Against, delta: float, query: Query | None = None
+) -> float:
     """The smallest ε for which the channel is (ε, δ)-private on the policy; inf where δ is too small.
 
     δ(ε) is convex in e^ε with corners at the likelihood ratios; bisection narrows ε to the last digits and
@@ -209,9 +213,9 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
     1.098612
     """
     delta = probability("delta", delta, ChannelError)
-    if delta == 0 and not isinstance(policy, Graph):
-        return epsilon(channel, policy, query).nats
-    rows, _, pairs, lengths = _arcs(channel, policy, query)
+    if delta == 0 and not isinstance(policy_or_metric, Graph):
+        return epsilon(channel, policy_or_metric, query).nats
+    rows, _, pairs, lengths = _arcs(channel, policy_or_metric, query)
     probabilities = np.exp(rows.logs)
     # Pairs that exceed δ at the largest ε known to be too small; the others cannot matter any more.
     active = np.arange(len(pairs))
@@ -245,9 +249,9 @@ def smallest_epsilon(channel: Channel, policy: Against, delta: float, query: Que
 
 def tradeoff_function(
     channel: Channel,
-    policy: Against | None = None,
-    pair: tuple[Hashable, Hashable] | None = None,
+    policy_or_metric: Against | None = None,
     query: Query | None = None,
+    pair: tuple[Hashable, Hashable] | None = None,
 ) -> Tradeoff:
     """Least misses at each share of false alarms, for one pair of inputs or the worst over a policy.
 
@@ -258,8 +262,8 @@ def tradeoff_function(
     >>> curve.false_alarm.tolist(), curve.miss.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     """
-    if (policy is None) == (pair is None):
-        raise ChannelError("give exactly one of policy and pair: between which inputs?")
+    if (policy_or_metric is None) == (pair is None):
+        raise ChannelError("give exactly one of policy_or_metric and pair: between which inputs?")
     if pair is not None:
         if query is not None:
             raise ChannelError("query goes with a policy; between two inputs of the channel leave it out")
@@ -270,8 +274,8 @@ def tradeoff_function(
         rows = _Rows(finite.log_matrix, finite.relative_logs)
         apart = _total_variation(rows, np.array([[a, b]]))
         return Tradeoff(*_corners(rows, a, b), pair=(pair[0], pair[1]), total_variation=apart)
-    assert policy is not None
-    rows, _, pairs, _ = _arcs(channel, policy, query)
+    assert policy_or_metric is not None
+    rows, _, pairs, _ = _arcs(channel, policy_or_metric, query)
     corners = [np.column_stack(_corners(rows, i, h)) for i, h in pairs.tolist()]
     points = np.concatenate([np.array([[0.0, 1.0], [1.0, 0.0]]), *corners])
     return Tradeoff(*_lower_hull(points), total_variation=_total_variation(rows, pairs))
@@ -323,7 +327,7 @@ def _is_above(left: tuple[float, float], middle: tuple[float, float], right: tup
 
 
 def renyi_curve(
-    channel: Channel, policy: Against, orders: Iterable[float], query: Query | None = None
+    channel: Channel, policy_or_metric: Against, orders: Iterable[float], query: Query | None = None
 ) -> RenyiCurve:
     """Rényi divergence of each order α ≥ 0 (1: Kullback and Leibler; inf: the largest log ratio), in nats.
 
@@ -339,7 +343,7 @@ def renyi_curve(
     wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
     if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
         raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
-    rows, labels, pairs, _ = _arcs(channel, policy, query)
+    rows, labels, pairs, _ = _arcs(channel, policy_or_metric, query)
     best = np.zeros(len(wanted))
     where = np.full(len(wanted), -1, dtype=np.intp)
     for start, block in _blocks(len(pairs), rows.logs.shape[1]):

@@ -40,7 +40,7 @@ def audit_runs(
             stated = stated_claim(scenario)
             eps = stated.get("eps")
             delta = stated.get("delta") if delta is None else delta
-    found = audit_samples(inputs, outputs, eps, delta or 0.0, confidence, policy, seed)
+    found = audit_samples(inputs, outputs, eps, delta or 0.0, confidence, policy_or_metric=policy, rng=seed)
     guess = bayes_risk(inputs, outputs, confidence=confidence, rng=seed)
     if as_json:
         both = {"audit": found.to_dict(), "guess": guess.to_dict(), "passed": found.passed}

@@ -134,7 +134,7 @@ class Candidates(Result):
 
 
 def candidates(
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     eps: float | None = None,
     prior: object = None,
     loss: object = None,
@@ -160,7 +160,7 @@ def candidates(
     >>> [str(item) for item in found.neighbours][0]
     'truncated geometric tells exactly as much as optimal'
     """
-    metric = target_metric(metric_or_policy, query)
+    metric = target_metric(policy_or_metric, query)
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     instance("gains", gains, list | tuple, "a list of gains", GainError)

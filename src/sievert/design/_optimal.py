@@ -123,7 +123,7 @@ def _is_ratio(value: float | Fraction) -> bool:
 
 
 def optimal_mechanism(
-    metric_or_policy: Metric | Policy | Answers,
+    policy_or_metric: Policy | Metric | Answers,
     eps: float | None = None,
     prior: object = None,
     loss: object = None,
@@ -138,7 +138,7 @@ def optimal_mechanism(
 
     Parameters
     ----------
-    metric_or_policy : Metric, Policy or Answers
+    policy_or_metric : Policy, Metric or Answers
         What must be hidden. With a `query`, noise for its answers: the policy is carried over to them
         (Alvim et al., Def 25 and Prop 26).
     eps : float
@@ -170,7 +170,7 @@ def optimal_mechanism(
     >>> print(optimal_mechanism(metrics.grid(3, 3), 1.0).certificate.verify().holds)
     True
     """
-    metric = target_metric(metric_or_policy, query)
+    metric = target_metric(policy_or_metric, query)
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)

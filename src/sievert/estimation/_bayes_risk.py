@@ -79,8 +79,8 @@ class BayesRisk(Result):
 def bayes_risk(
     inputs: object,
     outputs: object,
-    method: Method = "auto",
     prior: object = None,
+    method: Method = "auto",
     confidence: float = 0.95,
     rng: int | np.random.Generator | None = None,
 ) -> BayesRisk:
@@ -89,9 +89,9 @@ def bayes_risk(
     Parameters
     ----------
     inputs, outputs : one input and one output a run
-    method : "frequentist" for outputs that repeat, "nearest" for numbers and vectors; "auto" looks
     prior : probabilities of the distinct inputs in order of first appearance. Without it the runs are taken
         as drawn from the prior themselves; with it each input's runs are weighted.
+    method : "frequentist" for outputs that repeat, "nearest" for numbers and vectors; "auto" looks
     confidence : of `guess_interval`; each end may be wrong with half the rest
 
     Examples

@@ -99,8 +99,9 @@ def audit_samples(
     eps: float | None = None,
     delta: float = 0.0,
     confidence: float = 0.95,
-    policy: Against | None = None,
     rng: int | np.random.Generator | None = None,
+    *,
+    policy_or_metric: Against | None = None,
 ) -> BlackBoxAudit:
     """A lower bound on ε from runs of a mechanism: an input and an output each.
 
@@ -111,8 +112,8 @@ def audit_samples(
     eps : the claim to refute, if there is one
     delta : the δ that the claim grants
     confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
-    policy : which inputs are neighbours (any two by default); on a metric, ε is per unit of distance
     rng : for the split into a half that chooses pair and event and a half that tests them
+    policy_or_metric : which inputs are neighbours (any two by default); with a metric, ε is per unit of it
 
     Notes
     -----
@@ -124,7 +125,7 @@ def audit_samples(
     >>> draw = np.random.default_rng(0)
     >>> secret = draw.integers(0, 3, 9000)
     >>> noisy = secret + draw.laplace(0, 0.5, 9000)
-    >>> found = audit_samples(secret, noisy, eps=1.0, policy=metrics.line(3), rng=1)
+    >>> found = audit_samples(secret, noisy, eps=1.0, policy_or_metric=metrics.line(3), rng=1)
     >>> found.refuted, found.eps_lower > 1.4             # noise of half the scale: the true ε is 2
     (True, True)
     """
@@ -134,7 +135,7 @@ def audit_samples(
         raise ChannelError(f"outputs has {len(seen)} entries but inputs {len(which)}; give one of each a run")
     counts = np.bincount(which, minlength=len(labels))
     usable = [x for x in range(len(labels)) if counts[x] >= SMALLEST_SAMPLE]
-    pairs = _pairs(labels, usable, policy)
+    pairs = _pairs(labels, usable, policy_or_metric)
     if not pairs:
         raise ChannelError(
             f"the runs hold no two neighbours with at least {SMALLEST_SAMPLE} runs each; run more, or "

@@ -157,7 +157,7 @@ def estimate(
     method: Method = "auto",
     *,
     interval: IntervalKind = "normal",
-    level: float = 0.95,
+    confidence: float = 0.95,
     start: Any = None,
     tolerance: float | None = None,
     most_rounds: int = MOST_ROUNDS,
@@ -176,7 +176,7 @@ def estimate(
         for the truncated geometric and any other channel); "inversion" is unbiased but may leave [0, 1];
         "projection" moves it to the nearest distribution; "ibu" iterates from `start`; "regularised" stops
         IBU early
-    interval : kind of the intervals, each for one input at confidence `level`
+    interval : kind of the intervals, each for one input at this `confidence`
     start : where IBU starts, uniform by default; entries that are 0 stay 0
     tolerance : certified gap per report at which IBU stops; by default 0.5 nats over all reports
     resamples, rng : for "bootstrap", and the folds of "regularised"
@@ -196,7 +196,7 @@ def estimate(
     """
     choice("method", method, get_args(Method), EstimationError)
     choice("interval", interval, get_args(IntervalKind), EstimationError)
-    level = checked_confidence(level, "level")
+    level = checked_confidence(confidence)
     if tolerance is not None:
         tolerance = non_negative("tolerance", tolerance, EstimationError)
     most_rounds = whole("most_rounds", most_rounds, EstimationError)

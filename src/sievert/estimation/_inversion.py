@@ -310,7 +310,7 @@ class Mean(Result):
 
 
 def estimate_mean(
-    counts: Any, channel: Channel | Sequence[Channel], weights: Any = None, *, level: float = 0.95
+    counts: Any, channel: Channel | Sequence[Channel], weights: Any = None, *, confidence: float = 0.95
 ) -> Mean:
     """The mean over the true values, from counts of noisy reports as in `sv.estimate`.
 
@@ -323,7 +323,7 @@ def estimate_mean(
     >>> print(estimate_mean([4800, 3100, 2100], channel, {"once": 1, "often": 1}))
     mean 0.3 (0.27552 to 0.32448 at 95% confidence)
     """
-    level = checked_confidence(level, "level")
+    level = checked_confidence(confidence)
     reports = read_reports(counts, channel)
     x = _weights(weights, reports.inputs)
     total = reports.total

@@ -227,10 +227,12 @@ class ComposedClaim(Result):
         )
 
 
-def composed_claim(eps: float, releases: int, delta: float = 0.0, total_delta: float = 1e-6) -> ComposedClaim:
+def composed_claim(
+    eps: float, delta: float = 0.0, releases: int = 1, total_delta: float = 1e-6
+) -> ComposedClaim:
     """Total ε of k adaptive releases, each (ε, δ)-private, at a total δ.
 
-    >>> print(composed_claim(0.1, 100, total_delta=1e-6))
+    >>> print(composed_claim(0.1, releases=100, total_delta=1e-6))
     100 releases with ε = 0.1, δ = 0 each: at a total δ of 1e-06 the total ε is 4.77457 (advanced \
 composition 5.75611, adding up 10)
     """

@@ -397,7 +397,10 @@ def _totals(claim: Claim) -> ComposedClaim | None:
         return None
     # A total δ must leave room for what the releases may give away outright.
     return composed_claim(
-        claim.eps, claim.releases, claim.lost, min(1.0, max(1e-6, 2 * claim.releases * claim.lost))
+        claim.eps,
+        releases=claim.releases,
+        delta=claim.lost,
+        total_delta=min(1.0, max(1e-6, 2 * claim.releases * claim.lost)),
     )
 
 

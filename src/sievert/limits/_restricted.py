@@ -202,7 +202,12 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
     bound = min(whole.upper, Bound(math.log(outputs)))
     if isinstance(target, Policy) and target.permitted is None and target.hides_any_two:
         # Alvim et al., Prop 20 (ℓ = floor) and Thm 15.
-        bound = min(bound, limited_outputs_bound(target.records, len(target.values), outputs, float(eps)))
+        bound = min(
+            bound,
+            limited_outputs_bound(
+                records=target.records, values=len(target.values), outputs=outputs, eps=float(eps)
+            ),
+        )
     if size > LARGEST_SUBSET_SPACE or math.comb(size, outputs) > LARGEST_SUBSETS:
         return replace(
             whole,

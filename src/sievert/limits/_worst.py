@@ -89,7 +89,7 @@ class WorstLeakage(Result):
 
 
 def worst_leakage(
-    policy_or_metric_or_graph: Target,
+    policy_or_metric: Target,
     eps: float,
     prior: object = None,
     gain: object = None,
@@ -100,7 +100,7 @@ def worst_leakage(
 
     Parameters
     ----------
-    policy_or_metric_or_graph : Policy, Metric or Graph
+    policy_or_metric : Policy, Metric or Graph
         What the mechanism must respect; ``policy.adjacency(directed=True)`` for one-way pairs to the letter.
     eps : float
         ε in nats; decimals are read as written (0.1 is one tenth).
@@ -131,12 +131,12 @@ the packing bound is attained)
     special = [prior is not None or gain is not None, individual, outputs is not None]
     if sum(special) > 1:
         raise PolicyError("give one of prior/gain, individual and outputs at a time")
-    target, records = _target(policy_or_metric_or_graph)
+    target, records = _target(policy_or_metric)
     if exact_eps is None:
         if special[0] or special[2]:
             raise PolicyError("eps is inf; with a prior, a gain or few outputs give a finite eps")
-        return _unlimited(policy_or_metric_or_graph, individual)
-    if isinstance(policy_or_metric_or_graph, DatabaseGraph) and policy_or_metric_or_graph.directed:
+        return _unlimited(policy_or_metric, individual)
+    if isinstance(policy_or_metric, DatabaseGraph) and policy_or_metric.directed:
         from sievert.limits._objectives import worst_directed
 
         if any(special):
@@ -144,28 +144,24 @@ the packing bound is attained)
                 "the directed adjacency is bounded as a whole; with prior, gain, individual or outputs pass "
                 "the policy, whose one-way pairs count in both directions"
             )
-        return worst_directed(policy_or_metric_or_graph, exact_eps)
+        return worst_directed(policy_or_metric, exact_eps)
     if special[0]:
         from sievert.limits._objectives import worst_gain
 
-        return worst_gain(policy_or_metric_or_graph, exact_eps, prior, gain)
+        return worst_gain(policy_or_metric, exact_eps, prior, gain)
     if outputs is not None:
         from sievert.limits._restricted import worst_with_outputs
 
-        return worst_with_outputs(policy_or_metric_or_graph, exact_eps, outputs)
-    if (
-        individual
-        and isinstance(policy_or_metric_or_graph, Policy)
-        and policy_or_metric_or_graph.permitted is not None
-    ):
+        return worst_with_outputs(policy_or_metric, exact_eps, outputs)
+    if individual and isinstance(policy_or_metric, Policy) and policy_or_metric.permitted is not None:
         from sievert.limits._restricted import worst_individual
 
-        return worst_individual(policy_or_metric_or_graph, exact_eps)
+        return worst_individual(policy_or_metric, exact_eps)
     apart = _equally_apart(target)
     if apart is not None and target.size > LARGEST_DENSE:
         return _complete(target.size, exact_eps * apart, 1 if individual else records)
-    if isinstance(policy_or_metric_or_graph, Policy) and target.size > LARGEST_DENSE:
-        space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric_or_graph))
+    if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
+        space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric))
         return worst_of_space(space, exact_eps, 1 if individual else records)
     # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
     return worst_of_space(space_of(target), exact_eps, 1 if individual else records)
@@ -198,7 +194,7 @@ def _target(given: Target) -> tuple[Graph | Metric, int]:
         if given.permitted is not None:
             return given.adjacency(), 1
         return given.secrets, given.records
-    found = target_of(given, "policy_or_metric_or_graph")
+    found = target_of(given, "policy_or_metric")
     assert not isinstance(found, Policy)
     return found, 1
 

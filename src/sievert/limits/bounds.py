@@ -69,12 +69,12 @@ class Bound(Result):
         }
 
 
-def database_bound(records: int, values: int, eps: float) -> Bound:
+def database_bound(values: int, records: int, eps: float) -> Bound:
     """Most that ε-differential privacy lets a database leak: (v·e^ε/(v-1+e^ε))^u (Alvim et al., Thm 15).
 
     Exact: per-record randomised response attains it (Prop 16).
 
-    >>> round(database_bound(100, 2, 5).bits, 6)
+    >>> round(database_bound(values=2, records=100, eps=5).bits, 6)
     99.03118
     """
     count = _size("records", records)
@@ -94,14 +94,14 @@ def individual_bound(values: int, eps: float) -> Bound:
     return Bound(-math.log1p((count - 1) / count * math.expm1(-level)))
 
 
-def limited_outputs_bound(records: int, values: int, outputs: int, eps: float) -> Bound:
+def limited_outputs_bound(values: int, records: int, outputs: int, eps: float) -> Bound:
     """With at most r outputs (Alvim et al., Prop 20 with ℓ = floor(log_v r), and Thm 15): the smaller bound.
 
     The appendix prints ℓ = ceil(log_v r), which is false.
     """
     eps, records, values = _level(eps), _size("records", records), _size("values", values)
     outputs = whole("outputs", outputs, PolicyError)
-    everything = database_bound(records, values, eps)
+    everything = database_bound(values, records, eps)
     if values == 1:
         return everything
     if math.isinf(eps):
@@ -144,7 +144,7 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
     return Bound(top + math.log(math.fsum(math.exp(term - top) for term in terms)))
 
 
-def posterior_bound(diameters: Mapping[float, int] | Sequence[float], eps: float, databases: int) -> float:
+def posterior_bound(diameters: Mapping[float, int] | Sequence[float], databases: int, eps: float) -> float:
     """Upper bound on the best guess of the database under a uniform prior (Edwards et al., Thm 2)."""
     possible = _size("databases", databases)
     return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(possible)))

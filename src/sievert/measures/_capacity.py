@@ -111,18 +111,18 @@ class Capacity(Result):
 
 def capacity(
     channel: Channel,
-    kind: Kind = "multiplicative",
-    gains: Gains | MatrixAdversary | None = None,
     prior: object = None,
+    gains: Gains | MatrixAdversary | None = None,
+    kind: Kind = "multiplicative",
 ) -> Capacity:
     """The most a channel leaks over a class of adversaries.
 
     Parameters
     ----------
-    kind : "multiplicative", "additive", "risk" (Bayes risk, multiplicative) or "shannon"
+    prior : a fixed prior, or None for the worst one
     gains : for additive capacity the class is part of the question: "unit", "spanning" or "signed"; for
         multiplicative and risk also a property (`sv.gains.property`)
-    prior : a fixed prior, or None for the worst one
+    kind : "multiplicative", "additive", "risk" (Bayes risk, multiplicative) or "shannon"
 
     Notes
     -----
@@ -133,8 +133,10 @@ def capacity(
     Examples
     --------
     >>> c = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
-    >>> capacity(c).factor, capacity(c, "additive", "unit").difference, capacity(c, "risk").factor
-    (Fraction(3, 2), Fraction(1, 4), Fraction(2, 1))
+    >>> capacity(c).factor, capacity(c, kind="risk").factor
+    (Fraction(3, 2), Fraction(2, 1))
+    >>> capacity(c, gains="unit", kind="additive").difference
+    Fraction(1, 4)
     """
     finite = finite_channel(channel)
     if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
@@ -274,7 +276,7 @@ def _shannon(channel: Channel) -> Capacity:
     if isinstance(channel, DeterministicChannel | PartitionChannel):
         return Capacity(None, None, math.log2(channel.shape[1]), words, None)
     if isinstance(channel, ProductChannel):
-        found = [(capacity(part, "shannon"), count) for part, count in channel.factors]
+        found = [(capacity(part, kind="shannon"), count) for part, count in channel.factors]
         bits = sum(count * part.bits for part, count in found)
         gap = sum(count * part.gap for part, count in found)
         return Capacity(None, None, bits, words, None, gap)

@@ -74,9 +74,9 @@ class RecordLeakage(Result):
 
 def record_leakage(
     channel: Channel | Epsilon | float,
-    policy_or_answers: Policy | Answers,
-    prior: object = None,
+    policy: Policy | Answers,
     query: Query | None = None,
+    prior: object = None,
 ) -> RecordLeakage:
     """Best guess about one record given the others, at the worst values of the others.
 
@@ -85,10 +85,10 @@ def record_leakage(
     channel : Channel, or its level of privacy
         Its inputs are the query's answers; the policy's databases; or, for a product channel, the values
         of one record. A level (nats) gives the bound that holds for every mechanism of that level.
-    policy_or_answers : Policy or Answers
+    policy : Policy or Answers
         Which records there are, or what a query answers about them.
-    prior : probabilities of the record's values (uniform by default)
     query : what is computed before the channel, if a policy is given
+    prior : probabilities of the record's values (uniform by default)
 
     Notes
     -----
@@ -106,18 +106,18 @@ def record_leakage(
     >>> record_leakage(1.35, Policy.differential(3, records=10**6)).bits
     0.982334
     """
-    policy_or_answers_of(policy_or_answers)
-    policy = policy_or_answers.policy if isinstance(policy_or_answers, Answers) else policy_or_answers
+    given = policy_or_answers_of(policy)
+    policy = given.policy if isinstance(given, Answers) else given
     query = query_of(query)
     if not isinstance(channel, Channel):
         return _bound(_level(channel), policy, prior)
     channel = finite_channel(channel)
-    if isinstance(policy_or_answers, Policy) and query is None and not policy.constrained:
+    if isinstance(given, Policy) and query is None and not policy.constrained:
         if isinstance(channel, ProductChannel):
             return _separate(channel.factors, policy, prior)
         if policy.records == 1:
             return _separate([(channel, 1)], policy, prior)
-    answers = _answers(policy_or_answers, query)
+    answers = _answers(given, query)
     if answers is not None:
         if channel.shape[0] * channel.shape[1] > LARGEST_DENSE:
             return _bound(epsilon(channel, answers).nats, policy, prior)

@@ -233,9 +233,9 @@ def _affordable(logs: FloatArray, most: int) -> int:
 def observations_until_breach(
     channel: Channel,
     probability: float,
-    level: float = 1.0,
-    predicate: Predicate = (),
     prior: object = None,
+    predicate: Predicate = (),
+    level: float = 1.0,
     when: Literal["at", "by"] = "by",
     direction: Direction = "up",
     most: int = 1 << 12,
@@ -244,7 +244,7 @@ def observations_until_breach(
     """The first n at which (or by which) a breach has a given probability, looking up to `most`.
 
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
-    >>> print(observations_until_breach(coin, 0.9, 0.5, [0]))
+    >>> print(observations_until_breach(coin, 0.9, level=0.5, predicate=[0]))
     by 35 observations a breach has probability 0.9 (exact by types)
     """
     choice("when", when, ("at", "by"), GainError)

@@ -101,9 +101,10 @@ def breaches(
     predicate: Predicate | None = None,
     level: float | None = None,
     observations: int | Iterable[int] = 1,
-    policy: Metric | Policy | Answers | None = None,
     direction: Direction = "up",
     rng: Random = None,
+    *,
+    policy_or_metric: Policy | Metric | Answers | None = None,
 ) -> Breaches:
     """What one or many observations of a mechanism give away about its input.
 
@@ -115,9 +116,9 @@ def breaches(
         the single input whose belief can grow most
     level : size of a breach in bits: belief grows by more than a factor of 2^level
     observations : a number N, for curves n = 1…N, or the numbers themselves
-    policy : what the level of privacy is measured against: a metric, a policy or a query's answers
     direction : whether a breach is belief growing ("up"), falling ("down") or either
     rng : seed for simulations, if it comes to that
+    policy_or_metric : what the level of privacy is measured against: a policy, a metric or a query's answers
 
     Examples
     --------
@@ -136,11 +137,11 @@ def breaches(
     curve = None
     if level is not None:
         curve = breach_curve(finite, prior, list(about.predicate), level, max(counts), direction, rng)
-    records = policy if isinstance(policy, Policy | Answers) else None
+    records = policy_or_metric if isinstance(policy_or_metric, Policy | Answers) else None
     return Breaches(
         worst=worst_level(finite),
         average=average_level(finite),
-        privacy=None if policy is None else epsilon(channel, policy),
+        privacy=None if policy_or_metric is None else epsilon(channel, policy_or_metric),
         individual=None if records is None else individual_breach(finite, records),
         predicate=about,
         rates=rates(finite),
@@ -211,7 +212,7 @@ class IndividualBreach(Result):
         )
 
 
-def individual_breach(channel: Channel, policy_or_answers: Policy | Answers) -> IndividualBreach:
+def individual_breach(channel: Channel, policy: Policy | Answers) -> IndividualBreach:
     """The breach about one individual under product priors, with the situation that attains it.
 
     >>> from sievert.policies._query import Query
@@ -222,10 +223,10 @@ def individual_breach(channel: Channel, policy_or_answers: Policy | Answers) -> 
     (1.0, 3.0)
     """
     finite = finite_channel(channel)
-    policy_or_answers = policy_or_answers_of(policy_or_answers)
-    policy = policy_or_answers.policy if isinstance(policy_or_answers, Answers) else policy_or_answers
+    given = policy_or_answers_of(policy)
+    policy = given.policy if isinstance(given, Answers) else given
     logs = finite.log_matrix
-    rows = _rows(finite, policy_or_answers)
+    rows = _rows(finite, given)
     best, where = 0.0, -1
     step = max(1, BLOCK_ENTRIES // (rows.shape[1] * logs.shape[1]))
     for start in range(0, len(rows), step):

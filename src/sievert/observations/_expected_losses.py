@@ -16,6 +16,7 @@ import numpy as np
 from sievert.channels import Channel, finite_channel
 from sievert.errors import TooLargeError
 from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries, as_gain
+from sievert.measures.losses import bayes_risk
 from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._observation_counts import observation_counts
@@ -87,36 +88,36 @@ class ExpectedLoss(Result):
 
 
 def expected_loss(
-    channel: Channel, loss: object, prior: object = None, observations: int = 1, rng: Random = None
+    channel: Channel, prior: object = None, loss: object = None, observations: int = 1, rng: Random = None
 ) -> ExpectedLoss:
     """U_n: the expected loss (or gain) of the best action after n independent observations.
 
     Parameters
     ----------
-    loss : a loss or gain function, such as `sv.losses.absolute(5)`
     prior : probabilities of the secrets (uniform by default)
+    loss : a loss or gain function, such as `sv.losses.absolute(5)` (Bayes risk by default)
     observations : n
 
     Examples
     --------
     >>> from sievert.measures import losses
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
-    >>> round(expected_loss(coin, losses.bayes_risk(2), observations=25).value, 6)
+    >>> round(expected_loss(coin, loss=losses.bayes_risk(2), observations=25).value, 6)
     0.153768
     """
-    return loss_curve(channel, loss, prior, [observations], rng)[0]
+    return loss_curve(channel, prior, loss, [observations], rng)[0]
 
 
 def loss_curve(
     channel: Channel,
-    loss: object,
     prior: object = None,
+    loss: object = None,
     observations: Iterable[int] = range(1, 101),
     rng: Random = None,
 ) -> tuple[ExpectedLoss, ...]:
     """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation."""
     finite = finite_channel(channel)
-    adversary = as_gain(loss, finite.inputs)
+    adversary = bayes_risk(finite.inputs) if loss is None else as_gain(loss, finite.inputs)
     classes = row_classes(finite, prior)
     counts = observation_counts(observations)
     before = float(adversary.values(classes.belief[:, None])[0])

@@ -324,7 +324,7 @@ def rates(channel: Channel) -> Rates:
     return Rates(worst, chosen(easiest), chosen(hardest), pairs, named)
 
 
-def geometric_rate(alpha: float | Fraction | str | None = None, eps: float | None = None) -> Rate:
+def geometric_rate(eps: float | None = None, *, alpha: float | Fraction | str | None = None) -> Rate:
     """Utility rate of the geometric mechanism, in closed form (Thm 11), truncated or not.
 
     With c = α = e^-ε: log2(1+c) - ½·log2 c - 1. The truncated mechanism has the same: columns beyond the

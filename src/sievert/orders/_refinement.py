@@ -55,8 +55,8 @@ def refines(
     less_safe: Channel,
     safer: Channel,
     order: Order = "average",
-    metric: Metric | None = None,
     *,
+    metric: Metric | None = None,
     adversary: AdversaryClass | Any = None,
 ) -> Verdict:
     """Is `safer` at least as safe as `less_safe`, against every adversary of an order?

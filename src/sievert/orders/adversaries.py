@@ -138,21 +138,25 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
     )
 
 
-def refines_class(first: Channel, second: Channel, wanted: AdversaryClass) -> Verdict:
+def refines_class(less_safe: Channel, safer: Channel, adversary: AdversaryClass) -> Verdict:
     """Average refinement against one class of adversaries."""
     instance(
-        "wanted", wanted, AdversaryClass, "a class such as sv.adversaries.within(metric, radius)", GainError
+        "adversary",
+        adversary,
+        AdversaryClass,
+        "a class such as sv.adversaries.within(metric, radius)",
+        GainError,
     )
-    first, second = aligned(first, second, ("first", "second"))
-    order = f"average, {wanted.name}"
-    if wanted.listed:
-        return _by_evaluation(first, second, wanted, order)
+    first, second = aligned(less_safe, safer)
+    order = f"average, {adversary.name}"
+    if adversary.listed:
+        return _by_evaluation(first, second, adversary, order)
     size = first.shape[0]
-    belief = as_prior(wanted.prior, first)
-    if wanted.generators is None:
+    belief = as_prior(adversary.prior, first)
+    if adversary.generators is None:
         table = np.eye(size, dtype=np.int64)[np.asarray(belief != 0, dtype=bool)]
     else:
-        table = wanted.generators.for_secrets(first.inputs).matrix
+        table = adversary.generators.for_secrets(first.inputs).matrix
     exact = (
         first.form == "exact"
         and second.form == "exact"

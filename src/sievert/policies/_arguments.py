@@ -19,7 +19,7 @@ def policy_of(given: object, argument: str = "policy") -> Policy:
     return found
 
 
-def policy_or_answers_of(given: object, argument: str = "policy_or_answers") -> Policy | Answers:
+def policy_or_answers_of(given: object, argument: str = "policy") -> Policy | Answers:
     """The policy, or the answers of a query over one, that a function was given."""
     words = "a sv.Policy or a query's answers"
     found: Policy | Answers = instance(argument, given, Policy | Answers, words, PolicyError)
@@ -41,7 +41,7 @@ def query_of(given: object, argument: str = "query") -> Query | None:
     return found
 
 
-def query_over(given: object, query: object, argument: str = "metric_or_policy") -> Query | None:
+def query_over(given: object, query: object, argument: str = "policy_or_metric") -> Query | None:
     """A query beside what it is asked over; only a policy says which databases that are."""
     asked = query_of(query)
     if asked is not None and not isinstance(given, Policy):

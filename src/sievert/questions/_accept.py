@@ -187,7 +187,7 @@ def least_repeated(
 ) -> RepeatedGuess:
     """The guess after several releases: a bound on it, or none yet, and what their ε alone allows."""
     if repeated is None:
-        added = record_leakage(eps * count, scenario.policy, scenario.record_prior)
+        added = record_leakage(eps * count, scenario.policy, prior=scenario.record_prior)
         repeated = RepeatedGuess(added.before, added.after, False, count)
     if not repeated.exact:
         allowed = _allowed(scenario, eps, count, repeated.before)

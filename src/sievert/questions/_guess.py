@@ -40,12 +40,12 @@ def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
     small = policy.constrained or policy.records * len(policy.values) ** 2 <= LARGEST_LISTED
     if small and is_listed(scenario):
         try:
-            return record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
+            return record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
         except TooLargeError:
             pass  # the bound below needs no list
     if uniform and len(policy.values) > LARGEST_PAIRS:
         return _leakage(*_uniform_bound(policy, eps), BOUND)
-    return record_leakage(eps, policy, scenario.record_prior)
+    return record_leakage(eps, policy, prior=scenario.record_prior)
 
 
 def _leakage(before: float, after: float, method: str) -> RecordLeakage:

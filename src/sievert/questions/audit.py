@@ -162,7 +162,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)
     promise = kept_promise(scenario, found.nats)
-    record = least_record(scenario, record_leakage(channel, answers, scenario.record_prior), found.nats)
+    record = least_record(scenario, record_leakage(channel, answers, prior=scenario.record_prior), found.nats)
     repeated = repeated_record(scenario, record, found.nats)
     total = found.nats * scenario.observations * policy.person_records
     return Audit(

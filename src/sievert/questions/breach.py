@@ -135,13 +135,17 @@ def breach_of(
     first = predicate_breach(channel, prior, members)
     size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
     named = list(first.predicate)
-    found = breaches(channel, prior, named, size, _thinned(counts), scenario.answers, rng=SEED)
+    found = breaches(
+        channel, prior, named, size, _thinned(counts), policy_or_metric=scenario.answers, rng=SEED
+    )
     assert found.breach is not None
     half = None
     if found.breach.reachable:
         # Without a rate it may never become likely, so it is not looked for as far.
         most = 1 << 12 if found.breach.rate_bits > 0 else max(256, counts[-1])
-        half = observations_until_breach(channel, 0.5, size, named, prior, most=most, rng=SEED)
+        half = observations_until_breach(
+            channel, 0.5, level=size, predicate=named, prior=prior, most=most, rng=SEED
+        )
     targets = [target for target in TARGETS if found.success[-1].before < target]
     return BreachReport(
         scenario.title,

@@ -125,7 +125,7 @@ def estimate_of(
             [channel for _, channel in groups],
             method or model.method,  # type: ignore[arg-type]
             interval=interval or model.interval,  # type: ignore[arg-type]
-            level=model.level,
+            confidence=model.level,
             rng=model.seed,
         )
     except EstimationError as problem:
@@ -175,7 +175,7 @@ def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[
     if any(isinstance(item, bool) or not isinstance(item, int | float) for item in found.inputs):
         return None
     try:
-        return estimate_mean(counts, channels, level=found.level)
+        return estimate_mean(counts, channels, confidence=found.level)
     except SievertError:
         return None
 

@@ -95,7 +95,7 @@ def _record(plan: Plan) -> tuple[RecordLeakage, float]:
     if is_listed(scenario):
         try:
             nats = epsilon(scenario.channel, scenario.answers).nats
-            record = record_leakage(scenario.channel, scenario.answers, scenario.record_prior)
+            record = record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
             return least_record(scenario, record, nats), nats
         except TooLargeError:
             pass  # the bound below needs no list

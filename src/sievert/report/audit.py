@@ -303,7 +303,7 @@ def _bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float
     found = {}
     # With one record that is what the exact guess is about.
     if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
-        record = record_leakage(channel, scenario.answers, scenario.record_prior)
+        record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
         found["the value" if audit.records == 1 else "one record"] = record.bits
     belief = scenario.prior.astype(np.float64)
     for item, gain in zip(audit.leakages, scenario.gains, strict=True):

@@ -108,28 +108,28 @@ def grid(rows: int, columns: int) -> Metric:
     return Metric._known(cells, partial(_between, positions, "cityblock"), edges)
 
 
-def hamming(n: int, k: int) -> Metric:
-    """Number of differing entries between the k^n tuples of n values 0…k-1.
+def hamming(length: int, values: int) -> Metric:
+    """Number of differing entries between the tuples of `length` entries 0…values-1.
 
     >>> hamming(3, 2).distance((0, 0, 1), (1, 0, 0))
     2.0
     """
-    k, n = whole("k", k, MetricError), whole("n", n, MetricError)
-    size = k**n if n < 64 and n * math.log2(k) < 63 else 2**63
+    length, values = whole("length", length, MetricError), whole("values", values, MetricError)
+    size = values**length if length < 64 and length * math.log2(values) < 63 else 2**63
     if size > LARGEST_EXPLICIT:
         raise TooLargeError(
-            f"hamming({brief(n)}, {brief(k)}) has too many points to store (at most {LARGEST_EXPLICIT}); "
-            "use sv.Policy.differential(values, records), which stays implicit",
+            f"hamming({brief(length)}, {brief(values)}) has too many points to store (at most "
+            f"{LARGEST_EXPLICIT}); use sv.Policy.differential(values, records), which stays implicit",
             size=size,
         )
-    points = list(product(range(k), repeat=n))
+    points = list(product(range(values), repeat=length))
     array = np.array(points, dtype=np.float64)
-    steps = np.array([k**i for i in range(n)][::-1], dtype=np.intp)
+    steps = np.array([values**i for i in range(length)][::-1], dtype=np.intp)
     index = np.arange(size)
     pairs = [
-        np.column_stack([index, index + d * steps[i]])[array[:, i] + d < k]
-        for i in range(n)
-        for d in range(1, k)
+        np.column_stack([index, index + d * steps[i]])[array[:, i] + d < values]
+        for i in range(length)
+        for d in range(1, values)
     ]
     joined = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
     edges = Edges(joined, np.ones(len(joined)))
