@@ -285,7 +285,7 @@ def test_other_bad_arguments_are_named() -> None:
     for arguments, message in (
         ({"method": "magic"}, "method is 'magic'"),
         ({"interval": "magic"}, "interval is 'magic'"),
-        ({"level": 1.5}, "level is 1.5"),
+        ({"confidence": 1.5}, "confidence is 1.5"),
         ({"tolerance": math.nan}, "tolerance is nan"),
         ({"most_rounds": -3}, "most_rounds is -3"),
         ({"resamples": -3}, "resamples is -3"),

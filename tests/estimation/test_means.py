@@ -65,7 +65,7 @@ def test_bad_weights_are_named() -> None:
             sv.estimate_mean([1, 2], channel, weights)
     with pytest.raises(EstimationError, match="'c' is not one of the labels"):
         sv.estimate_mean([1, 2], channel, {"c": 1})
-    with pytest.raises(EstimationError, match="level"):
+    with pytest.raises(EstimationError, match="confidence"):
         sv.estimate_mean([1, 2], channel, [0, 1], confidence=2)
 
 

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import SievertError
-from sievert.limits._approximate import approximate_interval, approximate_program, worst_guess
+from sievert.limits._approximate import approximate_interval, approximate_program
+from sievert.limits._ends import worst_guess
 from sievert.limits._guesses import best_guess, coded_response_guess, repeated_response_guess
 from sievert.limits._space import space_of
 from sievert.limits.promises import ApproximateClaim, GaussianClaim, RenyiClaim, ZeroConcentratedClaim

@@ -212,7 +212,7 @@ POLICY = sv.Policy.differential(2, 2)
         ),
         (lambda: record_leakage(-1.0, sv.Policy.local(2)), ChannelError, "channel is -1.0; it must be"),
         (lambda: record_leakage("1", sv.Policy.local(2)), ChannelError, "channel is '1'"),  # type: ignore[arg-type]
-        (lambda: record_leakage(1.0, 3), PolicyError, "policy_or_answers is 3"),  # type: ignore[arg-type]
+        (lambda: record_leakage(1.0, 3), PolicyError, "policy is 3"),  # type: ignore[arg-type]
         (
             lambda: record_leakage(1.0, sv.Policy.differential(2, 2, permitted=[(0, 0), (1, 1)])),
             PolicyError,

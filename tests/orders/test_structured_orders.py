@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.orders import refines
-from sievert.orders._closed_forms import Family, curve, decide_binary, family_of
+from sievert.orders._closed_forms import Member, curve, decide_binary, member_of
 from sievert.orders._exact import distance_vertex
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
@@ -125,8 +125,8 @@ def test_column_tests_agree_with_the_general_method(first, second):
 @pytest.mark.parametrize("name", ["TG", "R", "E"])
 def test_family_inverse(name):
     channel = exact_family(name, 6, F(2, 5))
-    family = family_of(channel)
-    assert isinstance(family, Family) and family.exact
+    family = member_of(channel)
+    assert isinstance(family, Member) and family.exact
     assert (family.inverse_times(channel.exact) == np.eye(6, dtype=int)).all()
     rows = np.array([family.inverse_row(y) for y in range(6)])
     assert (rows @ channel.exact == np.eye(6, dtype=int)).all()
@@ -136,9 +136,9 @@ def test_family_inverse(name):
 
 def test_other_channels_are_no_family():
     rng = np.random.default_rng(2)
-    assert family_of(sv.Channel(rng.dirichlet(np.ones(4), 4))) is None
-    assert family_of(sv.mechanisms.exponential(sv.metrics.cycle(6), 1.0)) is None
-    assert family_of(TG(4, alpha=0)) is None and family_of(RR(4, alpha=1)) is None
+    assert member_of(sv.Channel(rng.dirichlet(np.ones(4), 4))) is None
+    assert member_of(sv.mechanisms.exponential(sv.metrics.cycle(6), 1.0)) is None
+    assert member_of(TG(4, alpha=0)) is None and member_of(RR(4, alpha=1)) is None
 
 
 @pytest.mark.parametrize(("less_safe", "safer"), [("TG", "R"), ("R", "TG"), ("TG", "TG"), ("R", "R")])

@@ -6,6 +6,7 @@ finite checks, not a test of chance.
 """
 
 import math
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -286,5 +287,7 @@ def test_noise_without_a_list_says_so() -> None:
         with pytest.raises(sv.errors.TooLargeError, match="too many answers and outputs to list"):
             ask()
     assert "discrete Laplace noise, ε = 1/8 for each step of 1" in str(noise)
+    again = pickle.loads(pickle.dumps(noise))
+    assert again.level == noise.level and str(again) == str(noise)
     simulated = noise.sample([np.full(12, 50)] * 3, rng=1)
     assert simulated.shape == (3, 12)

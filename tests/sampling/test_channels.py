@@ -82,6 +82,21 @@ def test_floats_are_refused_with_the_way_out() -> None:
         assert not sampling.floats.of_channel(channel, insecure_rng=1).exact
 
 
+def test_a_ratio_has_no_exact_powers_between_integers() -> None:
+    channel = sv.mechanisms.truncated_geometric(points=[0, 0.5, 4], alpha="1/2")
+    with pytest.raises(MechanismError, match="give eps instead"):
+        sampling.for_channel(channel)
+
+
+def test_parameters_are_drawn_as_they_are_written(fits: Fits) -> None:
+    """A third of 0.7 is no float, and 0.3 no sum of powers of two: the samplers know the fractions."""
+    third = sv.mechanisms.truncated_geometric(4, F(7, 30))
+    assert sampling.for_channel(third).parameters["eps"] == "7/30"
+    assert sampling.for_channel(sv.mechanisms.randomised_response(3, alpha=0.3)).parameters["alpha"] == "3/10"
+    even = sv.mechanisms.truncated_geometric(points=[0, 0.1, 0.2], eps=1)
+    assert sampling.for_channel(even).parameters == {"eps": "1/10", "low": 0, "high": 2}
+
+
 def test_an_unknown_input() -> None:
     with pytest.raises(ChannelError, match="'maybe' is not one of the channel's inputs"):
         sampling.for_channel(sv.mechanisms.warner()).draw(["maybe"])

@@ -164,7 +164,7 @@ def test_shortest_paths_take_the_least_of_repeated_edges_and_keep_zero_lengths()
         (lambda: sv.metrics.discrete(2.5), "n is 2.5; give the number of points"),
         (lambda: sv.metrics.cycle(-1), "n is -1"),
         (lambda: sv.metrics.grid(2, 0), "columns is 0"),
-        (lambda: sv.metrics.hamming(2, 0), "k is 0"),
+        (lambda: sv.metrics.hamming(2, 0), "values is 0"),
         (lambda: sv.metrics.euclidean([1, 2, 3]), "for single numbers use sv.metrics.line"),
         (lambda: sv.metrics.euclidean([[1, 2], [3]]), "points is ragged or not numeric"),
         (lambda: sv.metrics.euclidean([[0, math.nan]]), "row 0 has nan as coordinate 1"),

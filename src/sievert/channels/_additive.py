@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d, minimum_filter1d
-from scipy.signal import fftconvolve
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
@@ -82,17 +80,20 @@ class ConvolutionChannel(StructuredChannel):
 
     def column_maxima(self) -> NDArray[Any]:
         """max_x C[x,y] for each output: output y sees kernel[y-n+1 … y]. Exact for an exact kernel."""
-        return self._running(maximum_filter1d, max)
+        return self._running(max)
 
     def column_minima(self) -> NDArray[Any]:
         """min_x C[x,y] for each output."""
-        return self._running(minimum_filter1d, min)
+        return self._running(min)
 
-    def _running(self, float_filter: Callable[..., Any], extreme: Callable[..., Any]) -> NDArray[Any]:
+    def _running(self, extreme: Callable[..., Any]) -> NDArray[Any]:
+        from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
         n, m = self.shape
         if self.form == "exact":
             padded = [Fraction(0)] * (n - 1) + list(self.noise._data[0]) + [Fraction(0)] * (n - 1)
             return _running_extreme(padded, n, extreme)
+        float_filter = maximum_filter1d if extreme is max else minimum_filter1d
         padded_floats = np.concatenate([np.zeros(n - 1), self.kernel, np.zeros(n - 1)])
         # The filter's window is centred; the window that starts at y has its centre at y + n//2.
         return np.asarray(float_filter(padded_floats, n)[n // 2 : n // 2 + m])
@@ -110,7 +111,7 @@ class ConvolutionChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         return starts + self.first + generator.choice(len(self.kernel), len(starts), p=self.kernel)
 
     def smallest_epsilon(self, metric: Metric) -> Level | None:
@@ -183,7 +184,7 @@ class CyclicChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: inputs plus independent noise, around the cycle."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         drawn = (starts + generator.choice(len(self.kernel), len(starts), p=self.kernel)) % self.shape[0]
         return np.asarray(drawn)
 
@@ -235,4 +236,10 @@ def convolve(signal: FloatArray, kernel: FloatArray, mode: Literal["full", "vali
     """A convolution, directly or by Fourier transform."""
     if len(signal) * len(kernel) <= LARGEST_DIRECT:
         return np.convolve(signal, kernel, mode)
-    return np.asarray(fftconvolve(signal, kernel, mode))
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    length = len(signal) + len(kernel) - 1
+    size = next_fast_len(length, real=True)
+    full: FloatArray = irfft(rfft(signal, size) * rfft(kernel, size), size)[:length]
+    outside = min(len(signal), len(kernel)) - 1 if mode == "valid" else 0
+    return full[outside : length - outside]

@@ -90,7 +90,7 @@ class BlockChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs, a block at a time."""
         generator = generator_of(rng)
-        positions = self._indices(xs)
+        positions = self.input_indices(xs)
         owners = self._owner(positions)
         drawn = np.empty(len(positions), dtype=np.intp)
         for k in np.unique(owners):

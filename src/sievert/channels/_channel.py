@@ -154,6 +154,11 @@ class Channel(Constructors):
         return self._data.shape[0], self._data.shape[1]
 
     @property
+    def entries(self) -> NDArray[Any]:
+        """The matrix in the channel's own form: fractions, floats, or natural logarithms."""
+        return self._data
+
+    @property
     def matrix(self) -> FloatArray:
         """Probabilities as floats; refused where a positive entry would become 0 (use `log_matrix`)."""
         dense = self.rounded()
@@ -372,7 +377,7 @@ class Channel(Constructors):
         array([1, 0, 1])
         """
         generator = generator_of(rng)
-        index = self._indices(xs)
+        index = self.input_indices(xs)
         drawn = np.empty(len(index), dtype=np.intp)
         order = np.argsort(index, kind="stable")
         starts = np.searchsorted(index[order], np.arange(self.shape[0] + 1))
@@ -385,7 +390,7 @@ class Channel(Constructors):
             drawn[where] = np.minimum(np.searchsorted(cumulative, uniforms, side="right"), last)
         return label_array(self.outputs)[drawn]
 
-    def _indices(self, items: Any) -> NDArray[np.intp]:
+    def input_indices(self, items: Any) -> NDArray[np.intp]:
         """Positions of many labelled inputs; in arrays each distinct value is looked up once."""
         array = items if isinstance(items, np.ndarray) else None
         if isinstance(items, str) or not iterable(items) or (array is not None and not array.ndim):

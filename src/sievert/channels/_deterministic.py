@@ -91,7 +91,7 @@ class DeterministicChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """The output of each input; nothing is random."""
-        return self._named(self.images[self._indices(xs)])
+        return self._named(self.images[self.input_indices(xs)])
 
     def smallest_epsilon(self, metric: Metric) -> Level | None:
         """Infinite as soon as two inputs at finite distance have different outputs."""
@@ -201,7 +201,7 @@ class PartitionChannel(StructuredChannel):
 
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """The block of each input; nothing is random."""
-        return np.array([self.block_of(int(position)) for position in self._indices(xs)], dtype=np.int64)
+        return np.array([self.block_of(int(position)) for position in self.input_indices(xs)], dtype=np.int64)
 
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: the value of each input's block."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, label_array
@@ -24,6 +23,9 @@ from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, log_of
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "Level",
@@ -193,7 +195,7 @@ class SparseChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs from the cumulative sums of the stored rows, all draws at once."""
         generator = generator_of(rng)
-        positions = self._indices(xs)
+        positions = self.input_indices(xs)
         total = np.cumsum(self.table.data)
         before = np.concatenate([[0.0], total])
         low, high = self.table.indptr[positions], self.table.indptr[positions + 1]
@@ -261,6 +263,8 @@ class SparseChannel(StructuredChannel):
 
 def _compressed(matrix: Any) -> csr_array:
     """A copy by rows, entries of the same place added up, zeros dropped."""
+    from scipy.sparse import csr_array
+
     try:
         given: Any = csr_array(matrix)
         if given.dtype.kind not in "biuf":
@@ -349,7 +353,7 @@ class ResponseChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: lie uniformly among the others with the total probability of lying."""
         generator = generator_of(rng)
-        truths = self._indices(xs)
+        truths = self.input_indices(xs)
         size = self.shape[0]
         others = generator.integers(0, max(size - 1, 1), len(truths))
         lies = others + (others >= truths)

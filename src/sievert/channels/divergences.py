@@ -145,13 +145,22 @@ def delta_curve(
 
     Parameters
     ----------
+    channel : Channel
     policy_or_metric : Policy, Metric, Graph or Answers
         Which inputs are neighbours. On a metric, every pair with ε times its distance.
     eps : numbers ≥ 0 (nats)
+    query : what is computed before the channel, if a policy is given
+
+    Returns
+    -------
+    DeltaCurve
+        `delta` for each ε, and the pair of inputs that attains it.
 
     Notes
     -----
     O(pairs · outputs · levels), a block of pairs at a time.
+
+    Cost: as said.
 
     Examples
     --------
@@ -208,6 +217,25 @@ def smallest_epsilon(
     δ(ε) is convex in e^ε with corners at the likelihood ratios; bisection narrows ε to the last digits and
     the end on the safe side is returned.
 
+    Parameters
+    ----------
+    channel : Channel
+    policy_or_metric : Policy, Metric, Graph or Answers
+        Which inputs are neighbours. On a metric, ε is per unit of distance.
+    delta : the δ that is granted
+    query : what is computed before the channel, if a policy is given
+
+    Returns
+    -------
+    float
+        ε in nats.
+
+    Notes
+    -----
+    Cost: O(pairs·outputs) for each step of the bisection.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> round(smallest_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), metrics.discrete(2), 0.0), 6)
     1.098612
@@ -258,6 +286,24 @@ def tradeoff_function(
     For a pair (a, b): an alarm says "a", false alarms happen under b. For a policy: the largest convex
     function below the curves of all its pairs, which with δ(ε) over the policy says the same thing.
 
+    Parameters
+    ----------
+    channel : Channel
+    policy_or_metric : Policy, Metric, Graph or Answers, for the worst over its neighbours
+    query : what is computed before the channel, if a policy is given
+    pair : instead of a policy, two inputs of the channel
+
+    Returns
+    -------
+    Tradeoff
+        The corners of the curve: `false_alarm` and `miss`.
+
+    Notes
+    -----
+    Cost: O(pairs·outputs·log outputs).
+
+    Examples
+    --------
     >>> curve = tradeoff_function(Channel([["3/4", "1/4"], ["1/4", "3/4"]]), pair=(0, 1))
     >>> curve.false_alarm.tolist(), curve.miss.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
@@ -333,6 +379,25 @@ def renyi_curve(
 
     The worst over neighbouring inputs, both ways; on a metric, over all pairs at finite distance.
 
+    Parameters
+    ----------
+    channel : Channel
+    policy_or_metric : Policy, Metric, Graph or Answers
+        Which inputs are neighbours.
+    orders : numbers ≥ 0; inf is allowed
+    query : what is computed before the channel, if a policy is given
+
+    Returns
+    -------
+    RenyiCurve
+        `nats` for each order, and the pair of inputs that attains it.
+
+    Notes
+    -----
+    Cost: O(pairs·outputs·orders).
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> warner = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> renyi_curve(warner, metrics.discrete(2), [1, 2, math.inf]).nats.round(6)

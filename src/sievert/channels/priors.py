@@ -36,6 +36,20 @@ Prior = NDArray[Any]  # float64, or object (Fraction) for an exact prior
 def uniform(n: int) -> Prior:
     """Every one of n secrets equally likely, exactly.
 
+    Parameters
+    ----------
+    n : how many secrets
+
+    Returns
+    -------
+    array of fractions
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> uniform(4).tolist()
     [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)]
     """
@@ -48,6 +62,21 @@ def uniform(n: int) -> Prior:
 def point(n: int, secret: int) -> Prior:
     """All belief on one secret, given by its position.
 
+    Parameters
+    ----------
+    n : how many secrets
+    secret : the position of the one
+
+    Returns
+    -------
+    array of fractions
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> point(3, 1).tolist()
     [Fraction(0, 1), Fraction(1, 1), Fraction(0, 1)]
     """
@@ -63,6 +92,21 @@ def from_counts(counts: Any, labels: Labels | None = None) -> Prior:
 
     A label without a count is an error; a `collections.Counter` counts it as 0.
 
+    Parameters
+    ----------
+    counts : how often each secret occurs
+    labels : of the secrets, in the order wanted
+
+    Returns
+    -------
+    array of fractions
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> from_counts([3, 1]).tolist()
     [Fraction(3, 4), Fraction(1, 4)]
     >>> from_counts({"no": 3, "yes": 1}, labels=("yes", "no")).tolist()
@@ -103,8 +147,24 @@ def _count(position: int, count: Any) -> Fraction:
 def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
     """A checked prior over the secrets: None is uniform; fractions stay exact, other numbers become floats.
 
-    `secrets` are the labels of the secrets, or the channel whose inputs they are: a labelled prior is read
-    against them. A number n stands for the secrets 0…n-1.
+    Parameters
+    ----------
+    prior : None, probabilities in order, or a labelled table, series or mapping
+    secrets : labels of the secrets, or the channel whose inputs they are; n stands for the secrets 0…n-1
+
+    Returns
+    -------
+    array
+        Of floats, or of fractions for an exact prior.
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
+    >>> as_prior({"no": "1/4", "yes": "3/4"}, ("yes", "no")).tolist()
+    [Fraction(3, 4), Fraction(1, 4)]
     """
     if isinstance(secrets, bool) or not isinstance(secrets, int | tuple | range | LazyLabels | Channel):
         secrets = labels_of(secrets, "secrets", "secrets", PriorError)

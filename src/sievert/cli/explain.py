@@ -72,11 +72,10 @@ def explain(
     own mechanism does not keep its claim; 2: bad input.
     """
     from sievert.errors import MechanismError
-    from sievert.files import load_scenario
     from sievert.limits import explain as explain_claim
     from sievert.questions.explain import explain_file, report_of
 
-    scenario = None if file is None else load_scenario(file)
+    scenario = None if file is None else _scenario(file)
     reads = [] if scenario is None else scenario.reads()
     outputs = claimed(reads, force, proof=proof, report=report)
     stated = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
@@ -120,6 +119,12 @@ def explain(
         raise typer.Exit(1)
 
 
+def _scenario(file: Path) -> Scenario:
+    from sievert.files import load_scenario
+
+    return load_scenario(file)
+
+
 def _output(
     found: Any,
     scenario: Scenario | None,
@@ -153,11 +158,11 @@ def _save(
     proof: Path | None,
     report: Path | None,
 ) -> None:
-    from sievert.files import identified
-    from sievert.proofs import save_proof
-
     certificate = None if found is None else found.explanation.certificate
     if proof is not None and certificate is not None:
+        from sievert.files import identified
+        from sievert.proofs import save_proof
+
         named = certificate if scenario is None else identified(certificate, scenario, **told)
         outputs.write_text(proof, save_proof(named))
     if report is not None:

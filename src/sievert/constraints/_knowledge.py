@@ -207,6 +207,14 @@ def total(amount: float | Fraction, weights: Mapping[Any, Any] | Sequence[Any] |
     weights : mapping or sequence, optional
         What each value counts (then values need not be numbers), or one factor for each record.
 
+    Returns
+    -------
+    Constraint
+
+    Notes
+    -----
+    Cost: O(values); the databases are listed when one asks for them.
+
     Examples
     --------
     >>> total(250).describe()
@@ -232,6 +240,20 @@ def total(amount: float | Fraction, weights: Mapping[Any, Any] | Sequence[Any] |
 def histogram(counts: Mapping[Any, int]) -> Constraint:
     """How many records have each value is publicly known; values not named do not occur.
 
+    Parameters
+    ----------
+    counts : from a value to the number of records that have it
+
+    Returns
+    -------
+    Constraint
+
+    Notes
+    -----
+    Cost: O(values); the databases are listed when one asks for them.
+
+    Examples
+    --------
     >>> histogram({"a": 2, "b": 1}).describe()
     'the number of records with each value is fixed (a: 2, b: 1)'
     """
@@ -250,6 +272,14 @@ def marginals(
     attribute : int or callable, optional
         Where values are tuples of attributes, which one is counted (from 0); or a function of the value.
 
+    Returns
+    -------
+    Constraint
+
+    Notes
+    -----
+    Cost: O(values); the databases are listed when one asks for them.
+
     Examples
     --------
     >>> marginals({"f": 120}, attribute=0).describe()
@@ -265,7 +295,27 @@ def marginals(
 
 
 def listed(databases: Iterable[object]) -> Constraint:
-    """Exactly these databases are possible (a database listed twice counts once)."""
+    """Exactly these databases are possible (a database listed twice counts once).
+
+    Parameters
+    ----------
+    databases : tuples of values, one value a record
+
+    Returns
+    -------
+    Constraint
+
+    Notes
+    -----
+    Cost: O(databases·records).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> policy = sv.Policy.differential([0, 1], 2, permitted=sv.constraints.listed([(0, 1), (1, 0)]))
+    >>> list(policy.databases())
+    [(0, 1), (1, 0)]
+    """
     if isinstance(databases, str) or not iterable(databases):
         raise PolicyError(f"databases is {brief(databases)}; give a list of databases")
     items = (
@@ -296,6 +346,21 @@ def satisfying(
         every combination of values is tried.
     words : str, optional
         What is known, for `describe`.
+
+    Returns
+    -------
+    Constraint
+
+    Notes
+    -----
+    Cost: the function is called for every combination of values, or with a prefix for those that it leaves.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> rising = sv.constraints.satisfying(lambda database: database[0] <= database[1], words="sorted")
+    >>> list(sv.Policy.differential([0, 1], 2, permitted=rising).databases())
+    [(0, 0), (0, 1), (1, 1)]
     """
     function("predicate", predicate, "a tuple of values", PolicyError)
     if prefix is not None:
@@ -306,7 +371,25 @@ def satisfying(
 
 
 def constraint(permitted: object) -> tuple[Constraint, ...]:
-    """The constraints that `permitted=` stands for; all of them hold."""
+    """The constraints that `permitted=` stands for; all of them hold.
+
+    Parameters
+    ----------
+    permitted : None, a constraint, a list of them, a list of databases, or a function of a database
+
+    Returns
+    -------
+    tuple of Constraint
+
+    Notes
+    -----
+    Cost: O(databases) for a list of databases.
+
+    Examples
+    --------
+    >>> [rule.describe() for rule in constraint([total(3), histogram({0: 1, 1: 3})])]
+    ['the values add up to 3', 'the number of records with each value is fixed (0: 1, 1: 3)']
+    """
     if isinstance(permitted, Constraint):
         return (permitted,)
     if callable(permitted):

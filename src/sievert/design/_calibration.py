@@ -95,6 +95,23 @@ class Calibration(Result):
 def calibration(first: Channel, second: Channel, metric: Metric, radius: float) -> Calibration:
     """Worst-case ratio, Bayes capacity and ratio within a radius of two mechanisms on the same inputs.
 
+    Parameters
+    ----------
+    first, second : channels on the same inputs
+    metric : Metric on the inputs
+    radius : how far apart two inputs may be for the third measure
+
+    Returns
+    -------
+    Calibration
+        What each of them tells by three measures, and by which they agree.
+
+    Notes
+    -----
+    Cost: O(n²·outputs) for n inputs.
+
+    Examples
+    --------
     >>> from sievert.mechanisms._response import randomised_response
     >>> from sievert.mechanisms._geometric import truncated_geometric
     >>> found = calibration(truncated_geometric(3, 0.5), randomised_response(3, 0.5), metrics.line(3), 1)

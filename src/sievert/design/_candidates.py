@@ -147,8 +147,19 @@ def candidates(
 
     Parameters
     ----------
-    eps, alpha, prior, loss, query : as in `sv.optimal_mechanism`
+    policy_or_metric, eps, prior, loss, alpha, query : as in `sv.optimal_mechanism`
     gains : what adversaries want; the best guess by default
+
+    Returns
+    -------
+    Candidates
+        One row a mechanism by growing loss, with its true ε and what each adversary reaches, and verdicts
+        between neighbouring rows.
+
+    Notes
+    -----
+    Cost: one `sv.optimal_mechanism`, O(inputs²·outputs) for each standard mechanism, and a refinement test
+    for each two neighbouring rows while there are few inputs.
 
     Examples
     --------
@@ -264,10 +275,29 @@ class Remap(Result):
 
 
 def remap(channel: Channel, prior: object = None, loss: object = None) -> Remap:
-    """The Bayesian remap of a channel's outputs for a loss (Bayes risk by default).
+    """The Bayesian remap of a channel's outputs for a loss: the best action for each output.
 
-    Exact where channel, prior and loss are. O(actions·inputs·outputs).
+    Exact where channel, prior and loss are.
 
+    Parameters
+    ----------
+    channel : Channel
+    prior : probabilities of the inputs; uniform by default
+    loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
+
+    Returns
+    -------
+    Remap
+        The remapped `mechanism`, the `actions` by output, and the expected loss `before` and `after`.
+
+    Notes
+    -----
+    Remapping is post-processing: it keeps every promise of privacy, and never raises the expected loss.
+
+    Cost: O(actions·inputs·outputs).
+
+    Examples
+    --------
     >>> from sievert.measures import losses
     >>> from sievert.mechanisms._response import randomised_response
     >>> best = remap(randomised_response(3, alpha="1/2"), ["4/5", "1/10", "1/10"], losses.absolute(3))

@@ -72,6 +72,18 @@ def geometric_optimality(
     Parameters
     ----------
     points : how many consecutive integers, or increasing numbers
+    eps, alpha : exactly one of eps (nats per unit) and alpha = e^-eps
+    prior : what is known about the inputs; uniform by default
+    loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
+
+    Returns
+    -------
+    GeometricOptimality
+        Whether it is, with its loss; or a column that a better mechanism would use.
+
+    Notes
+    -----
+    Cost: O(n·actions) for n points, in fractions where everything is exact.
 
     Examples
     --------

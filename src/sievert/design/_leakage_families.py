@@ -83,11 +83,21 @@ def least_leakage(prior: object, loss: object, most_loss: float, gain: object = 
     ----------
     prior : what is known about the inputs; None is uniform
     loss : what the data is for (`sv.losses`, or rows [action, input]); outputs are its actions
+    most_loss : the expected loss that may not be exceeded
     gain : what the adversary wants: a gain (best guess by default), or a loss, which is then made largest
+
+    Returns
+    -------
+    LeakageDesign
+        The `mechanism`, what it loses and leaks, and a proof.
 
     Raises
     ------
     MechanismError when no mechanism loses so little
+
+    Notes
+    -----
+    Cost: a linear program of inputs·actions variables.
 
     Examples
     --------
@@ -121,9 +131,18 @@ def least_loss(
     posterior : what the adversary may reach at most (for an adversary's loss: at least)
     bits : instead of it, log2 of the factor by which the adversary may improve
 
+    Returns
+    -------
+    LeakageDesign
+        The `mechanism`, what it loses and leaks, and a proof.
+
     Raises
     ------
     MechanismError when the adversary reaches more without any release
+
+    Notes
+    -----
+    Cost: a linear program of inputs·actions variables.
 
     Examples
     --------
@@ -263,6 +282,15 @@ def frontier(
     ----------
     prior, loss, gain : as in `sv.design.least_loss`
     points : how many points, equally far apart in what the adversary reaches; or the values themselves
+
+    Returns
+    -------
+    Frontier
+        `posteriors` and `losses`, with a proof for each point.
+
+    Notes
+    -----
+    Cost: a linear program of inputs·actions variables for each point.
 
     Examples
     --------

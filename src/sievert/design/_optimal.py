@@ -139,16 +139,18 @@ def optimal_mechanism(
     Parameters
     ----------
     policy_or_metric : Policy, Metric or Answers
-        What must be hidden. With a `query`, noise for its answers: the policy is carried over to them
-        (Alvim et al., Def 25 and Prop 26).
+        What must be hidden. With a `query`, noise for its answers: the policy is carried over to them.
     eps : float
         In nats per unit of distance; or `alpha` = e^-eps. A rational alpha with whole distances, a rational
         prior and a rational loss gives an exact mechanism where the problem is small.
     prior : what is known about the inputs; uniform by default
     loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
+    alpha : e^-eps, instead of eps
+    query : what is computed first
     method : "auto"; "closed" forms only; "program" for the linear program only; "spanner" for fewer
-        constraints at a measured price (`stretch` is the dilation aimed at); "exact" to insist on fractions
+        constraints at a measured price; "exact" to insist on fractions
     tolerance : a gap of this share of the largest loss settles the search
+    stretch : with method="spanner", the dilation aimed at
 
     Returns
     -------
@@ -159,6 +161,13 @@ def optimal_mechanism(
     Closed forms where a theorem applies: lines with single-crossing losses, trees and vertex-transitive
     spaces with Bayes risk, two inputs, discrete metrics with Bayes risk or two actions. Otherwise the linear
     program on the pairs that no third point lies between, folded by symmetry, with constraints as needed.
+
+    Cost: O(n²) for the closed forms; the program has a variable for each input and action, and a constraint
+    for each pair of neighbours and action.
+
+    References
+    ----------
+    Alvim et al., Def 25 and Prop 26.
 
     Examples
     --------

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from sievert.arrays import FloatArray
 from sievert.channels.priors import as_prior
@@ -93,6 +92,18 @@ def bayes_risk(
         as drawn from the prior themselves; with it each input's runs are weighted.
     method : "frequentist" for outputs that repeat, "nearest" for numbers and vectors; "auto" looks
     confidence : of `guess_interval`; each end may be wrong with half the rest
+    rng : for the split into a half that learns to guess and a half that is guessed
+
+    Returns
+    -------
+    BayesRisk
+        The best `guess` found, its interval, and the guess without any output.
+
+    Notes
+    -----
+    The interval's lower end holds for any guesser; its upper end needs outputs that repeat.
+
+    Cost: O(runs) for outputs that repeat; for numbers and vectors the neighbours of each of half the runs.
 
     Examples
     --------
@@ -185,6 +196,8 @@ def _nearest_guesser(
     blind: int,
 ) -> NDArray[np.intp]:
     """Weighted vote of the k nearest outputs, k ≈ √n: its risk tends to the Bayes risk (Stone)."""
+    from scipy.spatial import cKDTree
+
     table = outputs.reshape(len(outputs), -1)
     near = max(1, min(len(train), round(math.sqrt(len(train)))))
     scale = table[train].std(axis=0)

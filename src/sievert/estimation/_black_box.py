@@ -115,9 +115,16 @@ def audit_samples(
     rng : for the split into a half that chooses pair and event and a half that tests them
     policy_or_metric : which inputs are neighbours (any two by default); with a metric, ε is per unit of it
 
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the pair and the event that show it, and whether the claim is `refuted`.
+
     Notes
     -----
     Inputs with fewer than 20 runs are left out. Every pair of neighbours is looked at on the first half.
+
+    Cost: O(runs·log runs) for each pair of neighbours.
 
     Examples
     --------
@@ -160,8 +167,19 @@ def audit_outputs(
     Parameters
     ----------
     first, second : outputs of independent runs on the first and on the second input
+    eps, delta : the claim to refute, if there is one, and the δ that it grants
+    confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
+    rng : for the split into a half that chooses an event and a half that tests it
+    names : what the two inputs are called
 
-    The rest as for `audit_samples`.
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the event that shows it, and whether the claim is `refuted`.
+
+    Notes
+    -----
+    Cost: O(runs·log runs).
 
     Examples
     --------
@@ -197,7 +215,21 @@ def audit_mechanism(
     ----------
     mechanism : a function of the input that draws its own noise; it is called `trials` times on each input
     first, second : the two inputs
+    eps, delta : the claim to refute, if there is one, and the δ that it grants
+    confidence : at most a share 1 - confidence of audits of a correct mechanism may say too much
+    trials : how often the mechanism is run on each of the two
     rng : for the split of the outputs; the mechanism's own randomness is its own affair
+
+    Returns
+    -------
+    BlackBoxAudit
+        `eps_lower`, the event that shows it, and whether the claim is `refuted`.
+
+    Notes
+    -----
+    A sample never proves a claim: it can only refute one.
+
+    Cost: 2·trials runs of the mechanism, and O(trials·log trials) for sorting what came out.
 
     Examples
     --------

@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from sievert.arrays import FloatArray
 from sievert.estimation._interior_point import maximise, water_filling
@@ -47,7 +46,7 @@ def normal_intervals(reports: Reports, p: FloatArray, level: float) -> FloatArra
     nothing, however few the reports. That only widens the interval.
     """
     centre = np.clip(invert(reports), 0.0, 1.0)
-    reach = float(norm.ppf((1 + level) / 2)) * standard_errors(
+    reach = float(ndtri((1 + level) / 2)) * standard_errors(
         reports, np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
     )
     limits = np.clip(np.column_stack([centre - reach, centre + reach]), 0.0, 1.0)
@@ -82,7 +81,9 @@ def profile_intervals(
     operator: Operator, shares: FloatArray, fit: Fit, total: float, level: float
 ) -> FloatArray:
     """The probabilities v of each input for which some distribution is within χ²/2 nats of the maximum."""
-    allowed = float(chi2.ppf(level, 1)) / 2 / total
+    from scipy.optimize import brentq
+
+    allowed = float(gammaincinv(0.5, level)) / total
     if isinstance(operator, ResponseOperator):
         full = np.zeros(operator.size)
         full[operator.observed] = shares

@@ -314,10 +314,26 @@ def estimate_mean(
 ) -> Mean:
     """The mean over the true values, from counts of noisy reports as in `sv.estimate`.
 
-    `weights` is what each value counts for: a list in the order of the inputs or a mapping (others count
-    0); without it the values themselves, which must be numbers. Weights of 0 and 1 give the share of a
-    group of values.
+    Parameters
+    ----------
+    counts, channel : as in `sv.estimate`
+    weights : what each value counts for: a list in the order of the inputs or a mapping (others count 0);
+        without it the values themselves, which must be numbers. Weights of 0 and 1 give the share of a group
+    confidence : that the interval holds the mean
 
+    Returns
+    -------
+    Mean
+        The `value`, its `standard_error` and interval; `float(result)` is the value.
+
+    Notes
+    -----
+    Unbiased, by inverting the channel: the mean may lie outside the range of the values.
+
+    Cost: O(n) for randomised response and geometric noise, O(n³) for another matrix.
+
+    Examples
+    --------
     >>> from sievert.mechanisms._response import randomised_response
     >>> channel = randomised_response(["never", "once", "often"], alpha="1/3")
     >>> print(estimate_mean([4800, 3100, 2100], channel, {"once": 1, "often": 1}))

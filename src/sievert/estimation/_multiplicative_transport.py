@@ -61,6 +61,22 @@ class MultiplicativeTransport(Result):
 def multiplicative_kantorovich(p: Any, q: Any, metric: Metric) -> MultiplicativeTransport:
     """Largest |ln(E_p f / E_q f)| over the f whose logarithm is 1-Lipschitz.
 
+    Parameters
+    ----------
+    p, q : the distributions, in the order of the metric's points or by label
+    metric : Metric
+
+    Returns
+    -------
+    MultiplicativeTransport
+        The value, with potentials that prove it; `float(result)` is the value.
+
+    Notes
+    -----
+    Cost: a linear program both ways, with a row for each edge of the metric or for the pairs that bind.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> float(multiplicative_kantorovich([1, 0], [0, 1], metrics.line(2)))
     1.0

@@ -259,6 +259,21 @@ def _joined(items: Sequence[object]) -> str:
 def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     """What reports through a channel (or through several, one a group of users) determine.
 
+    Parameters
+    ----------
+    channel : Channel, or a list of them, one a group of users
+
+    Returns
+    -------
+    Identifiability
+        How many directions the reports see, which probabilities they determine, and which only in sum.
+
+    Notes
+    -----
+    Cost: O(1) where the family is known to be invertible, otherwise the exact rank of the matrix.
+
+    Examples
+    --------
     >>> print(identifiability(Channel([[1, 0], ["1/2", "1/2"], ["1/2", "1/2"]], inputs=["a", "b", "c"])))
     the reports see 2 of 3 directions; they determine the probability of 'a'; of 'b' and 'c' only the total
     """

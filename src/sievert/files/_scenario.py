@@ -274,7 +274,28 @@ class Scenario:
 
 
 def load(path: str | Path) -> Scenario | Channel | Proof:
-    """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json)."""
+    """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json).
+
+    Parameters
+    ----------
+    path : the file; its suffix says what it holds
+
+    Returns
+    -------
+    Scenario, Channel or Proof
+        What the file holds.
+
+    Notes
+    -----
+    Cost: one reading of the file, and of the public files that a scenario names. Private data are not opened.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> scenario = sv.load("examples/census-count.toml")
+    >>> scenario.policy.records, scenario.query.words
+    (100, 'the number of records that are very low or low')
+    """
     target = existing(path)
     if target.suffix == ".json":
         return load_proof(target)
@@ -320,7 +341,33 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
-    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing."""
+    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
+
+    Parameters
+    ----------
+    item : Scenario, Channel or Proof
+    path : where to; a file that is already there is replaced
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Notes
+    -----
+    The file is written beside its place and then moved there, so that a full disk leaves the old one.
+
+    Cost: one writing of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sievert as sv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = sv.save(sv.mechanisms.warner(), f"{folder}/warner.csv")
+    ...     print(sv.load(path).exact[0, 0])
+    3/4
+    """
     target = file_path("path", path, FileError)
     if isinstance(item, Proof):
         if target.suffix != ".json":

@@ -2,7 +2,6 @@ from . import adapters as adapters
 from . import bounds as bounds
 from . import promises as promises
 from . import transformations as transformations
-from ._backwards import SYMBOLS as SYMBOLS
 from ._backwards import LargestEpsilon as LargestEpsilon
 from ._backwards import Unknown as Unknown
 from ._backwards import WeakestClaim as WeakestClaim

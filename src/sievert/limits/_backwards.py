@@ -11,10 +11,10 @@ from typing import Literal
 
 from sievert.errors import MechanismError, PolicyError
 from sievert.limits._explain import Explanation, _count, explain_claim, guess_under, listed
-from sievert.limits._policy_guesses import checked_prior, is_complete
 from sievert.limits._restricted import individual_groups, worst_of_situations
-from sievert.limits._worst import Target, WorstLeakage, finite_eps, worst_leakage
-from sievert.limits.promises import LARGEST_RELEASES, Claim, claim_of
+from sievert.limits._targets import Target, checked_prior, is_complete
+from sievert.limits._worst import WorstLeakage, finite_eps, worst_leakage
+from sievert.limits.promises import LARGEST_RELEASES, SYMBOLS, Claim, claim_of
 from sievert.measures import vulnerability
 from sievert.measures.gains import within as within_gain
 from sievert.numerics import brief, choice, flag, non_negative, probability
@@ -34,7 +34,6 @@ PROGRAM_PRECISION = 1e-10
 GROWTH = 4.0
 # Below this a parameter is 0: what it lets anybody gain is 0 as a float.
 SMALLEST = 1e-300
-SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
 
 
 @dataclass(frozen=True)
@@ -93,14 +92,23 @@ def weakest_claim(
     Parameters
     ----------
     guess : highest acceptable probability of a right guess about one person
-    solve : which parameter to look for; the others are given (eps with solve="delta", and one of eps, rho,
-        sigma and renyi with solve="releases")
+    solve : "eps", "delta", "rho", "sigma" or "releases": which parameter to look for; the others are given
+        (eps with solve="delta", and one of eps, rho, sigma and renyi with solve="releases")
+    eps, delta, rho, sigma, sensitivity, renyi, releases : the given part of the claim, as in `sv.explain`
+    values, prior, policy : about whom it is, as in `sv.explain`
+
+    Returns
+    -------
+    WeakestClaim
+        `value` of the parameter, and the `explanation` of the claim with it.
 
     Notes
     -----
     The proved upper bound on the guess grows with ε, δ, ρ and releases and falls with σ, so a bracket finds
     the last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12, or 1e-10
     where a linear program is solved for each. At most 10 million releases are counted.
+
+    Cost: about ten evaluations of `sv.explain`.
 
     Examples
     --------
@@ -285,10 +293,22 @@ def largest_epsilon(
 
     Parameters
     ----------
+    policy : Policy, Metric or Graph
     bits : most bits that may leak (min-entropy leakage, any prior)
     guess : highest probability of a right guess that is acceptable, under a uniform prior
     within : with `guess`, a guess counts as right within this distance
     individual : about one record when all others are known, instead of the whole database
+
+    Returns
+    -------
+    LargestEpsilon
+        `nats`, and what leaks at worst with it (`leakage`); `float(result)` is ε.
+
+    Notes
+    -----
+    What leaks at worst grows with ε, so a bracket finds the last ε within the limit.
+
+    Cost: about ten evaluations of `sv.worst_leakage`.
 
     Examples
     --------

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import igraph
 import numpy as np
 from scipy.sparse import coo_array
 
@@ -274,6 +273,8 @@ class BlockOrbits:
 
 def decompose(space: Space) -> Decomposition:
     """Blocks of a connected space with at least one edge."""
+    import igraph
+
     graph = igraph.Graph(n=space.size, edges=space.pairs)
     vertices = [sorted(block) for block in graph.biconnected_components()]
     if len(vertices) == 1:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import igraph
 import numpy as np
 from scipy.sparse import coo_array, csc_array, hstack
 
@@ -117,6 +116,8 @@ class _Pricer:
     """
 
     def __init__(self, space: Space, q: float, peak: int) -> None:
+        import igraph
+
         distance = space.distances[peak].astype(np.intp)
         self.q, self.distance = q, distance
         starts = np.concatenate([[0], np.cumsum(distance)])
@@ -142,6 +143,8 @@ class _Pricer:
 
     def cheapest(self, y: FloatArray) -> tuple[FloatArray, float]:
         """The ray q^u that minimises y·q^u, and its value."""
+        import igraph
+
         profit = -y[self.owner] * self.step
         if not (profit > 0).any():
             # Nothing is gained anywhere: the cone around the peak is the cheapest ray.

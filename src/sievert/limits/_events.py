@@ -57,7 +57,22 @@ def explain_dp_accounting(
     relation : "add-remove" or "replace", what a loss distribution was computed for, which it does not say
         (add-remove unless stated, which is the safe reading); events and accountants say it themselves
 
+    Returns
+    -------
+    Explanation
+
+    Notes
+    -----
     The loss distribution is pessimistic, so the explanation is an upper bound up to its discretisation.
+
+    Cost: that of composing the event in dp-accounting, and of `sv.explain`.
+
+    Examples
+    --------
+    >>> from dp_accounting import dp_event
+    >>> import sievert as sv
+    >>> round(sv.adapters.explain_dp_accounting(dp_event.GaussianDpEvent(2.0), about="presence").after, 6)
+    0.598706
     """
     choice("about", about, QUESTIONS, MechanismError)
     claim = claim_of_event(event_or_pld, releases, about=about, relation=relation)

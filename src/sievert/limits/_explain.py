@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,18 +19,7 @@ from sievert.channels.divergences import Tradeoff
 from sievert.errors import LabelError, MechanismError, PolicyError, PriorError
 from sievert.limits._composition import ComposedClaim, composed_claim
 from sievert.limits._guesses import Guess, best_guess
-from sievert.limits._policy_guesses import (
-    BallGuess,
-    DatabaseBits,
-    ball_guess,
-    checked_prior,
-    database_bits,
-    is_complete,
-    policy_guess,
-    power,
-    values_of,
-)
-from sievert.limits._worst import Target
+from sievert.limits._targets import Target, checked_prior, is_complete, power, values_of
 from sievert.limits.promises import (
     ApproximateClaim,
     Claim,
@@ -44,6 +33,9 @@ from sievert.policies import Policy, target_of
 from sievert.proofs import Proof
 from sievert.results import Result, html_table
 from sievert.spaces import Metric, column_of, iterable, label
+
+if TYPE_CHECKING:
+    from sievert.limits._policy_guesses import BallGuess, DatabaseBits
 
 __all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth", "records_of_person"]
 
@@ -176,6 +168,16 @@ def explain(
     within, centre : metric privacy: the attacker knows the value to within this distance (of this place);
         eps is then per unit of distance
 
+    Returns
+    -------
+    Explanation
+        The best guess `before` and `after`, what some mechanism `reached`, odds, bits and the claim's curve.
+
+    Notes
+    -----
+    Cost: a closed form for pure ε; for δ, ρ, σ and Rényi curves a search on the claim's curve; with a policy
+    that is not complete a linear program.
+
     Examples
     --------
     >>> import math
@@ -237,7 +239,7 @@ def explain_claim(
         totals=_totals(judged if within is None else claim),
         equivalents=_equivalents(judged),
         near=near,
-        database=None if policy is None else database_bits(claim, policy),
+        database=None if policy is None else _database(claim, policy),
         policy=_described(policy),
         person=judged.words if people > 1 else None,
         between=_between(policy, within) if between is None else between,
@@ -246,6 +248,12 @@ def explain_claim(
         certificate=guess.certificate,
         uncertified=guess.reason if guess.certificate is None else None,
     )
+
+
+def _database(claim: Claim, policy: Target) -> DatabaseBits:
+    from sievert.limits._policy_guesses import database_bits
+
+    return database_bits(claim, policy)
 
 
 def _by_distance(policy: Target | None) -> bool:
@@ -289,6 +297,8 @@ def guess_under(
     if policy is None:
         before = 1 / count if prior is None else float(prior.max())
         return best_guess(claim, count, prior, upper_only=upper_only), before
+    from sievert.limits._policy_guesses import policy_guess
+
     people = records_of_person(policy)
     if people == 1:
         return policy_guess(claim, policy, prior)
@@ -355,11 +365,15 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
     radius = non_negative("within", within, MechanismError, infinite=True)
     if policy is None:
         return None
+    from sievert.limits._policy_guesses import ball_guess
+
     return ball_guess(claim.eps * claim.releases, policy, radius, centre)
 
 
 def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:
     """Within a radius of a centre, wherever the places are: at most 2r apart from each other."""
+    from sievert.limits._policy_guesses import BallGuess
+
     assert isinstance(claim, ApproximateClaim)
     total = claim.eps * claim.releases
     return BallGuess(

@@ -8,11 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr, ndtr
-from scipy.stats import binom
 
 from sievert.arrays import FloatArray
-from sievert.limits._approximate import Ends, guess_proof, likeliest, pure_guess, worst_ends
 from sievert.limits._composition import revealed
+from sievert.limits._ends import Ends, guess_proof, likeliest, pure_guess, worst_ends
 from sievert.limits._replacement import ReplacementClaim
 from sievert.limits.promises import ApproximateClaim, Claim, GaussianClaim
 from sievert.numerics import mills_drop, read_eps
@@ -382,6 +381,8 @@ def repeated_response_guess(eps: float, values: int, releases: int) -> float:
     >>> round(repeated_response_guess(1.0, 5, 1), 6), round(repeated_response_guess(0.5, 2, 10), 6)
     (0.40461, 0.778526)
     """
+    from scipy.stats import binom
+
     if values == 1:
         return 1.0
     truth = 1 / (1 + (values - 1) * math.exp(-eps))
@@ -442,6 +443,8 @@ def coded_response_guess(eps: float, values: int, releases: int) -> float:
     >>> round(coded_response_guess(0.1, 5, 1000), 4) > round(repeated_response_guess(0.1, 5, 100), 4)
     True
     """
+    from scipy.stats import binom
+
     bits = min(releases, MOST_BITS)
     wrong = math.exp(-eps) / (1 + math.exp(-eps))
     errors = np.arange(bits + 1)

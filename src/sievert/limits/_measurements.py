@@ -57,11 +57,27 @@ def explain_opendp(
     values, prior, releases : as for `sv.explain`
     about : "value", which value the person has, or "presence", whether the person is in the data at all
 
+    Returns
+    -------
+    Explanation
+
     Notes
     -----
     Under a metric that adds and removes records, a person whose value is replaced is 2·d_in away, and the map
     is read there too. Pure, approximate and zero-concentrated measures, Rényi divergence and smoothed maximum
     divergence (a curve) are understood.
+
+    Cost: a few calls of the measurement's privacy map (a few hundred for a curve), and `sv.explain`.
+
+    Examples
+    --------
+    >>> import opendp.prelude as dp
+    >>> import sievert as sv
+    >>> dp.enable_features("contrib")
+    >>> space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    >>> noisy = space >> dp.t.then_count() >> dp.m.then_laplace(scale=1.0)
+    >>> round(sv.adapters.explain_opendp(noisy, about="presence").after, 6)
+    0.731059
     """
     choice("about", about, QUESTIONS, MechanismError)
     claim = claim_of_measurement(measurement, d_in, releases, about=about)

@@ -23,7 +23,8 @@ from sievert.limits._programs import (
     triples,
 )
 from sievert.limits._space import LARGEST_DENSE, Space, packing, space_of
-from sievert.limits._worst import GAP, LN2, MEETS, Target, WorstLeakage, worst_of_space
+from sievert.limits._targets import Target
+from sievert.limits._worst import GAP, LN2, MEETS, WorstLeakage, worst_of_space
 from sievert.limits.bounds import Bound, blowfish_bound
 from sievert.measures import as_gain, vulnerability
 from sievert.numerics import log2_bounds

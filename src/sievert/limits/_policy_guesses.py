@@ -15,32 +15,28 @@ from fractions import Fraction
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels.priors import as_prior
-from sievert.errors import PolicyError, PriorError, TooLargeError
+from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
 from sievert.limits._guesses import MEETS, Guess, best_guess
 from sievert.limits._objectives import explicit_space, solve_objective
 from sievert.limits._restricted import individual_groups, worst_about
 from sievert.limits._space import LARGEST_DENSE, Space
-from sievert.limits._worst import Target, WorstLeakage, worst_leakage
+from sievert.limits._targets import Target, is_complete, power, values_of
+from sievert.limits._worst import WorstLeakage, worst_leakage
 from sievert.limits.promises import ApproximateClaim, Claim
 from sievert.numerics import brief, log2_bounds, read_eps
 from sievert.policies import Policy
 from sievert.programs import Unsolved
 from sievert.proofs import Proof
 from sievert.results import Result
-from sievert.spaces import Graph, Labels, Metric, column_of, label
-from sievert.spaces.secrets import CompleteGraph
+from sievert.spaces import Graph, Metric
 
 __all__ = [
     "BallGuess",
     "DatabaseBits",
     "ball_guess",
     "database_bits",
-    "is_complete",
     "policy_guess",
-    "power",
-    "values_of",
 ]
 # Points of a curve δ(ε) at which a program is solved.
 MOST_PROGRAMS = 9
@@ -60,23 +56,6 @@ class DatabaseBits(Result):
         if self.lower is not None and self.upper - self.lower <= MEETS:
             return f"at most {self.upper:.6g} bits about the whole database, and some mechanism leaks that"
         return f"at most {self.upper:.6g} bits about the whole database"
-
-
-def values_of(target: Target) -> tuple[object, ...]:
-    """The values that one record can take."""
-    if isinstance(target, Policy):
-        return tuple(target.values)
-    return tuple(target.nodes if isinstance(target, Graph) else target.points)
-
-
-def is_complete(target: Target) -> bool:
-    """Whether any two values of a record are neighbours at distance 1, and nothing is known publicly."""
-    if isinstance(target, Policy):
-        return not target.constrained and is_complete(target.secrets)
-    if isinstance(target, Metric):
-        return target.uniform_distance == 1
-    size = target.size
-    return isinstance(target, CompleteGraph) or len(target.edges) == size * (size - 1) // 2
 
 
 def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tuple[Guess, float]:
@@ -385,27 +364,3 @@ def _ball(eps: float, metric: Metric, radius: float, index: int, inside: tuple[i
         after,
         exact,
     )
-
-
-def power(eps: float, distance: float) -> float:
-    """e^(ε·distance), with ∞·0 = 0."""
-    if eps == 0 or distance == 0:
-        return 1.0
-    exponent = eps * distance
-    return math.exp(exponent) if exponent < 709 else math.inf
-
-
-def checked_prior(prior: object, count: int, values: object, target: Target | None) -> FloatArray | None:
-    """A prior over the values as floats, read by their labels where they have any; None stays uniform.
-
-    Values without a name are alike, so that the order of their probabilities says nothing.
-    """
-    if prior is None:
-        return None
-    if target is not None:
-        labels: Labels = tuple(label(value) for value in values_of(target))
-    elif isinstance(values, list | tuple):
-        labels = tuple(label(value) for value in values)
-    else:
-        return as_prior(column_of(prior, "prior", PriorError).values, count).astype(np.float64)
-    return as_prior(prior, labels).astype(np.float64)

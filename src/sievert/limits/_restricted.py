@@ -15,11 +15,11 @@ from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._groups import worst_of_groups
 from sievert.limits._objectives import explicit_space
 from sievert.limits._space import LARGEST_DENSE, Space, space_of
+from sievert.limits._targets import Target
 from sievert.limits._worst import (
     GAP,
     LN2,
     MEETS,
-    Target,
     WorstLeakage,
     finite_eps,
     worst_leakage,

@@ -21,6 +21,7 @@ from sievert.errors import PolicyError
 from sievert.limits._closed_forms import log_capacity
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
 from sievert.limits._space import LARGEST_DENSE, Piece, Space, space_of
+from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
 from sievert.numerics import brief, flag, log2_bounds, read_eps
@@ -34,7 +35,6 @@ __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
 LARGEST_EPS = 10**308
 
-Target = Policy | Metric | Graph
 Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
 MEETS = 1e-8
@@ -113,11 +113,20 @@ def worst_leakage(
     outputs : int, optional
         Mechanisms with at most this many outputs.
 
+    Returns
+    -------
+    WorstLeakage
+        Bounds by diameter, radius and packing, and the `exact` maximum where it is found, with a mechanism
+        that reaches it and a `certificate`; `float(result)` is in bits.
+
     Notes
     -----
     ε = ∞ is allowed: anything may then be released. Trees, symmetric spaces and spaces with non-negative
     weights are solved up to thousands of points, others up to blocks of 60 or graphs of 150; beyond, the
     answer is an interval with its `reason`.
+
+    Cost: a closed form for trees, complete and vertex-transitive spaces; otherwise a linear program with a
+    row for each pair of points.
 
     Examples
     --------

@@ -70,10 +70,30 @@ class Bound(Result):
 
 
 def database_bound(values: int, records: int, eps: float) -> Bound:
-    """Most that ε-differential privacy lets a database leak: (v·e^ε/(v-1+e^ε))^u (Alvim et al., Thm 15).
+    """Most that ε-differential privacy lets a database leak: (v·e^ε/(v-1+e^ε))^u.
 
-    Exact: per-record randomised response attains it (Prop 16).
+    Exact: per-record randomised response attains it.
 
+    Parameters
+    ----------
+    values : how many values a record may have
+    records : how many records there are
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(1).
+
+    References
+    ----------
+    Alvim et al., Thm 15 and Prop 16.
+
+    Examples
+    --------
     >>> round(database_bound(values=2, records=100, eps=5).bits, 6)
     99.03118
     """
@@ -82,8 +102,27 @@ def database_bound(values: int, records: int, eps: float) -> Bound:
 
 
 def individual_bound(values: int, eps: float) -> Bound:
-    """Most that leaks about one record given all the others: v·e^ε/(v-1+e^ε) (Alvim et al., Prop 21).
+    """Most that leaks about one record given all the others: v·e^ε/(v-1+e^ε).
 
+    Parameters
+    ----------
+    values : how many values the record may have
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(1).
+
+    References
+    ----------
+    Alvim et al., Prop 21.
+
+    Examples
+    --------
     >>> round(individual_bound(3, 1.35).bits, 6)
     0.982334
     """
@@ -95,9 +134,33 @@ def individual_bound(values: int, eps: float) -> Bound:
 
 
 def limited_outputs_bound(values: int, records: int, outputs: int, eps: float) -> Bound:
-    """With at most r outputs (Alvim et al., Prop 20 with ℓ = floor(log_v r), and Thm 15): the smaller bound.
+    """Most that leaks through at most r outputs: the smaller of two bounds, one with ℓ = floor(log_v r).
 
     The appendix prints ℓ = ceil(log_v r), which is false.
+
+    Parameters
+    ----------
+    values : how many values a record may have
+    records : how many records there are
+    outputs : the largest number of outputs
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(log outputs).
+
+    References
+    ----------
+    Alvim et al., Prop 20 and Thm 15.
+
+    Examples
+    --------
+    >>> limited_outputs_bound(2, 3, 4, 0.3).bits < database_bound(2, 3, 0.3).bits + 1e-12
+    True
     """
     eps, records, values = _level(eps), _size("records", records), _size("values", values)
     outputs = whole("outputs", outputs, PolicyError)
@@ -128,10 +191,33 @@ def _log_ratio(large: int, small: int) -> float:
 
 
 def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float) -> Bound:
-    """Σ over components of e^(ε·diameter) (Edwards et al., Thm 3), in logarithms.
+    """Σ over components of e^(ε·diameter), in logarithms.
 
-    `diameters` lists one entry a component, or maps a diameter to how many components have it. With radii
-    instead, the bound is better and as valid.
+    With radii instead of diameters the bound is better and as valid.
+
+    Parameters
+    ----------
+    diameters : one entry a component, or a mapping from a diameter to how many components have it
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+        As `factor` and in `bits`.
+
+    Notes
+    -----
+    Cost: O(different diameters).
+
+    References
+    ----------
+    Edwards et al., Thm 3.
+
+    Examples
+    --------
+    >>> import math
+    >>> round(blowfish_bound([1, 1], math.log(2)).factor, 9)
+    4.0
     """
     level, counted = _level(eps), _counted(diameters)
     # An unbounded component tells nothing at ε = 0, and a point nothing at ε = ∞.
@@ -145,7 +231,33 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
 
 
 def posterior_bound(diameters: Mapping[float, int] | Sequence[float], databases: int, eps: float) -> float:
-    """Upper bound on the best guess of the database under a uniform prior (Edwards et al., Thm 2)."""
+    """Upper bound on the best guess of the database under a uniform prior.
+
+    Parameters
+    ----------
+    diameters : one entry a component, or a mapping from a diameter to how many components have it
+    databases : how many databases are possible
+    eps : ε in nats
+
+    Returns
+    -------
+    float
+        A probability.
+
+    Notes
+    -----
+    Cost: that of `sv.bounds.blowfish_bound`.
+
+    References
+    ----------
+    Edwards et al., Thm 2.
+
+    Examples
+    --------
+    >>> import math
+    >>> round(posterior_bound([1, 1], 6, math.log(2)), 6)
+    0.666667
+    """
     possible = _size("databases", databases)
     return math.exp(min(0.0, blowfish_bound(diameters, eps).log - math.log(possible)))
 
@@ -171,12 +283,52 @@ def _counted(diameters: Mapping[float, int] | Sequence[float]) -> dict[float, in
 
 
 def path_capacity(size: int, eps: float) -> Bound:
-    """Exact for a path (and for any tree with ε ≥ ln(Δ-1)): 1 + (n-1)·tanh(ε/2)."""
+    """Exact for a path (and for any tree with ε ≥ ln(Δ-1)): 1 + (n-1)·tanh(ε/2).
+
+    Parameters
+    ----------
+    size : number of nodes
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
+    >>> import math
+    >>> round(path_capacity(4, math.log(2)).factor, 9)
+    2.0
+    """
     return Bound(math.log1p((_size("size", size) - 1) * math.tanh(_level(eps) / 2)))
 
 
 def complete_capacity(size: int, eps: float) -> Bound:
-    """Exact for a complete graph: n/(1 + (n-1)e^-ε)."""
+    """Exact for a complete graph: n/(1 + (n-1)e^-ε).
+
+    Parameters
+    ----------
+    size : number of nodes
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
+    >>> import math
+    >>> round(complete_capacity(3, math.log(2)).factor, 9)
+    1.5
+    """
     return individual_bound(_size("size", size), eps)
 
 
@@ -184,6 +336,25 @@ def cycle_capacity(size: int, eps: float) -> Bound:
     """Exact for a cycle: n/Σ_d n_d e^(-εd).
 
     The sum is 1 + 2(q + … + q^⌊(n-1)/2⌋), and q^(n/2) once more when n is even, with q = e^-ε.
+
+    Parameters
+    ----------
+    size : number of nodes
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
+    >>> import math
+    >>> round(cycle_capacity(4, math.log(2)).factor, 6)
+    1.777778
     """
     points, level = _size("size", size), _level(eps)
     half, opposite = (points - 1) // 2, points // 2
@@ -199,9 +370,29 @@ def cycle_capacity(size: int, eps: float) -> Bound:
 
 
 def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
-    """Exact for vertex-transitive or distance-regular graphs: n/Σ_d n_d e^(-εd) (Alvim et al., Thm 12).
+    """Exact for vertex-transitive or distance-regular graphs: n/Σ_d n_d e^(-εd).
 
-    `counts` holds n_d, the number of points at distance d of any point, from n_0 = 1.
+    Parameters
+    ----------
+    counts : n_d, the number of points at distance d of any point, from n_0 = 1
+    eps : ε in nats
+
+    Returns
+    -------
+    Bound
+
+    Notes
+    -----
+    Cost: O(distances).
+
+    References
+    ----------
+    Alvim et al., Thm 12.
+
+    Examples
+    --------
+    >>> regular_capacity([1, 2, 1], 1.0) == cycle_capacity(4, 1.0)
+    True
     """
     level = _level(eps)
     if isinstance(counts, str) or not iterable(counts):

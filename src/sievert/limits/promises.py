@@ -17,7 +17,6 @@ from scipy.special import ndtr, ndtri
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
 from sievert.errors import MechanismError
-from sievert.limits._approximate import Ends
 from sievert.limits._composition import (
     composed_claim,
     composed_delta,
@@ -35,6 +34,7 @@ from sievert.limits._composition import (
     smallest_level,
     zcdp_delta,
 )
+from sievert.limits._ends import Ends
 from sievert.numerics import brief, non_negative, probability, whole
 
 __all__ = [
@@ -46,6 +46,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+SYMBOLS = {"eps": "ε", "delta": "δ", "rho": "ρ", "sigma": "σ", "releases": "number of releases"}
 LARGEST_RELEASES = 10_000_000
 GRID_POINTS = 240
 # ε above which nobody could tell a promise from none.

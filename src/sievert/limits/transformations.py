@@ -29,9 +29,26 @@ def __dir__() -> list[str]:
 def diagonalise(channel: Channel) -> Channel:
     """Merge the columns whose (first) maximum is in row k into column k.
 
-    A square channel, still private, with the same sum of column maxima, all on the diagonal (Edwards et al.,
-    Lemma 6; Alvim et al., Lemma 7).
+    A square channel, still private, with the same sum of column maxima, all on the diagonal.
 
+    Parameters
+    ----------
+    channel : Channel
+
+    Returns
+    -------
+    Channel
+
+    Notes
+    -----
+    Cost: O(inputs·outputs).
+
+    References
+    ----------
+    Edwards et al., Lemma 6; Alvim et al., Lemma 7.
+
+    Examples
+    --------
     >>> diagonalise(Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]])).exact.tolist()
     [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 2), Fraction(1, 2)]]
     """
@@ -48,10 +65,32 @@ def diagonalise(channel: Channel) -> Channel:
 
 
 def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel:
-    """Average K[σi, σj] over the group that permutations generate (Edwards et al., Lemma 7).
+    """Average K[σi, σj] over the group that permutations generate.
 
     The average over the group is the average over its orbits on ordered pairs, which union–find gets from
-    the generators; the group is never listed. `channel` must be square, outputs in the order of inputs.
+    the generators; the group is never listed.
+
+    Parameters
+    ----------
+    channel : Channel, square, its outputs in the order of its inputs
+    generators : permutations of the inputs 0…n-1
+
+    Returns
+    -------
+    Channel
+
+    Notes
+    -----
+    Cost: O(n²·generators) for n inputs.
+
+    References
+    ----------
+    Edwards et al., Lemma 7.
+
+    Examples
+    --------
+    >>> symmetrise(Channel([["1/2", "1/2"], ["1/4", "3/4"]]), [[1, 0]]).exact.tolist()
+    [[Fraction(5, 8), Fraction(3, 8)], [Fraction(3, 8), Fraction(5, 8)]]
     """
     data = _square(channel)
     n = len(data)
@@ -71,7 +110,32 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
 
 
 def smooth_by_distance(channel: Channel, metric: Metric) -> Channel:
-    """Average K over all pairs at the same distance (Alvim et al., Lemma 8): for distance-regular graphs."""
+    """Average K over all pairs at the same distance: for distance-regular graphs.
+
+    Parameters
+    ----------
+    channel : Channel, square, its outputs in the order of its inputs
+    metric : Metric on the inputs
+
+    Returns
+    -------
+    Channel
+
+    Notes
+    -----
+    Cost: O(n²·log n) for n inputs.
+
+    References
+    ----------
+    Alvim et al., Lemma 8.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> rows = [["1/2", "1/4", "1/4"], ["1/4", "3/4", 0], ["1/2", 0, "1/2"]]
+    >>> smooth_by_distance(Channel(rows), sv.metrics.discrete(3)).exact[0].tolist()
+    [Fraction(7, 12), Fraction(5, 24), Fraction(5, 24)]
+    """
     data = _square(channel)
     order = align(channel.inputs, metric_of(metric).points, "metric", ChannelError)
     distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]

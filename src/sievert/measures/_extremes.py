@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from sievert.channels import (
     BlockChannel,
@@ -297,6 +296,8 @@ def _furthest_of_ties(channel: Channel, marked: Mask, i: int, j: int, far: bool)
 
 def _furthest_pairs(matrix: NDArray[np.float64], marked: Mask) -> tuple[float, int, int]:
     """Largest L1 distance of two rows, blocks of rows on two threads."""
+    from scipy.spatial.distance import cdist
+
     first, second = (np.arange(len(matrix)),) * 2
     if marked is not None:
         first, second = np.flatnonzero(marked), np.flatnonzero(~marked)

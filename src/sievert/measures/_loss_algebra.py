@@ -39,6 +39,21 @@ __all__ = ["canonical", "combined", "lifted", "restricted", "scaled", "shifted"]
 def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
     """Every loss times a factor ≥ 0.
 
+    Parameters
+    ----------
+    loss : a loss function with finitely many actions
+    factor : at least 0; an exact number keeps an exact loss exact
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
     >>> from sievert.measures.losses import absolute
     >>> scaled(absolute(3), "1/2").matrix[0].tolist()
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]
@@ -57,6 +72,21 @@ def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
 def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
     """An amount added whatever the action: one number, or one for each secret.
 
+    Parameters
+    ----------
+    loss : a loss function with finitely many actions
+    amounts : one number, or one for each secret in order or by label
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
     >>> from sievert.measures.losses import bayes_risk
     >>> shifted(bayes_risk(2), [0, 3]).matrix.tolist()
     [[Fraction(0, 1), Fraction(4, 1)], [Fraction(1, 1), Fraction(3, 1)]]
@@ -75,8 +105,28 @@ def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
 def combined(
     first: MatrixAdversary, second: MatrixAdversary, weights: tuple[object, object] = (1, 1)
 ) -> MatrixAdversary:
-    """Two decisions at once: actions are pairs, losses add with weights ≥ 0 (Fernandes, eq 6.6).
+    """Two decisions at once: actions are pairs, losses add with weights ≥ 0.
 
+    Parameters
+    ----------
+    first, second : two losses about the same secrets
+    weights : what each counts for
+
+    Returns
+    -------
+    MatrixAdversary
+        An action is one of each.
+
+    Notes
+    -----
+    Cost: O(actions·other actions·secrets).
+
+    References
+    ----------
+    Fernandes, eq 6.6.
+
+    Examples
+    --------
     >>> from sievert.measures.losses import bayes_risk, threshold
     >>> combined(bayes_risk(2), threshold(2, 1)).matrix.shape
     (4, 2)
@@ -102,6 +152,20 @@ def combined(
 def canonical(loss: MatrixAdversary) -> MatrixAdversary:
     """Without duplicate and dominated actions, and with 0 for the best action of every secret.
 
+    Parameters
+    ----------
+    loss : a loss function with finitely many actions
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions²·secrets).
+
+    Examples
+    --------
     >>> from sievert.measures.losses import matrix
     >>> canonical(matrix([[0, 1, 1], [1, 2, 3]])).matrix.tolist()
     [[Fraction(0, 1), Fraction(0, 1), Fraction(0, 1)]]
@@ -124,7 +188,27 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
 
 
 def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
-    """The loss when only some secrets are possible."""
+    """The loss when only some secrets are possible.
+
+    Parameters
+    ----------
+    loss : a loss function with finitely many actions
+    secrets : those of its secrets that are possible
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
+    >>> from sievert.measures.losses import absolute
+    >>> restricted(absolute(3), [0, 2]).matrix.tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
     loss = table_adversary(loss, "loss", is_loss=True)
     chosen = [_position(loss, secret) for secret in secret_labels(secrets)]
     names = [loss.secrets[i] for i in chosen]
@@ -132,8 +216,27 @@ def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdvers
 
 
 def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
-    """The loss on more secrets, 0 on the new ones: extended on the old ones (Fernandes, Def 6.5.3).
+    """The loss on more secrets, 0 on the new ones: extended on the old ones.
 
+    Parameters
+    ----------
+    loss : a loss function with finitely many actions
+    secrets : the new secrets, among which are all of the loss
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    References
+    ----------
+    Fernandes, Def 6.5.3.
+
+    Examples
+    --------
     >>> from sievert.measures.losses import bayes_risk
     >>> lifted(bayes_risk(["a", "b"]), ["a", "x", "b"]).matrix.tolist()
     [[0, 0, 1], [1, 0, 0]]

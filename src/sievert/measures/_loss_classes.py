@@ -90,6 +90,15 @@ def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossCl
     loss : a loss with a matrix
     metric : distances between the secrets, for monotonicity; without one it is not asked
 
+    Returns
+    -------
+    LossClass
+        Which theorems of optimality apply to the loss.
+
+    Notes
+    -----
+    Cost: O(actions²·secrets), and with a metric O(secrets²·actions) besides.
+
     Examples
     --------
     >>> from sievert.measures.losses import absolute

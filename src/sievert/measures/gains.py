@@ -62,6 +62,20 @@ LARGEST_PLANS = 200_000
 def identity(n: int | Iterable[object]) -> Identity:
     """Guess the secret in one try; n secrets, or their labels.
 
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    Identity
+
+    Notes
+    -----
+    Cost: O(1): the matrix is made when one asks for it, and values are column maxima.
+
+    Examples
+    --------
     >>> identity(2).matrix
     array([[1, 0],
            [0, 1]])
@@ -72,6 +86,22 @@ def identity(n: int | Iterable[object]) -> Identity:
 def tries(n: int | Iterable[object], k: int) -> Tries:
     """Guess the secret in k tries. Evaluated as the sum of the k largest beliefs.
 
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+    k : number of tries
+
+    Returns
+    -------
+    Tries
+
+    Notes
+    -----
+    Cost: O(1): values are sums of the k largest entries of a column; the matrix, made when one asks for it,
+    has a row for each set of k secrets.
+
+    Examples
+    --------
     >>> tries(3, 2).matrix
     array([[1, 1, 0],
            [1, 0, 1],
@@ -89,6 +119,21 @@ def partition(
     Blocks hold labels of the secrets; their order is that of `secrets`, or that of the blocks, and is
     matched by label to a channel's inputs.
 
+    Parameters
+    ----------
+    blocks : lists of secrets, or a mapping from the name of a block to its list
+    secrets : all secrets in the order wanted; by default that of the blocks
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(blocks·secrets).
+
+    Examples
+    --------
     >>> partition({"low": [0, 1], "high": [2, 3]}).matrix
     array([[1, 1, 0, 0],
            [0, 0, 1, 1]])
@@ -127,6 +172,21 @@ def property(
 
     The actions are True and False.
 
+    Parameters
+    ----------
+    secrets : number of secrets, or their labels
+    holds : a function of the secret, or the secrets that have the property
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(secrets).
+
+    Examples
+    --------
     >>> property([10, 20, 60, 100], [60, 100]).matrix
     array([[0, 0, 1, 1],
            [1, 1, 0, 0]])
@@ -151,6 +211,21 @@ def property(
 def within(metric: Metric, radius: float) -> MatrixAdversary:
     """Guess a point within a radius of the secret: gain 1 if d(guess, secret) ≤ radius.
 
+    Parameters
+    ----------
+    metric : Metric
+    radius : how far from the secret a guess may be
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> within(metrics.line(3), 1).matrix
     array([[1, 1, 0],
@@ -164,10 +239,27 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
 
 
 def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary:
-    """Guess a point near the secret: gain 1 - d(guess, secret)/diameter (Fernandes, Ex 2.3).
+    """Guess a point near the secret: gain 1 - d(guess, secret)/diameter.
 
-    `guesses` is an optional array [guess, secret] of distances for guesses that are not secrets themselves.
+    Parameters
+    ----------
+    metric : Metric of finite diameter
+    guesses : distances [guess, secret] of guesses that are not secrets themselves; by default the secrets
 
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    References
+    ----------
+    Fernandes, Ex 2.3.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> closeness(metrics.line(3)).matrix[0].tolist()
     [1.0, 0.5, 0.0]
@@ -194,7 +286,25 @@ def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
 
 
 def trivial(n: int | Iterable[object]) -> MatrixAdversary:
-    """One action that always gains 1: an adversary who does not care."""
+    """One action that always gains 1: an adversary who does not care.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
+    >>> trivial(3).matrix.tolist()
+    [[1, 1, 1]]
+    """
     labels = secret_labels(n)
     require_table(1, len(labels))
     return matrix_adversary(np.ones((1, len(labels)), dtype=np.int64), name="trivial", secrets=labels)
@@ -206,7 +316,30 @@ def matrix(
     name: str = "matrix",
     secrets: Iterable[object] | None = None,
 ) -> MatrixAdversary:
-    """A gain function of your own: rows are actions, columns secrets; negative gains are allowed."""
+    """A gain function of your own: rows are actions, columns secrets; negative gains are allowed.
+
+    Parameters
+    ----------
+    table : [action, secret], numbers or exact texts such as "1/2"
+    actions : labels of the rows; by default 0, 1, 2, …
+    name : what the gain is called
+    secrets : labels of the columns; by default 0, 1, 2, …
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> catch = sv.gains.matrix([[1, 0, 0], [0, 1, 1]], actions=["left", "right"])
+    >>> print(sv.posterior_vulnerability(sv.Channel.identity(3), gain=catch).value)
+    1
+    """
     return matrix_adversary(table, actions, name, secrets=secrets)
 
 
@@ -216,8 +349,29 @@ def of_belief(
     """A vulnerability given directly as a function of the belief, an array of n probabilities.
 
     Posterior values are at least prior ones in the average case for convex functions, and in the max
-    case for quasi-convex ones (Fernandes, Def 4.3.1).
+    case for quasi-convex ones.
 
+    Parameters
+    ----------
+    function : from an array of n probabilities to a number
+    n : number of secrets, or their labels
+    name : what the vulnerability is called
+
+    Returns
+    -------
+    Belief
+        An adversary for `sv.posterior_vulnerability` and `sv.leakage`.
+
+    Notes
+    -----
+    Cost: the function is called once for each output.
+
+    References
+    ----------
+    Fernandes, Def 4.3.1.
+
+    Examples
+    --------
     >>> of_belief(lambda belief: 1 - belief.min() ** 2, 3)
     gain 'belief' on 3 secrets
     """
@@ -232,6 +386,21 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     V_g = bound - U_l before and after any release; the bound is the largest loss by default. Losses
     without a bound, such as the Shannon loss, have no such gain.
 
+    Parameters
+    ----------
+    loss : a loss function with finitely many actions
+    bound : at least the largest loss, which is the default
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
     >>> from sievert.measures import losses
     >>> from_loss(losses.absolute(3)).matrix[0].tolist()
     [2, 1, 0]
@@ -251,11 +420,29 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
 
 
 def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
-    """A gain without negative entries that compares all channels alike (Fernandes, Thm 4.12).
+    """A gain without negative entries that compares all channels alike.
 
     The least gain of each secret is subtracted from all gains of that secret; every prior and posterior
     value moves by the same amount.
 
+    Parameters
+    ----------
+    gain : a gain or loss function with finitely many actions
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    References
+    ----------
+    Fernandes, Thm 4.12.
+
+    Examples
+    --------
     >>> non_negative(matrix([[-1, 2], [0, 1]])).matrix.astype(int)
     array([[0, 1],
            [1, 0]])
@@ -268,6 +455,20 @@ def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
 def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
     """Two games at once: an action is one of each, and gains add, so every value is the sum of the two.
 
+    Parameters
+    ----------
+    first, second : two gains, or two losses, about the same secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·other actions·secrets).
+
+    Examples
+    --------
     >>> added(matrix([[1, 0]]), matrix([[0, 2], [3, 0]])).matrix.astype(int)
     array([[1, 2],
            [4, 0]])
@@ -288,6 +489,22 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
     Its prior value is the posterior value of `gain` through the channel, for every prior; there are
     (actions)^(outputs) plans.
 
+    Parameters
+    ----------
+    channel : Channel
+    gain : a gain or loss function about the channel's outputs, with finitely many actions
+
+    Returns
+    -------
+    MatrixAdversary
+        About the channel's inputs.
+
+    Notes
+    -----
+    Cost: O(actions^outputs·secrets): every plan that says an action for each output is an action.
+
+    Examples
+    --------
     >>> through(Channel([["3/4", "1/4"], [0, 1]]), matrix([[1, 0], [0, 1]])).matrix.tolist()[1]
     [Fraction(3, 4), Fraction(1, 1)]
     """
@@ -343,18 +560,24 @@ def property_channel(
 
     Parameters
     ----------
+    channel : Channel
     prior : belief in the secrets; None is uniform
     holds : a function of the secret, or the secrets that have the property
 
     Returns
     -------
-    (prior, channel) with the inputs True and False
+    (prior, channel)
+        With the inputs True and False.
 
     Notes
     -----
     A side that cannot happen has a row of its own all the same: the secret is then uniform on that side,
     or the whole row is the channel's average when no secret is on it.
 
+    Cost: O(inputs·outputs).
+
+    Examples
+    --------
     >>> channel = Channel([["3/4", "1/4"], ["1/2", "1/2"], [0, 1]])
     >>> belief, told = property_channel(channel, None, [0, 1])
     >>> belief.tolist(), told.exact.tolist()[0]
@@ -383,6 +606,22 @@ def as_guess(gain: MatrixAdversary, prior: object = None) -> Guess:
     Σ_x π_x·g(w, x)/factor, and given w the old secret is x in proportion to π_x·g(w, x). Gains that are
     worth nothing under the prior have no such form.
 
+    Parameters
+    ----------
+    gain : a gain function with finitely many actions
+    prior : probabilities of the secrets; uniform by default
+
+    Returns
+    -------
+    Guess
+        The new secret's `prior`, the `channel` from it to the old one, and `factor` and `shift` of values.
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
     >>> told = as_guess(matrix([[1, "1/2"], [0, 1]]))
     >>> told.factor, told.prior.tolist()
     (Fraction(5, 4), [Fraction(3, 5), Fraction(2, 5)])

@@ -61,6 +61,21 @@ def __dir__() -> list[str]:
 def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> MatrixAdversary:
     """|guess - secret| on 0…n-1, or on the given numbers; guesses are the secrets unless given.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> absolute([0, 1, 5]).matrix[0].tolist()
     [0, 1, 5]
     """
@@ -70,6 +85,21 @@ def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -
 def squared(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> MatrixAdversary:
     """(guess - secret)² on 0…n-1, or on the given numbers; guesses are the secrets unless given.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> squared(3).matrix[0].tolist()
     [0, 1, 4]
     >>> squared(2, guesses=[0.5]).matrix.tolist()
@@ -85,6 +115,22 @@ def pinball(
 
     The best guess is that quantile of what is believed.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    quantile : from 0 to 1; an exact number gives an exact loss
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> pinball(3, "1/4").matrix[1].tolist()
     [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
     """
@@ -109,6 +155,22 @@ def tolerance(
 ) -> MatrixAdversary:
     """0 for a guess within a radius of the secret, 1 for any other.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    radius : how far from the secret a guess may be
+    guesses : numbers that may be guessed; by default the secrets
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(guesses·secrets).
+
+    Examples
+    --------
     >>> tolerance(4, 1).matrix[0].tolist()
     [0, 0, 1, 1]
     """
@@ -125,6 +187,22 @@ def tolerance(
 def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
     """1 for a wrong answer to whether the secret is at least a number, 0 for the right one.
 
+    Parameters
+    ----------
+    n : number of secrets 0…n-1, or the numbers themselves
+    at : the number that is asked about
+
+    Returns
+    -------
+    MatrixAdversary
+        With the actions "below" and "at least".
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> threshold(4, 2).matrix.tolist()
     [[0, 0, 1, 1], [1, 1, 0, 0]]
     """
@@ -139,6 +217,20 @@ def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
 def distance(metric: Metric) -> MatrixAdversary:
     """Distance between guess and secret in a metric, whose points are both.
 
+    Parameters
+    ----------
+    metric : Metric of finite diameter
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> distance(metrics.cycle(4)).matrix[0].tolist()
     [0.0, 1.0, 2.0, 1.0]
@@ -180,7 +272,25 @@ def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArra
 
 
 def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
-    """1 for a wrong guess, 0 for the right one."""
+    """1 for a wrong guess, 0 for the right one.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²).
+
+    Examples
+    --------
+    >>> bayes_risk(2).matrix.tolist()
+    [[0, 1], [1, 0]]
+    """
     labels = secret_labels(n)
     require_table(len(labels), len(labels))
     table = 1 - np.eye(len(labels), dtype=np.int64)
@@ -192,6 +302,21 @@ def property(
 ) -> MatrixAdversary:
     """1 for a wrong answer to whether the secret has a property (`sv.gains.property`), 0 for the right one.
 
+    Parameters
+    ----------
+    secrets : number of secrets, or their labels
+    holds : a function of the secret, or the secrets that have the property
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(secrets).
+
+    Examples
+    --------
     >>> property([10, 20, 60, 100], [60, 100]).matrix
     array([[1, 1, 0, 0],
            [0, 0, 1, 1]])
@@ -201,12 +326,50 @@ def property(
 
 
 def guessing(n: int | Iterable[object]) -> Guessing:
-    """Number of guesses until right (guessing entropy), evaluated by sorting."""
+    """Number of guesses until right (guessing entropy), evaluated by sorting.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    Guessing
+
+    Notes
+    -----
+    Cost: O(n·log n) for each output.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> float(sv.vulnerability([0.5, 0.3, 0.2], sv.losses.guessing(3)))
+    1.7
+    """
     return Guessing(secret_labels(n))
 
 
 def shannon(n: int | Iterable[object]) -> Shannon:
-    """Shannon entropy in bits, evaluated in closed form."""
+    """Shannon entropy in bits, evaluated in closed form.
+
+    Parameters
+    ----------
+    n : number of secrets, or their labels
+
+    Returns
+    -------
+    Shannon
+
+    Notes
+    -----
+    Cost: O(n) for each output.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> float(sv.vulnerability([0.5, 0.25, 0.25], sv.losses.shannon(3)))
+    1.5
+    """
     return Shannon(secret_labels(n))
 
 
@@ -216,5 +379,26 @@ def matrix(
     name: str = "matrix",
     secrets: Iterable[object] | None = None,
 ) -> MatrixAdversary:
-    """A loss function of your own: rows are actions, columns secrets."""
+    """A loss function of your own: rows are actions, columns secrets.
+
+    Parameters
+    ----------
+    table : [action, secret], numbers or exact texts such as "1/2"
+    actions : labels of the rows; by default 0, 1, 2, …
+    name : what the loss is called
+    secrets : labels of the columns; by default 0, 1, 2, …
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(actions·secrets).
+
+    Examples
+    --------
+    >>> matrix([[0, 1], [5, 0]], actions=["deny", "grant"]).actions
+    ('deny', 'grant')
+    """
     return matrix_adversary(table, actions, name, is_loss=True, secrets=secrets)

@@ -22,11 +22,30 @@ BOTTOM = "⊥"
 
 
 def metric_channel(metric: Metric) -> Channel:
-    """A channel whose distinguishability is exactly the given metric (Fernandes, Lem 4.14).
+    """A channel whose distinguishability is exactly the given metric.
 
     C[x, y] = exp(-d(x, y) - 1)/n, and an extra output ⊥ takes the rest. Works for every extended
     pseudo-metric; entries are kept as logarithms.
 
+    Parameters
+    ----------
+    metric : Metric
+
+    Returns
+    -------
+    Channel
+        From the points to the points and ⊥.
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    References
+    ----------
+    Fernandes, Lem 4.14.
+
+    Examples
+    --------
     >>> from sievert.channels._privacy import distinguishability
     >>> distinguishability(metric_channel(Metric([[0, 2], [2, 0]]))).distance(0, 1)
     2.0
@@ -45,6 +64,23 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     exist and is refused. Equal to the truncated geometric on a line and to randomised response on a
     discrete metric. At eps = 0 the weights are not determined, and the uniform ones are taken.
 
+    Parameters
+    ----------
+    metric : Metric
+    eps, alpha : exactly one of eps (nats per unit) and alpha = e^-eps; rational alpha and whole distances
+        give an exact channel
+
+    Returns
+    -------
+    Channel
+        From the points to the points.
+
+    Notes
+    -----
+    Cost: O(n³): one linear system of n points, in fractions where the answer is exact.
+
+    Examples
+    --------
     >>> from sievert.spaces import metrics
     >>> tight_constraints(metrics.line(3), alpha="1/2").exact[1].tolist()
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]

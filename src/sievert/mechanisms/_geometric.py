@@ -56,6 +56,15 @@ def truncated_geometric(
     outputs : consecutive integers to which the noisy value is clamped instead (over-truncation when
         they do not cover the inputs)
 
+    Returns
+    -------
+    Channel
+        On the inputs, or onto the given outputs.
+
+    Notes
+    -----
+    Cost: O(n); a matrix is made when one asks for it, O(n²).
+
     Examples
     --------
     >>> truncated_geometric(3, alpha="1/2").exact[1].tolist()
@@ -79,9 +88,30 @@ def geometric(
     """Geometric noise on all integers: P(y | x) = (1-alpha)/(1+alpha)·alpha^|x-y|.
 
     The result has infinitely many outputs; `.finite()` is the equivalent channel with finitely many, in
-    which every y ≤ min and every y ≥ max of the inputs is one output (Fernandes, Lem 4.15). With
-    `outputs`, the noisy value is clamped to these consecutive integers.
+    which every y ≤ min and every y ≥ max of the inputs is one output.
 
+    Parameters
+    ----------
+    n : number of inputs 0…n-1
+    eps, alpha : exactly one of eps (nats per unit) and alpha = e^-eps; rational alpha gives an exact channel
+    points : the integers that are the inputs, if they are not 0…n-1
+    outputs : consecutive integers to which the noisy value is clamped
+
+    Returns
+    -------
+    Channel
+        With all integers as outputs, or with the given ones.
+
+    Notes
+    -----
+    Cost: O(n); a matrix is made when one asks for it, O(n²).
+
+    References
+    ----------
+    Fernandes, Lem 4.15.
+
+    Examples
+    --------
     >>> noise = geometric(3, alpha="1/2")
     >>> noise.probability(0, -2), noise.finite().outputs
     (Fraction(1, 12), ('≤ 0', 1, '≥ 2'))
@@ -149,7 +179,7 @@ class GeometricChannel(Channel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs (floating point; not for private releases)."""
         generator = generator_of(rng)
-        values = np.array(self.inputs, dtype=np.int64)[self._indices(xs)]
+        values = np.array(self.inputs, dtype=np.int64)[self.input_indices(xs)]
         noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
 
@@ -374,4 +404,4 @@ def _equivalent(positions: list[int], level: Privacy) -> Channel:
     if _is_consecutive(positions):
         return TruncatedGeometricChannel(len(positions), level, range(low, high + 1), names)
     clamped = _clamped(positions, list(range(low, high + 1)), level)
-    return Channel.trusted(clamped._data, clamped.form, positions, names)
+    return Channel.trusted(clamped.entries, clamped.form, positions, names)

@@ -31,6 +31,22 @@ def randomised_response(
     Any two inputs are at distance exactly eps. With `outputs`, an input that is not among them reports
     uniformly.
 
+    Parameters
+    ----------
+    n : number of inputs, or their labels
+    eps, alpha : exactly one of eps (nats) and alpha = e^-eps; rational alpha gives an exact channel
+    outputs : labels that can be reported, if they are not the inputs
+
+    Returns
+    -------
+    Channel
+
+    Notes
+    -----
+    Cost: O(n) for the labels; the matrix is never listed unless asked for, except with `outputs`.
+
+    Examples
+    --------
     >>> randomised_response(3, alpha="1/3").exact[0].tolist()
     [Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)]
     """
@@ -60,6 +76,21 @@ def randomised_response(
 def warner(yes: Hashable = "yes", no: Hashable = "no") -> Channel:
     """Warner's protocol: on heads tell the truth, on tails answer by a second coin (eps = ln 3).
 
+    Parameters
+    ----------
+    yes, no : what the two answers are called
+
+    Returns
+    -------
+    Channel
+        Exact: the true answer with probability 3/4.
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
     >>> warner().exact[0].tolist()
     [Fraction(3, 4), Fraction(1, 4)]
     """

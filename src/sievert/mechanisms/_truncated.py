@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
+from scipy.linalg.blas import dtbsv
 
 from sievert.arrays import FloatArray
 from sievert.channels import Level, Privacy, StructuredChannel, largest_rate, rate, two_sided_noise
@@ -63,8 +63,10 @@ class TruncatedGeometricChannel(StructuredChannel):
     def kernel_sums(self, values: FloatArray, order: float = 1.0) -> FloatArray:
         """Σ_x values[x]·alpha^(order·|x-y|) for every y, in O(n)."""
         decay = math.exp(-self.level.eps * order)
-        left = lfilter([1.0], [1.0, -decay], values)
-        right = lfilter([1.0], [1.0, -decay], values[::-1])[::-1]
+        # s[y] = values[y] + decay·s[y-1] from the left, and its mirror image: bands of 1 and -decay.
+        band = np.full((2, len(values)), -decay, order="F")
+        left = dtbsv(1, band, values, lower=1, diag=1)
+        right = dtbsv(1, band, values[::-1], lower=1, diag=1)[::-1]
         return np.asarray(left + right - values)
 
     def mean_shifts(self) -> FloatArray:
@@ -112,7 +114,7 @@ class TruncatedGeometricChannel(StructuredChannel):
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate outputs: the difference of two geometric draws, clamped."""
         generator = generator_of(rng)
-        starts = self._indices(xs)
+        starts = self.input_indices(xs)
         noise = two_sided_noise(generator, self.level.eps, len(starts))
         drawn = np.clip(starts + noise, 0, self.shape[1] - 1)
         return self._named(drawn.astype(np.intp))

@@ -13,7 +13,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from sievert.channels import Channel, finite_channel
 from sievert.channels._privacy import _widest_column
@@ -184,8 +183,27 @@ class PredicateBreach(Result):
 
 
 def worst_level(channel: Channel) -> WorstLevel:
-    """Worst-case security level (Thm 1); zero columns are ignored. O(n·m).
+    """Worst-case security level: log2 of the largest ratio of two entries of a column that can occur.
 
+    Parameters
+    ----------
+    channel : Channel
+
+    Returns
+    -------
+    WorstLevel
+        `bits`, and the inputs and the output that attain it.
+
+    Notes
+    -----
+    Cost: O(n·outputs) for n inputs.
+
+    References
+    ----------
+    Boreale and Paolini, Thm 1.
+
+    Examples
+    --------
     >>> round(worst_level(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).bits, 6)
     1.584963
     """
@@ -210,11 +228,32 @@ def worst_level(channel: Channel) -> WorstLevel:
 
 
 def average_level(channel: Channel) -> AverageLevel:
-    """Average-case security level (Thm 2): log2(1 + largest total variation of two rows). O(n²·m).
+    """Average-case security level: log2(1 + largest total variation of two rows).
 
+    Parameters
+    ----------
+    channel : Channel
+
+    Returns
+    -------
+    AverageLevel
+        `bits`, the total variation, and the two rows that attain it.
+
+    Notes
+    -----
+    Cost: O(n²·outputs) for n inputs.
+
+    References
+    ----------
+    Boreale and Paolini, Thm 2.
+
+    Examples
+    --------
     >>> average_level(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).distance
     0.5
     """
+    from scipy.spatial.distance import pdist, squareform
+
     finite = finite_channel(channel)
     if finite.shape[0] == 1:
         return AverageLevel(0.0, 0.0, None)

@@ -166,6 +166,27 @@ def breach_curve(
 ) -> BreachCurve:
     """Probability that belief in a predicate changes by more than `level` bits, for n = 1…observations.
 
+    Parameters
+    ----------
+    channel : Channel
+    prior : probabilities of the inputs (uniform by default)
+    predicate : what must not be learned: some inputs, a function of the input, or one input
+    level : size of a breach in bits: belief grows by more than a factor of 2^level
+    observations : the largest n
+    direction : whether a breach is belief growing ("up"), falling ("down") or either
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    BreachCurve
+        For each n the probability of a breach `at` n and `by` n, given that the predicate is true.
+
+    Notes
+    -----
+    Cost: exact while the types of n observations can be listed, bounded by a simulation beyond.
+
+    Examples
+    --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> found = breach_curve(coin, predicate=[0], level=0.5, observations=30)
     >>> [round(float(x), 3) for x in (found.at[9], found.by[9], found.at[29], found.by[29])]
@@ -243,6 +264,29 @@ def observations_until_breach(
 ) -> BreachUntil:
     """The first n at which (or by which) a breach has a given probability, looking up to `most`.
 
+    Parameters
+    ----------
+    channel : Channel
+    probability : of a breach, to be reached
+    prior : probabilities of the inputs (uniform by default)
+    predicate : what must not be learned: some inputs, a function of the input, or one input
+    level : size of a breach in bits: belief grows by more than a factor of 2^level
+    when : "at" n, or "by" n at the latest
+    direction : whether a breach is belief growing ("up"), falling ("down") or either
+    most : the largest n that is looked at
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    BreachUntil
+        `least` and `most`: not before the one, surely by the other (None: not within what was looked at).
+
+    Notes
+    -----
+    Cost: curves of 32, 64, … observations until the answer is found.
+
+    Examples
+    --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> print(observations_until_breach(coin, 0.9, level=0.5, predicate=[0]))
     by 35 observations a breach has probability 0.9 (exact by types)

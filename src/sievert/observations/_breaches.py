@@ -120,6 +120,17 @@ def breaches(
     rng : seed for simulations, if it comes to that
     policy_or_metric : what the level of privacy is measured against: a policy, a metric or a query's answers
 
+    Returns
+    -------
+    Breaches
+        The level in the worst case and on average, the level of privacy, how fast repeated answers tell, the
+        success of guesses, and the curve of the breach of this size.
+
+    Notes
+    -----
+    Cost: O(inputs²·outputs) for the levels and rates; curves are exact while the types of n observations can
+    be listed, and bounded or simulated beyond.
+
     Examples
     --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
@@ -215,6 +226,23 @@ class IndividualBreach(Result):
 def individual_breach(channel: Channel, policy: Policy | Answers) -> IndividualBreach:
     """The breach about one individual under product priors, with the situation that attains it.
 
+    Parameters
+    ----------
+    channel : Channel
+        Its inputs are the policy's databases, or the answers of the query.
+    policy : Policy, or the Answers of a query over one
+
+    Returns
+    -------
+    IndividualBreach
+        `bits` where records are independent, `correlated_bits` under any prior, and the situation.
+
+    Notes
+    -----
+    Cost: O(situations·values·outputs).
+
+    Examples
+    --------
     >>> from sievert.policies._query import Query
     >>> from sievert.mechanisms._geometric import truncated_geometric
     >>> answers = Query.count(["yes"]).answers(Policy.differential(["yes", "no"], 3))

@@ -16,7 +16,6 @@ import numpy as np
 from sievert.channels import Channel, finite_channel
 from sievert.errors import TooLargeError
 from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries, as_gain
-from sievert.measures.losses import bayes_risk
 from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._observation_counts import observation_counts
@@ -94,9 +93,20 @@ def expected_loss(
 
     Parameters
     ----------
+    channel : Channel
     prior : probabilities of the secrets (uniform by default)
-    loss : a loss or gain function, such as `sv.losses.absolute(5)` (Bayes risk by default)
+    loss : a loss or gain function, such as `sv.losses.absolute(5)`; the one-try guess by default
     observations : n
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    ExpectedLoss
+        `lower` and `upper`, what it was `before` and its `limit`; `float(result)` is the middle.
+
+    Notes
+    -----
+    Cost: that of `sv.observations.loss_curve` for one n.
 
     Examples
     --------
@@ -115,9 +125,35 @@ def loss_curve(
     observations: Iterable[int] = range(1, 101),
     rng: Random = None,
 ) -> tuple[ExpectedLoss, ...]:
-    """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation."""
+    """U_n for several n, each exactly by types or, where there are too many, by bounds or simulation.
+
+    Parameters
+    ----------
+    channel : Channel
+    prior : probabilities of the secrets (uniform by default)
+    loss : a loss or gain function, such as `sv.losses.absolute(5)`; the one-try guess by default
+    observations : the numbers n
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    tuple of ExpectedLoss
+        One for each n.
+
+    Notes
+    -----
+    Cost: O(types·actions·secrets), with at most (n+1)^(outputs-1) types of n observations.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> found = loss_curve(coin, loss=sv.losses.bayes_risk(2), observations=[1, 5, 25])
+    >>> [round(float(point), 4) for point in found]
+    [0.4, 0.3174, 0.1538]
+    """
     finite = finite_channel(channel)
-    adversary = bayes_risk(finite.inputs) if loss is None else as_gain(loss, finite.inputs)
+    adversary = as_gain(loss, finite.inputs)
     classes = row_classes(finite, prior)
     counts = observation_counts(observations)
     before = float(adversary.values(classes.belief[:, None])[0])

@@ -332,6 +332,18 @@ def success_probability(
     observations : how often the channel, or the whole list, is observed
     rng : seed for the simulation, if it comes to that
 
+    Returns
+    -------
+    SuccessProbability
+        `lower` and `upper`, which are equal where the answer is exact, and how it was found.
+
+    Notes
+    -----
+    Only how often each output occurred matters (its type), so observations are counted by types.
+
+    Cost: O(types·inputs), with at most (n+1)^(outputs-1) types of n observations; where these are too many,
+    bounds from pairs of rows, or a simulation.
+
     Examples
     --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
@@ -355,6 +367,24 @@ def success_curve(
     Where the whole curve costs too much, some numbers are looked at and the others are bounded by them:
     success never falls with more observations.
 
+    Parameters
+    ----------
+    channel : Channel, or a list of channels (or of pairs of a channel and how often)
+    prior : probabilities of the secrets (uniform by default)
+    observations : the numbers n
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    SuccessCurve
+        For each n the success, with bounds.
+
+    Notes
+    -----
+    Cost: that of `sv.success_probability` for the numbers that are looked at.
+
+    Examples
+    --------
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> success_curve(coin, observations=[1, 3, 5]).values.round(6).tolist()
     [0.6, 0.648, 0.68256]

@@ -343,7 +343,7 @@ def _all_differ(channel: Channel) -> bool:
 
 def _reduced(channel: Channel, rows: list[int]) -> Channel:
     """Some rows of a channel, proportional columns merged."""
-    data = channel._data if channel.form != "float" else channel.rounded()
+    data = channel.entries if channel.form != "float" else channel.rounded()
     relative = channel.relative_logs[rows] if channel.form == "log" else None
     part = Channel.trusted(data[rows], channel.form, relative=relative)
     return part if _all_differ(channel) and len(rows) == channel.shape[0] else part.reduced()

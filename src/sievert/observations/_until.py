@@ -118,6 +118,24 @@ def observations_until(
 ) -> ObservationsUntil:
     """How many observations of the channel (or rounds of several) until success reaches a probability.
 
+    Parameters
+    ----------
+    channel : Channel, or a list of channels (or of pairs of a channel and how often)
+    success : the probability to be reached
+    prior : probabilities of the secrets (uniform by default)
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    ObservationsUntil
+        The number, as an interval where it is not exact; None where no number is enough.
+
+    Notes
+    -----
+    Cost: a bracket of O(log answer) evaluations of `sv.success_probability`.
+
+    Examples
+    --------
     >>> from sievert.channels._channel import Channel
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> print(observations_until(coin, 0.9))
@@ -155,6 +173,24 @@ def query_budget(
 
     Several mechanisms are asked in turn; each answer counts as one query.
 
+    Parameters
+    ----------
+    channel : Channel, or a list of channels (or of pairs of a channel and how often)
+    success : the probability of a right guess that must not be exceeded
+    prior : probabilities of the secrets (uniform by default)
+    rng : seed for the simulation, if it comes to that
+
+    Returns
+    -------
+    QueryBudget
+        `queries` that are safe (None: any number is) and how many are surely `too_many`.
+
+    Notes
+    -----
+    Cost: a bracket of O(log budget) evaluations of `sv.success_probability`.
+
+    Examples
+    --------
     >>> from sievert.channels._channel import Channel
     >>> coin = Channel([["3/5", "2/5"], ["2/5", "3/5"]])
     >>> print(query_budget(coin, 0.75))
@@ -296,6 +332,21 @@ class Rates(Result):
 def rates(channel: Channel) -> Rates:
     """All rates of a channel; equal rows are merged first. With one distinct row nothing is learned: 0.
 
+    Parameters
+    ----------
+    channel : Channel
+
+    Returns
+    -------
+    Rates
+        How fast the worst and the average pair, and a guess (`utility`), are told: bits an observation.
+
+    Notes
+    -----
+    Cost: that of `sv.observations.chernoff_pairs`.
+
+    Examples
+    --------
     >>> found = rates(Channel([["3/5", "2/5"], ["2/5", "3/5"], ["2/5", "3/5"]]))
     >>> round(found.utility.bits, 6), found.classes
     (0.029447, ((1, 2),))
@@ -325,11 +376,30 @@ def rates(channel: Channel) -> Rates:
 
 
 def geometric_rate(eps: float | None = None, *, alpha: float | Fraction | str | None = None) -> Rate:
-    """Utility rate of the geometric mechanism, in closed form (Thm 11), truncated or not.
+    """Utility rate of the geometric mechanism, in closed form, truncated or not.
 
     With c = α = e^-ε: log2(1+c) - ½·log2 c - 1. The truncated mechanism has the same: columns beyond the
     ends are proportional, so nothing is lost (Cor 1, which says it has less, is an erratum).
 
+    Parameters
+    ----------
+    eps, alpha : exactly one of eps (nats) and alpha = e^-eps
+
+    Returns
+    -------
+    Rate
+        `bits` an observation.
+
+    Notes
+    -----
+    Cost: O(1).
+
+    References
+    ----------
+    Boreale and Paolini, Thm 11 and Cor 1.
+
+    Examples
+    --------
     >>> round(geometric_rate(alpha="1/2").bits, 7)
     0.0849625
     """

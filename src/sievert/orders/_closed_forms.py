@@ -8,10 +8,12 @@ of what is left of A's posteriors in order (the shadow of an atom), so no solver
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,16 +26,16 @@ from sievert.proofs import EXPONENTIAL, GEOMETRIC, RESPONSE, FamilyProof, kernel
 
 __all__ = [
     "BinaryDecision",
-    "Family",
+    "Member",
     "Point",
     "channel_of_curve",
     "curve",
     "decide_binary",
     "decide_family",
     "decide_family_exactly",
-    "family_of",
     "family_proof",
     "height",
+    "member_of",
 ]
 Point = tuple[Any, Any]  # (Σ of row 0, Σ of row 1) over the likeliest outputs for row 1
 
@@ -200,10 +202,10 @@ LARGEST_EXACT = 40_000
 
 
 @dataclass(frozen=True)
-class Family:
-    """A member of a family: its name, number of inputs, and parameter (a fraction where it is exact)."""
+class Member:
+    """A member of a family with a known inverse: number of inputs, and parameter (a fraction where exact)."""
 
-    name: str
+    name: ClassVar[str]
     size: int
     parameter: Any
 
@@ -212,12 +214,70 @@ class Family:
         """Whether the parameter is a fraction."""
         return isinstance(self.parameter, Fraction)
 
+    def rounded(self) -> Self:
+        """The same member without its fraction."""
+        return replace(self, parameter=float(self.parameter))
+
+    @abstractmethod
     def inverse_times(self, table: AnyArray) -> AnyArray:
         """A⁻¹·B."""
-        n, a = self.size, self.parameter
-        if self.name == RESPONSE:
-            truth, lie = 1 / (1 + (n - 1) * a), a / (1 + (n - 1) * a)
-            return np.asarray((table - lie * table.sum(axis=0)) / (truth - lie))
+
+    @abstractmethod
+    def floats(self) -> FloatArray:
+        """The channel's matrix, without its fractions."""
+
+    @abstractmethod
+    def inverse_row(self, y: int) -> AnyArray:
+        """Row y of A⁻¹."""
+
+    @abstractmethod
+    def spans(self) -> FloatArray:
+        """max - min (0 included) of every row of A⁻¹."""
+
+    def _zeros(self) -> AnyArray:
+        zero: Any = Fraction(0) if self.exact else 0.0
+        return np.full(self.size, zero, dtype=object if self.exact else np.float64)
+
+
+class ResponseMember(Member):
+    """Randomised response: the identity and a constant."""
+
+    name = RESPONSE
+
+    def _probabilities(self) -> tuple[Any, Any]:
+        """Of the truth, and of each other answer."""
+        total = 1 + (self.size - 1) * self.parameter
+        return 1 / total, self.parameter / total
+
+    def inverse_times(self, table: AnyArray) -> AnyArray:
+        truth, lie = self._probabilities()
+        return np.asarray((table - lie * table.sum(axis=0)) / (truth - lie))
+
+    def floats(self) -> FloatArray:
+        truth, lie = self.rounded()._probabilities()
+        return np.asarray(np.where(np.eye(self.size, dtype=bool), truth, lie), dtype=np.float64)
+
+    def inverse_row(self, y: int) -> AnyArray:
+        truth, lie = self._probabilities()
+        row = self._zeros()
+        row -= lie / (truth - lie)
+        row[y] += 1 / (truth - lie)
+        return row
+
+    def spans(self) -> FloatArray:
+        row = self.rounded().inverse_row(0)
+        return np.full(self.size, float(row.max() - min(row.min(), 0.0)))
+
+
+class KernelMember(Member):
+    """A = diag(1/s)·K(a)·diag(c) with K = [a^|x-y|], whose inverse is tridiagonal."""
+
+    @abstractmethod
+    def _weights(self) -> tuple[AnyArray, AnyArray]:
+        """s and c."""
+
+    def inverse_times(self, table: AnyArray) -> AnyArray:
+        a = self.parameter
         ends, inner = self._weights()
         scaled = table * ends[:, None]
         result = scaled * (1 + a * a)
@@ -226,38 +286,14 @@ class Family:
         result[:-1] -= a * scaled[1:]
         return np.asarray(result / (inner * (1 - a * a))[:, None])
 
-    def _weights(self) -> tuple[AnyArray, AnyArray]:
-        """For A = diag(1/s)·K(a)·diag(c): s and c."""
-        n, a = self.size, self.parameter
-        one: Any = Fraction(1) if self.exact else 1.0
-        dtype = object if self.exact else np.float64
-        if self.name == EXPONENTIAL:
-            return np.array(kernel_sums(a, n), dtype=dtype), np.array([one] * n, dtype=dtype)
-        inner = [(1 - a) / (1 + a)] * n
-        inner[0] = inner[-1] = 1 / (1 + a)
-        return np.array([one] * n, dtype=dtype), np.array(inner, dtype=dtype)
-
     def floats(self) -> FloatArray:
-        """The channel's matrix, without its fractions."""
-        n, a = self.size, float(self.parameter)
-        positions = np.arange(n)
-        if self.name == RESPONSE:
-            lie = a / (1 + (n - 1) * a)
-            return np.where(np.eye(n, dtype=bool), 1 / (1 + (n - 1) * a), lie)
-        ends, inner = Family(self.name, n, a)._weights()
-        kernel = a ** np.abs(np.subtract.outer(positions, positions)).astype(np.float64)
+        positions = np.arange(self.size)
+        ends, inner = self.rounded()._weights()
+        kernel = float(self.parameter) ** np.abs(np.subtract.outer(positions, positions)).astype(np.float64)
         return np.asarray(kernel * inner / ends[:, None])
 
     def inverse_row(self, y: int) -> AnyArray:
-        """Row y of A⁻¹."""
-        n, a = self.size, self.parameter
-        zero: Any = Fraction(0) if self.exact else 0.0
-        row = np.full(n, zero, dtype=object if self.exact else np.float64)
-        if self.name == RESPONSE:
-            truth, lie = 1 / (1 + (n - 1) * a), a / (1 + (n - 1) * a)
-            row -= lie / (truth - lie)
-            row[y] += 1 / (truth - lie)
-            return row
+        n, a, row = self.size, self.parameter, self._zeros()
         ends, inner = self._weights()
         row[y] = (1 if y in (0, n - 1) else 1 + a * a) * ends[y]
         for neighbour in (y - 1, y + 1):
@@ -266,37 +302,65 @@ class Family:
         return np.asarray(row / (inner[y] * (1 - a * a)))
 
     def spans(self) -> FloatArray:
-        """max - min (0 included) of every row of A⁻¹."""
-        rows = Family(self.name, self.size, float(self.parameter))
-        if self.name == RESPONSE:
-            row = rows.inverse_row(0)
-            return np.full(self.size, float(row.max() - min(row.min(), 0.0)))
-        ends, inner = rows._weights()
-        a, n = float(self.parameter), self.size
+        ends, inner = self.rounded()._weights()
+        a = float(self.parameter)
         peak = ends * (1 + a * a)
         peak[[0, -1]] = ends[[0, -1]]
-        lowest = np.zeros(n)
+        lowest = np.zeros(self.size)
         lowest[1:] = np.maximum(lowest[1:], a * ends[:-1])
         lowest[:-1] = np.maximum(lowest[:-1], a * ends[1:])
         return np.asarray((peak + lowest) / (inner * (1 - a * a)))
 
 
-def family_of(channel: Channel) -> Family | None:
-    """The family a channel is known to belong to, with a parameter strictly between 0 and 1."""
-    if isinstance(channel, TruncatedGeometricChannel):
-        found = Family(GEOMETRIC, channel.shape[0], _parameter(channel.level.alpha, channel.level.eps))
-    elif isinstance(channel, ResponseChannel):
-        found = Family(RESPONSE, channel.shape[0], _parameter(channel.alpha, channel.eps))
-    else:
-        return _exponential(channel)
-    return found if 0 < found.parameter < 1 and found.size >= 2 else None
+class GeometricMember(KernelMember):
+    """The truncated geometric."""
+
+    name = GEOMETRIC
+
+    def _weights(self) -> tuple[AnyArray, AnyArray]:
+        a, inner = self.parameter, self._zeros()
+        inner[:] = (1 - a) / (1 + a)
+        inner[[0, -1]] = 1 / (1 + a)
+        return self._zeros() + 1, inner
+
+
+class ExponentialMember(KernelMember):
+    """The exponential mechanism on a line."""
+
+    name = EXPONENTIAL
+
+    def _weights(self) -> tuple[AnyArray, AnyArray]:
+        sums = self._zeros()
+        sums[:] = kernel_sums(self.parameter, self.size)
+        return sums, self._zeros() + 1
+
+
+def member_of(channel: Channel) -> Member | None:
+    """The member of a family that a channel is known to be, its parameter strictly between 0 and 1."""
+    found = _recognised(channel)
+    return found if found is not None and 0 < found.parameter < 1 and found.size >= 2 else None
+
+
+@singledispatch
+def _recognised(channel: Channel) -> Member | None:
+    return _exponential(channel)
+
+
+@_recognised.register
+def _of_geometric(channel: TruncatedGeometricChannel) -> Member:
+    return GeometricMember(channel.shape[0], _parameter(channel.level.alpha, channel.level.eps))
+
+
+@_recognised.register
+def _of_response(channel: ResponseChannel) -> Member:
+    return ResponseMember(channel.shape[0], _parameter(channel.alpha, channel.eps))
 
 
 def _parameter(alpha: Fraction | None, eps: float) -> Any:
     return math.exp(-eps) if alpha is None else alpha
 
 
-def _exponential(channel: Channel) -> Family | None:
+def _exponential(channel: Channel) -> ExponentialMember | None:
     """C[x,y] = C[x,x]·a^|x-y| in every row: the exponential mechanism on a line, however it was made."""
     n, m = channel.shape
     if n != m or n < 3:
@@ -314,16 +378,16 @@ def _exponential(channel: Channel) -> Family | None:
         return None
     exact = channel.exact if channel.form == "exact" else None
     if exact is None:
-        return Family(EXPONENTIAL, n, math.exp(-step))
+        return ExponentialMember(n, math.exp(-step))
     a = exact[0, 1] / exact[0, 0]
     powers = np.array([a**k for k in range(n)], dtype=object)
     same = exact == np.diag(exact)[:, None] * powers[distances]
-    return Family(EXPONENTIAL, n, a) if bool(np.all(same)) else None
+    return ExponentialMember(n, a) if bool(np.all(same)) else None
 
 
-def decide_family(family: Family, less_safe: FloatArray, safer: FloatArray) -> Decision:
+def decide_family(family: Member, less_safe: FloatArray, safer: FloatArray) -> Decision:
     """The only candidate R and its best two-action witness, in floats."""
-    known = Family(family.name, family.size, float(family.parameter))
+    known = family.rounded()
     post = known.inverse_times(safer)
     value = -post / family.spans()[:, None]
     y, w = np.unravel_index(int(np.argmax(value)), value.shape)
@@ -337,11 +401,11 @@ def decide_family(family: Family, less_safe: FloatArray, safer: FloatArray) -> D
     return Decision(lower, residual(fitted, less_safe, safer), fitted, witness, method)
 
 
-def decide_family_exactly(family: Family, safer: Channel) -> ExactDecision | None:
+def decide_family_exactly(family: Member, safer: Channel) -> ExactDecision | None:
     """The only candidate R in fractions; None where that would be too long."""
     if not family.exact or family.size * safer.shape[1] > LARGEST_EXACT:
         return None
-    post = family.inverse_times(safer._data)
+    post = family.inverse_times(safer.entries)
     method = f"column tests of the {family.name}, exactly"
     negative = np.argwhere(np.asarray(post < 0, dtype=bool))
     if not len(negative):
@@ -353,7 +417,7 @@ def decide_family_exactly(family: Family, safer: Channel) -> ExactDecision | Non
     return ExactDecision(False, None, witness, method)
 
 
-def family_proof(first: Family, second: Family | None) -> FamilyProof | None:
+def family_proof(first: Member, second: Member | None) -> FamilyProof | None:
     """The closed form for two members with exact parameters, or None."""
     if second is None or not (first.exact and second.exact):
         return None

@@ -153,5 +153,5 @@ def aligned(
         )
     positions = align(first.inputs, second.inputs, "the inputs of the second channel", ChannelError)
     if positions is not None:
-        second = Channel.trusted(second._data[positions], second.form, first.inputs, second.outputs)
+        second = Channel.trusted(second.entries[positions], second.form, first.inputs, second.outputs)
     return first, second

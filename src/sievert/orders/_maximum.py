@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.numerics import exact_matmul
@@ -45,6 +44,8 @@ def posteriors(matrix: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
 
 def decide_maximum(less_safe: FloatArray, safer: FloatArray) -> HullDecision:
     """Hull membership of each posterior of B: the unique weights, or else non-negative least squares."""
+    from scipy.optimize import nnls
+
     inner, _ = posteriors(less_safe)
     outer, present = posteriors(safer)
     known = _independent(inner, outer)
@@ -114,6 +115,8 @@ def decide_maximum_exactly(
     The support of non-negative least squares is independent, so the weights on it are solved exactly; a
     separating direction is rounded and evaluated exactly; a column that resists both gets a linear program.
     """
+    from scipy.optimize import nnls
+
     if guess.direction is not None:
         assert guess.output is not None
         proved = _separated(less_safe, safer, guess.direction, guess.output)

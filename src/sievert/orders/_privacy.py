@@ -14,7 +14,7 @@ import numpy as np
 
 from sievert.channels import Channel, distinguishability, epsilon
 from sievert.errors import ChannelError
-from sievert.orders._closed_forms import family_of
+from sievert.orders._closed_forms import member_of
 from sievert.orders._verdicts import Objection, Verdict, entries
 from sievert.proofs import (
     GEOMETRIC,
@@ -91,7 +91,7 @@ def by_privacy(first: Channel, second: Channel) -> Verdict:
 
 def _families(first: Channel, second: Channel) -> tuple[bool, tuple[int, int]] | None:
     """Whether d_A ≥ d_B for two exact members of known families, and a pair that would violate it."""
-    mine, theirs = family_of(first), family_of(second)
+    mine, theirs = member_of(first), member_of(second)
     if mine is None or theirs is None or not (mine.exact and theirs.exact):
         return None
     far = (0, mine.size - 1)

@@ -208,7 +208,7 @@ KEPT = 0.95
 
 def entries(channel: Channel, exact: bool) -> AnyArray:
     """The matrix as fractions, or as floats."""
-    return channel._data if exact else channel.rounded()
+    return channel.entries if exact else channel.rounded()
 
 
 def objected(

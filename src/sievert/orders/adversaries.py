@@ -64,7 +64,28 @@ class AdversaryClass:
 
 
 def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
-    """Adversaries who win by guessing within a radius (each guess may pay differently)."""
+    """Adversaries who win by guessing within a radius (each guess may pay differently).
+
+    Parameters
+    ----------
+    metric : Metric on the secrets
+    radius : how far from the secret a guess may be
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> within(sv.metrics.line(3), 1).name
+    'within 1'
+    """
     metric = metric_of(metric)
     radius = non_negative("radius", radius, GainError, infinite=True)
     return AdversaryClass(
@@ -73,7 +94,27 @@ def within(metric: Metric, radius: float, prior: Any = None) -> AdversaryClass:
 
 
 def monotone(metric: Metric, prior: Any = None) -> AdversaryClass:
-    """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess."""
+    """Adversaries whose gain falls with the distance of the guess: combinations of balls round one guess.
+
+    Parameters
+    ----------
+    metric : Metric on the secrets
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(n³) for n points: every ball round every point.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> monotone(sv.metrics.line(3)).name
+    'gain falling with distance'
+    """
     metric = metric_of(metric)
     rows: dict[tuple[int, ...], None] = {}
     for centre in metric.matrix:
@@ -93,7 +134,27 @@ def properties(
     sets: Sequence[Callable[[Any], object] | Iterable[object]],
     prior: Any = None,
 ) -> AdversaryClass:
-    """Adversaries who bet for or against given properties of the secret."""
+    """Adversaries who bet for or against given properties of the secret.
+
+    Parameters
+    ----------
+    secrets : number of secrets, or their labels
+    sets : properties, each a function of the secret or the secrets that have it
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(secrets·properties).
+
+    Examples
+    --------
+    >>> properties(3, [[0], [0, 1]]).name
+    'properties'
+    """
     if isinstance(sets, str | bytes) or not iterable(sets):
         raise GainError(
             f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
@@ -108,7 +169,28 @@ def properties(
 
 
 def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
-    """A finite list of gain functions under one prior: decided by evaluating each."""
+    """A finite list of gain functions under one prior: decided by evaluating each.
+
+    Parameters
+    ----------
+    listed : gain functions
+    prior : what the adversaries believe; uniform by default
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(1); each gain is evaluated on both channels when they are compared.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> a, b = sv.mechanisms.randomised_response(3, 2.0), sv.mechanisms.randomised_response(3, 1.0)
+    >>> sv.refines(a, b, adversary=sv.adversaries.gains([sv.gains.identity(3)])).holds
+    True
+    """
     given = tuple(listed) if isinstance(listed, list | tuple) else ()
     if not given:
         raise GainError(f"listed is {brief(listed)}; give a list of gains, at least one")
@@ -118,13 +200,53 @@ def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
 
 
 def prior(belief: Any) -> AdversaryClass:
-    """Every gain function, but only this prior: secrets it rules out do not matter."""
+    """Every gain function, but only this prior: secrets it rules out do not matter.
+
+    Parameters
+    ----------
+    belief : probabilities of the secrets
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(1); refinement is then a linear program as without a class.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> a, b = sv.Channel.identity(3), sv.Channel([[1, 0], [1, 0], [0, 1]])
+    >>> sv.refines(b, a).holds, sv.refines(b, a, adversary=sv.adversaries.prior([0, "1/2", "1/2"])).holds
+    (False, True)
+    """
     column_of(belief, "belief", PriorError)
     return AdversaryClass("given prior", None, belief)
 
 
 def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
-    """A class as it is; a gain or a list of gains as a finite class, for the inputs of the channel."""
+    """A class as it is; a gain or a list of gains as a finite class, for the inputs of the channel.
+
+    Parameters
+    ----------
+    adversary : a class of this module, a gain function, or a list of gain functions
+    channel : whose inputs gains are about
+
+    Returns
+    -------
+    AdversaryClass
+
+    Notes
+    -----
+    Cost: O(gains·actions·secrets) for checking the gains.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> class_of(sv.gains.identity(2), sv.Channel.identity(2)).name
+    'given gains'
+    """
     instance("channel", channel, Channel, "a sv.Channel", ChannelError)
     if isinstance(adversary, AdversaryClass):
         return adversary
@@ -139,7 +261,30 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
 
 
 def refines_class(less_safe: Channel, safer: Channel, adversary: AdversaryClass) -> Verdict:
-    """Average refinement against one class of adversaries."""
+    """Average refinement against one class of adversaries.
+
+    Parameters
+    ----------
+    less_safe, safer : channels on the same inputs
+    adversary : a class of this module
+
+    Returns
+    -------
+    Verdict
+        `holds`, with a certificate for a yes and an objecting adversary for a no.
+
+    Notes
+    -----
+    Cost: a linear program of outputs² variables; a finite list of gains is evaluated one by one.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> line = sv.metrics.line(3)
+    >>> a, b = sv.Channel.identity(3), sv.mechanisms.truncated_geometric(3, alpha="1/2")
+    >>> sv.adversaries.refines_class(a, b, sv.adversaries.within(line, 1)).holds
+    True
+    """
     instance(
         "adversary",
         adversary,

@@ -69,6 +69,21 @@ class NoBoundError(ChannelError):
 def meet(first: Channel, second: Channel, order: Order = "average") -> Channel:
     """The safest channel that is less safe than both.
 
+    Parameters
+    ----------
+    first, second : channels on the same inputs
+    order : "average", "max" or "privacy"
+
+    Returns
+    -------
+    Channel
+
+    Notes
+    -----
+    In the average order more than two inputs need not have such a channel, and `NoBoundError` is raised.
+
+    Cost: O(outputs·log outputs) for two inputs; for "max" one hull of the outputs of both.
+
     Examples
     --------
     >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
@@ -94,6 +109,21 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
     For the max order and more than a handful of secrets the vertices cannot be listed; `in_both_hulls` then
     answers for one posterior at a time.
 
+    Parameters
+    ----------
+    first, second : channels on the same inputs
+    order : "average", "max" or "privacy"
+
+    Returns
+    -------
+    Channel
+
+    Notes
+    -----
+    In the average order more than two inputs need not have such a channel, and `NoBoundError` is raised.
+
+    Cost: O(outputs·log outputs) for two inputs; the vertices of an intersection of two hulls for "max".
+
     Examples
     --------
     >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
@@ -113,13 +143,51 @@ def join(first: Channel, second: Channel, order: Order = "average") -> Channel:
 
 
 def privacy_meet_metric(first: Metric, second: Metric) -> Metric:
-    """The larger of two metrics."""
+    """The larger of two metrics.
+
+    Parameters
+    ----------
+    first, second : metrics on the same points
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> privacy_meet_metric(sv.metrics.line(3), sv.metrics.discrete(3)).matrix[0].tolist()
+    [0.0, 1.0, 2.0]
+    """
     nearer, other = _on_same_points(first, second)
     return Metric(np.maximum(nearer, other), first.points)
 
 
 def privacy_join_metric(first: Metric, second: Metric) -> Metric:
-    """The largest metric below two: shortest paths of the smaller distance (the raw minimum may be none)."""
+    """The largest metric below two: shortest paths of the smaller distance (the raw minimum may be none).
+
+    Parameters
+    ----------
+    first, second : metrics on the same points
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n³) for n points.
+
+    Examples
+    --------
+    >>> first, second = Metric([[0, 1, 9], [1, 0, 9], [9, 9, 0]]), Metric([[0, 9, 9], [9, 0, 1], [9, 1, 0]])
+    >>> privacy_join_metric(first, second).distance(0, 2)
+    2.0
+    """
     nearer, other = _on_same_points(first, second)
     return Metric(np.minimum(nearer, other), first.points, close=True)
 
@@ -134,12 +202,32 @@ def _on_same_points(first: Metric, second: Metric) -> tuple[AnyArray, AnyArray]:
 
 
 def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
-    """Whether a posterior (uniform prior) belongs to the max-order join: it lies in the hulls of both."""
+    """Whether a posterior (uniform prior) belongs to the max-order join: it lies in the hulls of both.
+
+    Parameters
+    ----------
+    first, second : channels on the same inputs
+    posterior : probabilities of the secrets
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Cost: two linear programs, of as many variables as a channel has outputs.
+
+    Examples
+    --------
+    >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
+    >>> in_both_hulls(a, a, [0.5, 0.5]), in_both_hulls(a, a, [0.9, 0.1])
+    (True, False)
+    """
     a, b = aligned(first, second, ("first", "second"))
     given = as_prior(posterior, a).astype(object)[:, None]
     exact = all(isinstance(value, int | Fraction) for value in given.ravel())
     if exact and a.form == "exact" and b.form == "exact":
-        decided = [cone_program(channel._data, exact_rows(given)) for channel in (a, b)]
+        decided = [cone_program(channel.entries, exact_rows(given)) for channel in (a, b)]
         if all(found is not None for found in decided):
             return all(found is not None and found.holds for found in decided)
     point = given.astype(np.float64)
@@ -147,7 +235,7 @@ def in_both_hulls(first: Channel, second: Channel, posterior: Any) -> bool:
 
 
 def _fractions(channel: Channel) -> AnyArray:
-    return channel._data if channel.form == "exact" else exact_rows(channel.rounded())
+    return channel.entries if channel.form == "exact" else exact_rows(channel.rounded())
 
 
 def _as_given(table: AnyArray, first: Channel, second: Channel) -> Channel:

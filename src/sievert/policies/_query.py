@@ -28,7 +28,23 @@ __all__ = ["Query"]
 
 @dataclass(frozen=True)
 class Query:
-    """What is computed: build with `record`, `count`, `sum`, `histogram` or `from_table`."""
+    """What is computed: build with `record`, `count`, `sum`, `histogram` or `from_table`.
+
+    Attributes
+    ----------
+    kind : "record", "count", "sum", "histogram" or "table"
+    words : the query in words
+    contribution : what one record adds to the answer, where answers add up
+    table : the answer for each database, for `from_table`
+    wanted : the values that a count counts
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> policy = sv.Policy.differential(["yes", "no"], records=3)
+    >>> tuple(sv.Query.count(["yes"]).answers(policy).labels)
+    (0, 1, 2, 3)
+    """
 
     words: str
     form: Form = field(repr=False)

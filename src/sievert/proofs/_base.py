@@ -186,7 +186,30 @@ def load_proof(path: str | Path) -> Proof:
 
 
 def verify(path_or_proof: str | Path | Proof) -> Verification:
-    """Re-check a proof, given itself or the JSON file it was saved to, with no solver."""
+    """Re-check a proof, given itself or the JSON file it was saved to, with no solver.
+
+    Parameters
+    ----------
+    path_or_proof : a Proof, or the JSON file it was saved to
+
+    Returns
+    -------
+    Verification
+        Whether it `holds`, and the `statement` that is proved.
+
+    Notes
+    -----
+    Only arithmetic on what the proof holds, so that it can be checked where no solver is installed.
+
+    Cost: that of the proof's own check, which solves nothing: products of its tables at most.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> proof = sv.worst_leakage(sv.metrics.cycle(5), 1).certificate
+    >>> sv.verify(proof).holds
+    True
+    """
     proof = path_or_proof if isinstance(path_or_proof, Proof) else load_proof(path_or_proof)
     return proof.verify()
 

@@ -9,8 +9,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, sum_error
@@ -91,6 +89,9 @@ class ProofSpace:
     @cached_property
     def component_of(self) -> IndexArray:
         """Component number of each point."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         joined = coo_array((np.ones(len(self.pairs)), tuple(self.pairs.T)), shape=(self.size,) * 2)
         return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
 
@@ -136,6 +137,9 @@ class ProofSpace:
 
     def distances_from(self, sources: IndexArray) -> FloatArray:
         """Distance of each point to the nearest source; off by at most `distance_error`."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
         if self.metric:
             return np.asarray(self.distances[sources].min(axis=0))
         edges = least_lengths(Edges(self.pairs, self.lengths), self.size)

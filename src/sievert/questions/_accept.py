@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.errors import FileError, PolicyError, TooLargeError
-from sievert.files import ClaimModel, Scenario
-from sievert.limits import composed_epsilon, gaussian_delta, odds_growth, policy_guess
+from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, claim_of
-from sievert.measures import RecordLeakage, record_leakage
-from sievert.observations import RepeatedGuess, repeated_guess
 from sievert.results import Result
 from sievert.spaces import Metric
+
+if TYPE_CHECKING:
+    from sievert.files import ClaimModel, Scenario
+    from sievert.measures import RecordLeakage
+    from sievert.observations import RepeatedGuess
 
 __all__ = [
     "CLAIM_TOLERANCE",
@@ -60,6 +63,8 @@ class Check(Result):
 
 def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> RepeatedGuess:
     """Best guess about one record after all releases."""
+    from sievert.observations import RepeatedGuess, repeated_guess
+
     count = scenario.observations
     if count == 1:
         return RepeatedGuess(record.before, record.after, is_exact(record), count)
@@ -187,6 +192,9 @@ def least_repeated(
 ) -> RepeatedGuess:
     """The guess after several releases: a bound on it, or none yet, and what their ε alone allows."""
     if repeated is None:
+        from sievert.measures import record_leakage
+        from sievert.observations import RepeatedGuess
+
         added = record_leakage(eps * count, scenario.policy, prior=scenario.record_prior)
         repeated = RepeatedGuess(added.before, added.after, False, count)
     if not repeated.exact:
@@ -202,6 +210,8 @@ def _allowed(scenario: Scenario, eps: float, count: int, before: float) -> float
     """What any mechanism with this ε allows in so many releases; 1 where that is not known."""
     if scenario.policy.constrained or math.isinf(eps):
         return 1.0
+    from sievert.limits import policy_guess
+
     try:
         # Of more releases than are composed one by one the ε is added up.
         claim = ApproximateClaim(eps, 0.0, count)

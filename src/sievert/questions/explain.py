@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sievert.channels import epsilon
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.errors import FileError, TooLargeError
-from sievert.files import AcceptModel, ClaimModel, Scenario
-from sievert.limits import MEETS, Explanation, Unknown, WeakestClaim, explain_claim, weakest_claim
+from sievert.limits import MEETS, explain_claim
 from sievert.limits.promises import ApproximateClaim, Claim, claim_of
 from sievert.numerics import in_percent
-from sievert.observations import repeated_guess
 from sievert.questions._accept import (
     CLAIM_TOLERANCE,
     Check,
@@ -24,6 +22,10 @@ from sievert.questions._accept import (
 )
 from sievert.results import Result
 from sievert.spaces import Metric
+
+if TYPE_CHECKING:
+    from sievert.files import AcceptModel, ClaimModel, Scenario
+    from sievert.limits import Explanation, Unknown, WeakestClaim
 
 __all__ = [
     "OTHER_NUMBERS",
@@ -136,6 +138,8 @@ def _with_own_guess(
         return found
     if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
         return found
+    from sievert.observations import repeated_guess
+
     try:
         own = repeated_guess(scenario.channel, scenario.answers, found.releases, scenario.record_prior)
     except TooLargeError:
@@ -154,6 +158,8 @@ def weakest_for_file(
     Releases default to the adversary's observations. Where a number of releases or a δ is looked for and the
     options state no claim, it is the file's.
     """
+    from sievert.limits import weakest_claim
+
     count = scenario.observations if releases is None else releases
     if solve == "releases":
         count = 1 if releases is None else releases

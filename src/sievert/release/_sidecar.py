@@ -7,12 +7,13 @@ rows that were left out: both would answer questions about the data exactly.
 from __future__ import annotations
 
 import platform
+from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
 import scipy
 
-from sievert.channels import PlanarNoise
+from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.ledger import Reservation
 from sievert.numerics import number
 from sievert.policies import promise_words
@@ -53,7 +54,7 @@ def sidecar(
         "clamping": clamping(plan),
         "accept": [*_claim(plan), *({"limit": str(c), "holds": c.passed} for c in acceptance(plan))],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
-        "proof": proof(plan),
+        "proof": proof(plan.channel, plan),
         "ledger": {"head_when_charged": head},
         "versions": {
             "sievert": package_version(),
@@ -127,25 +128,34 @@ def noise_proof(plan: Plan) -> NoiseProof | None:
     return NoiseProof.of(plan.noise, plan.sensitivity)
 
 
-def proof(plan: Plan) -> dict[str, Any]:
+@singledispatch
+def proof(channel: Channel, plan: Plan) -> dict[str, Any]:
     """Why the promise holds, with the numbers to check it."""
-    certificate = noise_proof(plan)
-    if certificate is not None and plan.sensitivity is not None:
-        return {
-            **certificate.to_dict(),
-            "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "
-            "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
-            "sensitivity_steps": str(plan.sensitivity.steps),
-            "attained_by": plain(plan.sensitivity.pair),
-        }
-    if isinstance(plan.channel, PlanarNoise):
-        return {
-            "theorem": "on the whole lattice e^(-ε|z|) has the same normaliser for every input, so the ratio "
-            "of two outputs is at most e^(ε·|x - x'|); clamping and remap are post-processing (Lem 3.3)",
-            "eps_of_a_step": str(plan.channel.level.exact_eps),
-        }
     return {
         "theorem": "the channel's own rows, drawn exactly; `sievert audit` of the file shows its ε and where "
         "it is attained",
         "eps": str(plan.unit_eps),
+    }
+
+
+@proof.register
+def _of_cells(noise: TableNoise, plan: Plan) -> dict[str, Any]:
+    certificate = noise_proof(plan)
+    if certificate is None or plan.sensitivity is None:
+        return proof.dispatch(Channel)(noise, plan)
+    return {
+        **certificate.to_dict(),
+        "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "
+        "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
+        "sensitivity_steps": str(plan.sensitivity.steps),
+        "attained_by": plain(plan.sensitivity.pair),
+    }
+
+
+@proof.register
+def _of_places(noise: PlanarNoise, plan: Plan) -> dict[str, Any]:
+    return {
+        "theorem": "on the whole lattice e^(-ε|z|) has the same normaliser for every input, so the ratio "
+        "of two outputs is at most e^(ε·|x - x'|); clamping and remap are post-processing (Lem 3.3)",
+        "eps_of_a_step": str(noise.level.exact_eps),
     }

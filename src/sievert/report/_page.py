@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
-from typing import Any, NamedTuple
-
-import plotly.graph_objects as go
-from jinja2 import Environment
-from markupsafe import Markup, escape
-from plotly.io import to_html
-from plotly.offline import get_plotlyjs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sievert.results import package_version
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+    from markupsafe import Markup
 
 __all__ = ["Page", "Picture", "Table", "page_html"]
 
@@ -67,6 +65,10 @@ class Page:
 
 def page_html(page: Page) -> str:
     """The whole page, working offline: the drawing library is inside it."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
     source = resources.files("sievert.report").joinpath("templates", "page.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["number"] = _number
@@ -90,6 +92,8 @@ def _versions() -> str:
 
 def _coded(sentence: str) -> Markup:
     """A sentence with what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))
 
 
@@ -106,6 +110,8 @@ def _number(value: object, digits: int = 6) -> str:
 
 
 def _embedded(figure: go.Figure, number: int) -> str:
+    from plotly.io import to_html
+
     html: str = to_html(
         figure,
         full_html=False,

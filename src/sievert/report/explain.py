@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sievert.limits import SYMBOLS, Explanation
+from sievert.limits import Explanation
+from sievert.limits.promises import SYMBOLS
 from sievert.numerics import bits, in_percent, times
 from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
 from sievert.report import plots

@@ -149,10 +149,10 @@ class ChannelSampler(Sampler):
         """Positions of the inputs; whole numbers in a row need no look-up."""
         whole = isinstance(inputs, np.ndarray) and inputs.ndim == 1 and inputs.dtype.kind in "iu"
         if not whole or self._first is None or not inputs.size:
-            return self.channel._indices(inputs)
+            return self.channel.input_indices(inputs)
         last = self._first + self.channel.shape[0] - 1
         if int(inputs.min()) < self._first or int(inputs.max()) > last:
-            return self.channel._indices(inputs)
+            return self.channel.input_indices(inputs)
         return np.asarray(inputs - self._first if self._first else inputs)
 
 
@@ -180,7 +180,7 @@ class NoisyInputs(Sampler):
 
     def draw(self, inputs: Any) -> NDArray[Any]:
         """One integer for each labelled input."""
-        positions = self.channel._indices(inputs)
+        positions = self.channel.input_indices(inputs)
         return self.noise_sampler.draw(np.array(self.channel.inputs, dtype=np.int64)[positions])
 
 

@@ -13,8 +13,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from sievert.arrays import IndexArray
 from sievert.errors import GraphError
@@ -246,6 +244,9 @@ class DatabaseGraph(Graph):
     @cached_property
     def component_of(self) -> IndexArray:
         """Component number of each database (in a directed graph, ignoring directions)."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         if self.directed:
             pairs = self.edges
             matrix = coo_array(
@@ -324,6 +325,8 @@ def from_relation(nodes: Labels, starts: Starts, ends: Ends, symmetric: bool) ->
 
     `symmetric` says that the relation is known to hold both ways, so that none are looked for.
     """
+    from scipy.sparse import csr_array
+
     nobody = np.empty((0, 2), dtype=np.int32)
     if symmetric:
         return DatabaseGraph(nodes, starts, ends, nobody, directed=False)

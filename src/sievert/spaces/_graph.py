@@ -9,8 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError
 from sievert.numerics import brief, require_size, taken
@@ -167,6 +165,9 @@ class Graph:
     @cached_property
     def component_of(self) -> NDArray[np.intp]:
         """Component number of each node."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         ends = (self.edges[:, 0], self.edges[:, 1])
         matrix = coo_array((np.ones(len(self.edges)), ends), shape=(self.size, self.size))
         return np.asarray(connected_components(matrix, directed=False)[1], dtype=np.intp)

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, shortest_path
 
 from sievert.arrays import FloatArray
 from sievert.errors import MetricError, TooLargeError
@@ -180,6 +178,9 @@ class Metric:
     @cached_property
     def component_of(self) -> NDArray[np.intp]:
         """Component number of each point: points of different components are at infinite distance."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         edges = self.edges
         if edges is None:
             ends: Any = np.nonzero(np.isfinite(self.matrix))
@@ -248,6 +249,9 @@ def closure(matrix: FloatArray) -> FloatArray:
 
 def shortest_paths(edges: Edges, size: int) -> FloatArray:
     """All-pairs shortest-path distances of weighted undirected edges (zero lengths allowed)."""
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import shortest_path
+
     if not len(edges):
         result = np.full((size, size), np.inf)
         np.fill_diagonal(result, 0.0)

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from sievert.errors import MetricError, TooLargeError
 from sievert.numerics import brief, require_size, whole
@@ -42,6 +41,20 @@ LARGEST_CELLS = 2_000_000
 def line(n: int | Sequence[float]) -> Metric:
     """|x - y| on 0…n-1, or on the given numbers.
 
+    Parameters
+    ----------
+    n : number of points 0…n-1, or the numbers themselves
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n); distances are computed when one asks for them.
+
+    Examples
+    --------
     >>> line([0, 1, 5]).distance(1, 5)
     4.0
     """
@@ -67,6 +80,20 @@ def _along_line(positions: NDArray[np.float64]) -> NDArray[np.float64]:
 def discrete(n: int | Iterable[object]) -> Metric:
     """1 between any two different points (n of them, or the given labels).
 
+    Parameters
+    ----------
+    n : number of points, or their labels
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n); distances are computed when one asks for them.
+
+    Examples
+    --------
     >>> discrete(["yes", "no"]).distance("yes", "no")
     1.0
     """
@@ -78,6 +105,20 @@ def discrete(n: int | Iterable[object]) -> Metric:
 def cycle(n: int) -> Metric:
     """Steps around a cycle of n points.
 
+    Parameters
+    ----------
+    n : number of points
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n); distances are computed when one asks for them.
+
+    Examples
+    --------
     >>> cycle(6).matrix[0].tolist()
     [0.0, 1.0, 2.0, 3.0, 2.0, 1.0]
     """
@@ -92,6 +133,21 @@ def cycle(n: int) -> Metric:
 def grid(rows: int, columns: int) -> Metric:
     """Manhattan distance on the cells (row, column) of a grid.
 
+    Parameters
+    ----------
+    rows, columns : size of the grid
+
+    Returns
+    -------
+    Metric
+        On the cells (row, column).
+
+    Notes
+    -----
+    Cost: O(cells); distances are computed when one asks for them.
+
+    Examples
+    --------
     >>> grid(2, 3).distance((0, 0), (1, 2))
     3.0
     """
@@ -111,6 +167,22 @@ def grid(rows: int, columns: int) -> Metric:
 def hamming(length: int, values: int) -> Metric:
     """Number of differing entries between the tuples of `length` entries 0…values-1.
 
+    Parameters
+    ----------
+    length : entries of a tuple
+    values : how many values an entry may have
+
+    Returns
+    -------
+    Metric
+        On the values^length tuples.
+
+    Notes
+    -----
+    Cost: O(values^length·length·values), at most 20,000 tuples.
+
+    Examples
+    --------
     >>> hamming(3, 2).distance((0, 0, 1), (1, 0, 0))
     2.0
     """
@@ -137,12 +209,29 @@ def hamming(length: int, values: int) -> Metric:
 
 
 def _differing(tuples: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(np.rint(tuples.shape[1] * cdist(tuples, tuples, "hamming")))
 
 
 def manhattan(points: ArrayLike, labels: Iterable[object] | None = None) -> Metric:
     """Sum of coordinate differences between points given as rows of coordinates.
 
+    Parameters
+    ----------
+    points : one row of coordinates a point
+    labels : of the points; by default the coordinates themselves
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n); distances are computed when one asks for them.
+
+    Examples
+    --------
     >>> manhattan([[0, 0], [3, 4]]).distance((0, 0), (3, 4))
     7.0
     """
@@ -152,6 +241,21 @@ def manhattan(points: ArrayLike, labels: Iterable[object] | None = None) -> Metr
 def euclidean(points: ArrayLike, labels: Iterable[object] | None = None) -> Metric:
     """Straight-line distance between points given as rows of coordinates.
 
+    Parameters
+    ----------
+    points : one row of coordinates a point
+    labels : of the points; by default the coordinates themselves
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(n); distances are computed when one asks for them.
+
+    Examples
+    --------
     >>> euclidean([[0, 0], [3, 4]], labels=["home", "work"]).distance("home", "work")
     5.0
     """
@@ -161,6 +265,21 @@ def euclidean(points: ArrayLike, labels: Iterable[object] | None = None) -> Metr
 def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] | None = None) -> Metric:
     """Number of steps between nodes of an undirected graph (inf when not connected).
 
+    Parameters
+    ----------
+    edges : pairs of nodes
+    nodes : all nodes; by default those of the edges
+
+    Returns
+    -------
+    Metric
+
+    Notes
+    -----
+    Cost: O(nodes + edges); distances by breadth-first search when one asks for them.
+
+    Examples
+    --------
     >>> from_graph([("a", "b"), ("b", "c")], nodes=["a", "b", "c", "d"]).matrix[0].tolist()
     [0.0, 1.0, 2.0, inf]
     """
@@ -168,6 +287,8 @@ def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] |
 
 
 def _between(positions: NDArray[np.float64], kind: Literal["euclidean", "cityblock"]) -> NDArray[np.float64]:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(cdist(positions, positions, kind), dtype=np.float64)
 
 

@@ -43,7 +43,18 @@ LARGEST_DISTANCES = 100_000_000
 
 
 class SecretGraph(Graph):
-    """A graph on the values of one record, with words to describe it."""
+    """Which values of one record must not be told apart; made by the functions of `sv.secrets`.
+
+    Parameters
+    ----------
+    nodes : the values
+    edges : pairs of values that must not be told apart
+
+    Examples
+    --------
+    >>> SecretGraph(["low", "high"], [("low", "high")]).describe()
+    'the listed pairs of values must not be told apart'
+    """
 
     words: str = "the listed pairs of values must not be told apart"
     # The value of a missing record, where a record may be missing.
@@ -168,6 +179,20 @@ def _values(values: object) -> Labels:
 def complete(values: int | Iterable[object]) -> SecretGraph:
     """Any two values must not be told apart (ordinary differential privacy).
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n): edges are listed when one asks for them.
+
+    Examples
+    --------
     >>> complete(["yes", "no"]).labelled_edges()
     [('yes', 'no')]
     """
@@ -197,6 +222,20 @@ def _refuse_many_edges(count: int, size: int) -> None:
 def line(values: int | Iterable[object]) -> SecretGraph:
     """Each value must not be told apart from the next.
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves in order
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> line(3).labelled_edges()
     [(0, 1), (1, 2)]
     """
@@ -208,6 +247,20 @@ def line(values: int | Iterable[object]) -> SecretGraph:
 def cycle(values: int | Iterable[object]) -> SecretGraph:
     """As `line`, with the last value next to the first.
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves in order
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> cycle(["N", "E", "S", "W"]).is_edge("W", "N")
     True
     """
@@ -223,10 +276,28 @@ def threshold(
     theta: float,
     metric: Metric | Callable[[object, object], float] | None = None,
 ) -> SecretGraph:
-    """Values at distance at most theta must not be told apart (Edwards et al., Ex. 1).
+    """Values at distance at most theta must not be told apart.
 
-    The distance is |u - v| for numbers, or a `Metric`, or a function of two values.
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+    theta : the distance
+    metric : a `Metric` or a function of two values; by default |u - v|, for numbers
 
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n·log n + edges) for numbers, O(n²) with a metric.
+
+    References
+    ----------
+    Edwards et al., Ex. 1.
+
+    Examples
+    --------
     >>> len(threshold(4, 2).edges)
     5
     """
@@ -299,6 +370,20 @@ def _distances(
 def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[object]]) -> SecretGraph:
     """Values of one block must not be told apart; the block itself is no secret.
 
+    Parameters
+    ----------
+    blocks : lists of values, or a mapping from the name of a block to its list
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(pairs of values in one block).
+
+    Examples
+    --------
     >>> partition({"ill": ["flu", "cold"], "well": ["none"]}).labelled_edges()
     [('flu', 'cold')]
     """
@@ -321,6 +406,20 @@ def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[obje
 def tree(parents: Mapping[object, object]) -> SecretGraph:
     """A hierarchy: each value must not be told apart from its parent (the root's parent is None).
 
+    Parameters
+    ----------
+    parents : from each value to its parent
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> tree({"flu": "ill", "cold": "ill", "ill": None}).labelled_edges()
     [('flu', 'ill'), ('cold', 'ill')]
     """
@@ -362,6 +461,21 @@ def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
 def edges(values: int | Iterable[object], edges: Iterable[tuple[object, object]]) -> SecretGraph:
     """The listed pairs of values must not be told apart.
 
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+    edges : pairs of values
+
+    Returns
+    -------
+    SecretGraph
+
+    Notes
+    -----
+    Cost: O(values + edges).
+
+    Examples
+    --------
     >>> edges(["a", "b", "c"], [("a", "c")]).describe()
     '1 listed pair of values may not be told apart'
     """
@@ -374,6 +488,21 @@ def edges(values: int | Iterable[object], edges: Iterable[tuple[object, object]]
 def product(*parts: SecretGraph) -> SecretGraph:
     """Several attributes: tuples that differ in one attribute, by an edge of that attribute's graph.
 
+    Parameters
+    ----------
+    parts : one secret graph for each attribute
+
+    Returns
+    -------
+    SecretGraph
+        On tuples of one value of each.
+
+    Notes
+    -----
+    Cost: O(tuples·edges of the parts), at most 20,000 tuples.
+
+    Examples
+    --------
     >>> product(line(2), complete(["f", "m"])).size
     4
     """

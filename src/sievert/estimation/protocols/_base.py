@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
@@ -135,7 +135,7 @@ class Protocol(ABC):
             )
         found = (counts / reports - self.other) / self.chances.gap
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
-        reach = float(norm.ppf((1 + level) / 2)) * errors
+        reach = float(ndtri((1 + level) / 2)) * errors
         interval = np.clip(np.column_stack([found - reach, found + reach]), 0.0, 1.0)
         return Frequencies(self.values, found, errors, interval, level, reports, self.name)
 
