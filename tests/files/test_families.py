@@ -122,6 +122,14 @@ def test_a_new_family_is_released_exactly_and_estimated(file: Path) -> None:
     assert sievert("estimate", file)["mechanism"].startswith("lazy response")
 
 
+def test_a_mechanism_without_another_level_has_one_group_of_reports(file: Path) -> None:
+    sievert("release", file)
+    grouped = FILE.replace('reports = "out.csv"', 'groups = [{ reports = "out.csv", eps = 1.0 }]')
+    file.write_text(grouped)
+    done = CliRunner().invoke(app, ["estimate", str(file)])
+    assert done.exit_code != 0 and "has no other ε" in str(done.exception)
+
+
 def test_a_design_weighs_a_new_family(file: Path) -> None:
     found = sievert("design", file, "--eps", 1.0, "--output", file.with_name("best.toml"))
     alternatives = {item["name"]: item for item in found["found"]["alternatives"]}

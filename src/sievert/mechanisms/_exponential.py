@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from sievert import spaces
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, epsilon
 from sievert.errors import MechanismError
@@ -25,7 +26,7 @@ from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, tak
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import EXPONENTIAL
 from sievert.sampling import BitSource, ChannelSampler, Sampler, Timing, exact_sampler, exponential_rows
-from sievert.spaces import Metric, metric_of, metrics
+from sievert.spaces import Metric, metric_of
 
 __all__ = ["exponential", "nominal_epsilon", "true_epsilon"]
 
@@ -315,4 +316,4 @@ class Exponential(LevelledFamily):
 
     @classmethod
     def on_line(cls, n: int, eps: float) -> Channel | None:
-        return exponential(metrics.line(n), nominal_epsilon(n, eps) if n > 1 else eps)
+        return exponential(spaces.metrics.line(n), nominal_epsilon(n, eps) if n > 1 else eps)

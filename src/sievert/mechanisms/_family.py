@@ -15,12 +15,13 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from sievert import spaces
 from sievert.channels import Channel, Privacy
 from sievert.errors import FileError, MechanismError
 from sievert.kinds import NonNegative, Noun, PublicPath, kind
 from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query
-from sievert.spaces import Labels, Metric, labels_of, metrics
+from sievert.spaces import Labels, Metric, labels_of
 
 __all__ = ["AddedToNumbers", "Family", "LevelledFamily", "inputs_of", "privacy"]
 
@@ -157,7 +158,7 @@ class Family(Noun, noun="mechanism"):
     @classmethod
     def on_line(cls, n: int, eps: float) -> Channel | None:
         """The candidate on 0…n-1."""
-        return cls.candidate(metrics.line(n), eps)
+        return cls.candidate(spaces.metrics.line(n), eps)
 
     def written(self) -> dict[str, Any]:
         """The parameter as the file writes it: eps, alpha, or neither."""
