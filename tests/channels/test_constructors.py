@@ -151,9 +151,9 @@ def unlucky(x: int) -> int:
             "kernel has 3 entries but the cycle only 2; add up what wraps around",
         ),
         (lambda: sv.Channel.block_diagonal([]), ChannelError, "blocks is empty"),
-        (lambda: sv.Channel.block_diagonal([1]), ChannelError, "blocks: 1 is not a channel"),  # type: ignore[list-item]
+        (lambda: sv.Channel.block_diagonal([1]), ChannelError, "a block is 1; give a sv.Channel"),  # type: ignore[list-item]
         (lambda: sv.Channel.product_of([]), ChannelError, "factors is empty"),
-        (lambda: sv.Channel.product_of(["x"]), ChannelError, "channels: 'x' is not a channel"),  # type: ignore[list-item]
+        (lambda: sv.Channel.product_of(["x"]), ChannelError, "one of the channels is 'x'; give a channel"),  # type: ignore[list-item]
         (lambda: sv.mechanisms.warner().product(0), ChannelError, "records is 0; it must be a whole number"),
         (
             lambda: sv.Channel.from_sparse([[0.5, 0.5], [1.0]]),

@@ -11,7 +11,7 @@ import sievert as sv
 from sievert.errors import FileError
 from sievert.files import load_scenario
 from sievert.questions.breach import breach_of, read_range
-from sievert.report.breach import breach_lines
+from sievert.report import breach
 
 
 def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -31,7 +31,7 @@ def scenario(folder: Path, text: str) -> Path:
 
 def said(path: Path, **options: object) -> str:
     report = breach_of(load_scenario(path), **options)
-    return "\n".join(line for _, lines in breach_lines(report) for line in lines)
+    return "\n".join(line for _, lines in breach.lines(report) for line in lines)
 
 
 def test_sentences_table_and_report(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_long_ranges_are_thinned_and_said() -> None:
     assert {50, 100, 200} <= set(counts)
     assert len(counts) < 200
     assert len(report.found.breach.at) == 300
-    words = "\n".join(line for _, lines in breach_lines(report) for line in lines)
+    words = "\n".join(line for _, lines in breach.lines(report) for line in lines)
     assert f"Guesses are computed for {len(counts)} of the 300 numbers." in words
     listed = breach_of(load_scenario(path), list(range(1, 500, 2))[:10])
     assert len(listed.found.success) == 10

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.errors import ChannelError, GainError, PriorError
-from sievert.observations import EXACT, observations_until_each
 from sievert.observations import _success as module
+from sievert.observations import observations_until_each
 from sievert.observations._approximations import _expectation, _normal_expectation, confusion_bounds
-from sievert.observations._success import BOUNDS, SIMULATION, attack_on
+from sievert.observations._success import BOUNDS, EXACT, SIMULATION, attack_on
 from sievert.observations._types import TypeTable
 
 COIN = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]])
@@ -538,7 +538,7 @@ def test_bad_input_is_named() -> None:
         sv.observations.success_curve(COIN, None, [])
     with pytest.raises(ChannelError, match="empty list"):
         sv.success_probability([])
-    with pytest.raises(ChannelError, match="not a Channel"):
+    with pytest.raises(ChannelError, match="one of the channels is"):
         sv.success_probability([3])
     with pytest.raises(GainError, match="level is -1"):
         sv.observations.breach_curve(COIN, None, [0], -1)

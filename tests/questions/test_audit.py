@@ -10,15 +10,24 @@ import pytest
 import sievert as sv
 from sievert.files import Scenario, load_scenario
 from sievert.questions import Check
-from sievert.questions.audit import Audit
-from sievert.report.audit import audit_figures, audit_html, audit_lines
+from sievert.questions.audit import Audit, leakage_curves
+from sievert.report import Picture
+from sievert.report.audit import lines, page, pictures
 
 EXAMPLES = sorted(Path("examples").glob("*.toml"))
 
 
 def sentences(result: Audit) -> str:
     """Everything the audit says below its headings."""
-    return " ".join(sentence for _, below in audit_lines(result) for sentence in below)
+    return " ".join(sentence for _, below in lines(result) for sentence in below)
+
+
+def page_of(scenario: Scenario, result: Audit) -> str:
+    return page(result, scenario, leakage_curves(scenario, result))
+
+
+def pictures_of(scenario: Scenario, result: Audit) -> list[Picture]:
+    return pictures(result, scenario, leakage_curves(scenario, result))
 
 
 def written(folder: Path, text: str) -> Scenario:
@@ -32,9 +41,9 @@ def test_examples_keep_their_promise(path: Path) -> None:
     result = sv.audit(scenario)
     assert result.passed
     assert json.loads(json.dumps(result.to_dict()))["satisfied"] is True
-    page = audit_html(scenario, result)
+    page = page_of(scenario, result)
     assert str(result).split(":")[0] in page
-    assert page.count('class="plotly-graph-div"') == len(audit_figures(scenario, result))
+    assert page.count('class="plotly-graph-div"') == len(pictures_of(scenario, result))
     assert "<script src=" not in page
     assert "<td>identity</td>" not in page
     assert f"Computed by Sievert {sv.__version__} with Python " in page and f"NumPy {np.__version__}" in page
@@ -117,7 +126,7 @@ def test_an_infinite_claim_is_no_promise(tmp_path: Path, kind: str) -> None:
     assert str(result) == "The mechanism keeps no promise: no ε is large enough."
     assert "keeps its promise" not in str(result) + sentences(result)
     assert "infinitely many" not in sentences(result)
-    assert audit_html(scenario, result).startswith("<!doctype html>")
+    assert page_of(scenario, result).startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +155,7 @@ def test_odds_within_a_radius() -> None:
 
 def test_figures_carry_the_numbers() -> None:
     scenario = load_scenario(Path("examples/survey-response.toml"))
-    heatmap, beliefs, curve = (picture.figure for picture in audit_figures(scenario, sv.audit(scenario))[:3])
+    heatmap, beliefs, curve = (picture.figure for picture in pictures_of(scenario, sv.audit(scenario))[:3])
     assert np.allclose(np.array(heatmap.data[0].z, dtype=float), scenario.channel.matrix)
     assert (heatmap.data[0].zmin, heatmap.data[0].zmax) == (0, 0.5)
     assert np.allclose(np.array(beliefs.data[1].y, dtype=float), [1 / 2, 1 / 6, 1 / 6, 1 / 6])
@@ -173,7 +182,7 @@ def test_many_beliefs_are_steps_not_hair() -> None:
 
 def test_the_page_has_headings_and_no_tool_bar() -> None:
     scenario = load_scenario(Path("examples/survey-response.toml"))
-    page = audit_html(scenario, sv.audit(scenario))
+    page = page_of(scenario, sv.audit(scenario))
     for heading in ("What the mechanism does", "Belief before and after", "Leakage against ε"):
         assert f"<h2>{heading}" in page
     assert '"displayModeBar": false' in page
@@ -207,11 +216,11 @@ def test_only_what_is_measured_in_bits_has_bits(tmp_path: Path) -> None:
     assert shannon.bits == pytest.approx(float(shannon.difference))
     assert (guessing.bits, risk.bits) == (None, None)
     assert identity.bits == pytest.approx(math.log2(float(identity.after) / float(identity.before)))
-    curve = audit_figures(scenario, result)[2].figure
+    curve = pictures_of(scenario, result)[2].figure
     assert [trace.name for trace in curve.data] == ["exact guess", "uncertainty removed"]
     here = int(np.argmin(np.abs(np.array(curve.data[1].x, dtype=float) - math.log(3))))
     assert curve.data[1].y[here] == pytest.approx(shannon.bits)
-    page = audit_html(scenario, result)
+    page = page_of(scenario, result)
     assert page.count("<td>–</td>") == 2
     text = sentences(result)
     assert "Uncertainty: 1.85 bits before" in text
@@ -262,8 +271,8 @@ def test_blind_guesses_are_named_only_where_one_is_best(tmp_path: Path) -> None:
 
 def test_no_gains_no_heading(tmp_path: Path) -> None:
     result = findings(tmp_path, "gains = []")
-    assert all("Guessing" not in heading for heading, _ in audit_lines(result))
-    page = audit_html(written(tmp_path, ADVERSARIES.format("gains = []")), result)
+    assert all("Guessing" not in heading for heading, _ in lines(result))
+    page = page_of(written(tmp_path, ADVERSARIES.format("gains = []")), result)
     assert "Leakage by adversary" not in page
 
 
@@ -298,7 +307,7 @@ def test_a_person_may_own_several_records(tmp_path: Path) -> None:
             """,
         )
     )
-    assert "One person" not in dict(audit_lines(result))
+    assert "One person" not in dict(lines(result))
     assert "person's value" not in str(result)
     assert "One person may own 3 records: together they are protected by ε = 1.5" in sentences(result)
     guess, total = result.checks
@@ -372,15 +381,15 @@ def test_large_files_are_audited_in_floats(tmp_path: Path, monkeypatch: pytest.M
     )
     result = sv.audit(scenario)
     assert isinstance(result.leakages[0].before, float)
-    assert "Leakage against" in audit_html(scenario, result)
+    assert "Leakage against" in page_of(scenario, result)
 
 
 def test_the_page_marks_what_is_easiest_to_tell_apart() -> None:
     scenario = sv.load("examples/survey-response.toml")
     result = sv.audit(scenario)
-    picture = audit_figures(scenario, result)[-1]
+    picture = pictures_of(scenario, result)[-1]
     assert picture.heading == "What must not be told apart"
     assert "the red line joins" in picture.caption
     assert any(trace.name == "easiest to tell apart" for trace in picture.figure.data)
     many = sv.load("examples/census-count.toml")
-    assert len(audit_figures(many, sv.audit(many))) == 3
+    assert len(pictures_of(many, sv.audit(many))) == 3

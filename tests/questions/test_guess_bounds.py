@@ -8,7 +8,7 @@ import sievert as sv
 from sievert.files import load_scenario
 from sievert.questions.explain import explain_file
 from sievert.questions.noise import noise_audit
-from sievert.report.explain import explanation_lines
+from sievert.report.explain import lines
 
 TABLE = """version = 1
 [policy]
@@ -68,7 +68,7 @@ def test_what_is_reached_is_not_below_the_files_own_mechanism(tmp_path: Path, ep
     assert own.repeated_exact
     assert own.repeated_guess <= found.after * (1 + 1e-12)
     assert found.exact or found.reached >= own.repeated_guess * (1 - 1e-12)
-    assert "worst one" not in str(list(explanation_lines(report)))
+    assert "worst one" not in str(list(lines(report)))
 
 
 def test_a_claim_the_mechanism_breaks_reaches_nothing(tmp_path: Path) -> None:

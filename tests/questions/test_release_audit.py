@@ -15,7 +15,7 @@ import sievert as sv
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.questions.noise import noise_audit
-from sievert.report.audit import noise_audit_lines
+from sievert.report.audit import lines
 
 HISTOGRAM = """version = 1
 [policy]
@@ -67,7 +67,7 @@ def test_many_releases_and_limits(tmp_path: Path) -> None:
     assert found.repeated.guess == pytest.approx(sv.explain(1.0, values=3, releases=3).after)
     assert found.repeated.guess < math.exp(3) / (math.exp(3) + 2)
     assert [check.passed for check in found.checks] == [False, True] and not found.passed
-    assert "at most 71.9%" in dict(noise_audit_lines(found))["One record, when all others are known"][1]
+    assert "at most 71.9%" in dict(lines(found))["One record, when all others are known"][1]
     with_delta = HISTOGRAM + "[accept]\neps = 1.0\ndelta = 1e-6\n"
     assert noise_audit(described(tmp_path, with_delta)).passed
 

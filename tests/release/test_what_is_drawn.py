@@ -20,6 +20,7 @@ import sievert as sv
 from sievert.channels import CellNoise, PlanarNoise, SumNoise, TableNoise
 from sievert.files import Scenario, load_scenario
 from sievert.mechanisms import noise_on_cells
+from sievert.questions import is_listed
 from sievert.release import make_plan
 from sievert.sampling import BitSource, SeededBits, for_channel
 
@@ -74,6 +75,7 @@ KINDS: dict[str, tuple[str, str, str, str]] = {
     "tight": (STEPS, "", RECORD, 'kind = "tight-constraints"\neps = 0.7'),
     "the policy's own": (STEPS, 'secrets = { metric = "line" }', RECORD, 'kind = "metric-channel"'),
     "matrix": (TEXTS, "", RECORD, 'matrix = "channel.csv"\neps = 1.0'),
+    "sum of halves": ("[0, 0.5, 2]", "records = 2", SUM, GEOMETRIC + "eps = 0.7"),
     "count": (STEPS, "records = 3", COUNT, GEOMETRIC + "eps = 0.7"),
     "count, clamped": (STEPS, "records = 3", COUNT, TRUNCATED + "eps = 0.7"),
     "count, within outputs": (STEPS, "records = 3", COUNT, GEOMETRIC + "eps = 0.7\noutputs = [0, 1, 2]"),
@@ -108,7 +110,9 @@ def described(folder: Path, kind: str) -> Scenario:
     (folder / "file.toml").write_text(text, encoding="utf-8")
     (folder / "budget.toml").write_text("person = 30.0\n")
     (folder / "channel.csv").write_text("x,a,b,c\na,1/2,1/4,1/4\nb,1/4,1/2,1/4\nc,1/4,1/4,1/2\n")
-    first, second = {"[0, 1, 5]": ("1", "5"), "[4]": ("4", "4")}.get(values, ("0", "2"))
+    first, second = {"[0, 1, 5]": ("1", "5"), "[0, 0.5, 2]": ("0.5", "2"), "[4]": ("4", "4")}.get(
+        values, ("0", "2")
+    )
     first, second = ("a", "b") if values == TEXTS else (first, second)
     first, second = ("0.1", "0.2") if "0.1" in values else (first, second)
     records = [first, second, second][: 2 if "records = 2" in policy else 3]
@@ -158,9 +162,10 @@ def test_the_law_of_what_is_drawn_is_the_channel_that_is_audited(tmp_path: Path,
 def test_noise_without_a_list_is_the_listed_channel(tmp_path: Path, kind: str) -> None:
     """Counts and sums are audited by a channel on their answers; the noise that is drawn has the same law."""
     scenario = described(tmp_path, kind)
-    noise, listed = make_plan(scenario).noise, scenario.channel
-    if noise is None:
+    noise = make_plan(scenario).noise
+    if noise is None or not is_listed(scenario):
         return
+    listed = scenario.channel
     assert isinstance(noise, SumNoise)
     # Noise on all integers is listed with everything beyond the answers as one output at either end.
     outputs = range(len(listed.finite().outputs))
@@ -185,6 +190,7 @@ def _within(noise: TableNoise, y: int) -> bool:
 def test_what_is_claimed_is_what_the_ledger_is_charged(tmp_path: Path, kind: str) -> None:
     scenario = described(tmp_path, kind)
     claimed, plan = scenario.claimed_eps, make_plan(scenario)
+    assert sv.release.preview(scenario).eps == plan.eps
     done = sv.release.run(scenario)
     assert done.eps == plan.eps == 30 - done.remaining
     if plan.noise is not None:

@@ -6,20 +6,26 @@ from typing import Any
 import pytest
 
 import sievert as sv
+from sievert.questions.audit import leakage_curves
 from sievert.questions.breach import breach_of
+from sievert.questions.compare import replacement
 from sievert.questions.design import design_of
 from sievert.questions.estimate import estimate_of
 from sievert.questions.explain import explain_file
-from sievert.questions.limits import limits_of
-from sievert.report import Page, Picture, page_html
+from sievert.questions.limits import limit_curves, limits_of
+from sievert.report import (
+    Page,
+    Picture,
+    audit,
+    breach,
+    compare,
+    design,
+    estimate,
+    explain,
+    limits,
+    page_html,
+)
 from sievert.report._page import Table
-from sievert.report.audit import audit_html
-from sievert.report.breach import breach_html
-from sievert.report.compare import comparison_html
-from sievert.report.design import design_html
-from sievert.report.estimate import estimate_html
-from sievert.report.explain import explain_html
-from sievert.report.limits import limits_html
 from sievert.report.plots._channels import channel_heatmap, hypers
 from sievert.report.plots._policies import policy_graph
 
@@ -29,38 +35,40 @@ SHEET = 718  # a sheet of A4 between margins of a centimetre
 
 def audit_page() -> str:
     scenario = sv.load("examples/census-count.toml")
-    return audit_html(scenario, sv.audit(scenario))
+    found = sv.audit(scenario)
+    return audit.page(found, scenario, leakage_curves(scenario, found))
 
 
 def limits_page() -> str:
     scenario = sv.load("examples/survey-response.toml")
-    return limits_html(scenario, limits_of(scenario))
+    found = limits_of(scenario)
+    return limits.page(found, scenario, limit_curves(scenario, found))
 
 
 def compare_page() -> str:
     first = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"], ["1/3", "1/3", "1/3"]], inputs="abc")
     second = sv.Channel([[1, 0], [0, 1], ["1/2", "1/2"]], inputs="abc")
-    return comparison_html(first, second, ("a.csv", "b.csv"), sv.compare(first, second))
+    return compare.page(replacement(first, second, ("a.csv", "b.csv")))
 
 
 def explain_page() -> str:
     scenario = sv.load("examples/daily-question.toml")
-    return explain_html(explain_file(scenario, None, None, None), scenario.to_toml())
+    return explain.page(explain_file(scenario, None, None, None), scenario.to_toml())
 
 
 def breach_page() -> str:
     scenario = sv.load("examples/survey-response.toml")
-    return breach_html(scenario, breach_of(scenario))
+    return breach.page(breach_of(scenario), scenario)
 
 
 def design_page() -> str:
     scenario = sv.load("examples/town-places.toml")
-    return design_html(scenario, design_of(scenario))
+    return design.page(design_of(scenario), scenario)
 
 
 def estimate_page() -> str:
     scenario = sv.load("examples/commute-reports.toml")
-    page = estimate_html(scenario, estimate_of(scenario))
+    page = estimate.page(estimate_of(scenario), scenario)
     assert "Made from private data" in page  # the example names true values
     return page
 

@@ -2,10 +2,10 @@ from . import divergences as divergences
 from . import priors as priors
 from ._additive import ConvolutionChannel as ConvolutionChannel
 from ._additive import CyclicChannel as CyclicChannel
-from ._additive import convolve as convolve
 from ._blocks import BlockChannel as BlockChannel
 from ._blocks import ProductChannel as ProductChannel
 from ._channel import Channel as Channel
+from ._channel import Level as Level
 from ._channel import as_channel as as_channel
 from ._channel import finite_channel as finite_channel
 from ._channel import label_array as label_array
@@ -32,7 +32,6 @@ from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
 from ._privacy import target_metric as target_metric
-from ._structured import Level as Level
 from ._structured import ResponseChannel as ResponseChannel
 from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel

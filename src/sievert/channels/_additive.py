@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels._channel import Channel
-from sievert.channels._structured import Level, StructuredChannel, closest_pair, largest_rate, rate
+from sievert.channels._channel import Channel, Level
+from sievert.channels._structured import StructuredChannel, closest_pair, largest_rate, rate
 from sievert.errors import ChannelError
 from sievert.numerics import brief, generator_of, taken, whole
 from sievert.spaces import Metric
 
-__all__ = ["ConvolutionChannel", "CyclicChannel", "convolve"]
+__all__ = ["ConvolutionChannel", "CyclicChannel"]
 # Up to this many products a convolution is computed directly, which keeps every digit of small entries;
 # beyond, by Fourier transform, which is off by about 1e-16 of the largest entry.
 LARGEST_DIRECT = 2_000_000_000
@@ -27,14 +27,13 @@ LARGEST_OFFSETS = 100_000_000
 
 def _noise(kernel: Any) -> Channel:
     """The noise distribution, checked like the row of a channel."""
+    table: Any = np.atleast_2d(kernel) if isinstance(kernel, np.ndarray) else None
+    if table is None:
+        table = [taken("kernel", kernel, ChannelError, "probabilities, one a noise value")]
     try:
-        if isinstance(kernel, np.ndarray):
-            return Channel(np.atleast_2d(kernel))
-        return Channel([taken("kernel", kernel, ChannelError, "probabilities, one a noise value")])
+        return Channel(table)
     except ChannelError as problem:
-        raise ChannelError(
-            str(problem) if str(problem).startswith("kernel") else f"kernel: {problem}"
-        ) from None
+        raise ChannelError(f"kernel: {problem}") from None
 
 
 def _integer(name: str, value: object) -> int:
@@ -77,6 +76,13 @@ class ConvolutionChannel(StructuredChannel):
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: a convolution with the kernel."""
         return convolve(self._vector(vector, "inputs"), self.kernel, "full")
+
+    def output_probabilities(self, belief: FloatArray) -> FloatArray:
+        """Probability of each output; what a Fourier transform leaves of an impossible one is 0."""
+        weights = np.maximum(self.rmatvec(belief), 0.0)
+        ways = convolve((belief > 0).astype(np.float64), (self.kernel > 0).astype(np.float64), "full")
+        weights[ways < 0.5] = 0.0
+        return weights
 
     def column_maxima(self) -> NDArray[Any]:
         """max_x C[x,y] for each output: output y sees kernel[y-n+1 … y]. Exact for an exact kernel."""

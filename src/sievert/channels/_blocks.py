@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels._channel import Channel, label_array
+from sievert.channels._channel import Channel, Level, finite_channel, label_array
 from sievert.channels._composition import common_form, require_dense
 from sievert.channels._making import Form
-from sievert.channels._structured import Level, StructuredChannel, edge_level
+from sievert.channels._structured import StructuredChannel, edge_level
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics import brief, generator_of, whole
+from sievert.numerics import brief, generator_of, instance, whole
 from sievert.spaces import Edges, Labels, Metric
 
 __all__ = ["BlockChannel", "ProductChannel"]
@@ -30,10 +30,7 @@ class BlockChannel(StructuredChannel):
     def __init__(self, blocks: Sequence[Channel]) -> None:
         if not blocks:
             raise ChannelError("blocks is empty; give at least one channel")
-        for block in blocks:
-            if not isinstance(block, Channel):
-                raise ChannelError(f"blocks: {brief(block)} is not a channel")
-        self.blocks = tuple(block.finite() for block in blocks)
+        self.blocks = tuple(finite_channel(block, "a block") for block in blocks)
         self.input_starts = np.concatenate([[0], np.cumsum([block.shape[0] for block in self.blocks])])
         self.output_starts = np.concatenate([[0], np.cumsum([block.shape[1] for block in self.blocks])])
         shape = (int(self.input_starts[-1]), int(self.output_starts[-1]))
@@ -123,9 +120,7 @@ class BlockChannel(StructuredChannel):
         own = Edges(edges.pairs[inside] - start, edges.lengths[inside])
         if not len(own):
             return 0.0, start, start, 0.0
-        known = None
-        if isinstance(block, StructuredChannel):
-            known = block.smallest_epsilon(Metric.from_edges(own, block.inputs, block.shape[0]))
+        known = block.smallest_epsilon(Metric.from_edges(own, block.inputs, block.shape[0]))
         value, i, j, distance = edge_level(block.relative_logs, own) if known is None else known
         return value, start + i, start + j, distance
 
@@ -149,10 +144,8 @@ class ProductChannel(StructuredChannel):
         if not factors:
             raise ChannelError("factors is empty; a product needs at least one channel")
         for factor in factors:
-            if len(factor) != 2 or not isinstance(factor[0], Channel):
-                raise ChannelError(
-                    f"channels: {brief(factor[0])} is not a channel; give channels, or (channel, records)"
-                )
+            given = factor[0] if len(factor) == 2 else factor
+            instance("one of the channels", given, Channel, "a channel, or (channel, records)", ChannelError)
         self.drawn = tuple(channel for channel, _ in factors)
         self.factors = tuple(
             (channel.finite(), whole("records", count, ChannelError)) for channel, count in factors

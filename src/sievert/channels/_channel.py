@@ -10,6 +10,7 @@ when their rows sum to 1 exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,7 @@ from sievert.numerics import brief, flag, fractions_of, generator_of, instance, 
 from sievert.policies import Policy, Query
 from sievert.spaces import (
     Labels,
+    Metric,
     by_label,
     column_of,
     floats,
@@ -39,7 +41,10 @@ from sievert.spaces import (
 if TYPE_CHECKING:
     from sievert.channels._hyper import Hyper
 
-__all__ = ["Channel", "Form", "as_channel", "finite_channel"]
+__all__ = ["Channel", "Form", "Level", "as_channel", "finite_channel"]
+
+# ε for a metric, the positions of the pair that attains it, and their distance.
+Level = tuple[float, int, int, float]
 
 # The place of `relative_logs` in a channel's cache.
 RELATIVE = "relative logs"
@@ -266,6 +271,31 @@ class Channel(Constructors):
         """An equivalent channel with finitely many outputs: itself, unless it has infinitely many."""
         return self
 
+    @property
+    def listed_outputs(self) -> Labels | None:
+        """The outputs, where there are finitely many."""
+        return self.outputs
+
+    def is_rule_beyond(self, entries: int) -> bool:
+        """Whether it is known by a rule and its matrix would have more entries than this."""
+        return False
+
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
+        """ε for a metric on the inputs, in their order, with the pair that attains it, in closed form.
+
+        None where no rule knows a closed form; the matrix is then used.
+        """
+        return None
+
+    def witness(self, i: int, j: int) -> tuple[int, int, int, Fraction | None]:
+        """The inputs, likelier one first, the output that tells them apart best, and their exact ratio."""
+        rows = [log_of(self.row(self.inputs[k])) for k in (i, j)]
+        both = np.isneginf(rows[0]) & np.isneginf(rows[1])
+        with np.errstate(invalid="ignore"):
+            difference = np.where(both, 0.0, rows[0] - rows[1])
+        output = int(np.argmax(np.abs(difference)))
+        return (i, j, output, None) if difference[output] > 0 else (j, i, output, None)
+
     def matvec(self, vector: Any) -> FloatArray:
         """C·v: the expected value, for each input, of a function of the output."""
         return np.asarray(self.rounded() @ self._vector(vector, "outputs"))
@@ -273,6 +303,10 @@ class Channel(Constructors):
     def rmatvec(self, vector: Any) -> FloatArray:
         """v·C: the distribution of the output for a distribution of the input."""
         return np.asarray(self._vector(vector, "inputs") @ self.rounded())
+
+    def output_probabilities(self, belief: FloatArray) -> FloatArray:
+        """Probability of each output; 0, not rounding noise, where it cannot occur."""
+        return np.maximum(self.rmatvec(belief), 0.0)
 
     def _vector(self, vector: Any, side: Literal["inputs", "outputs"]) -> FloatArray:
         """A vector with one entry for each input or output."""

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
+from sievert.channels._channel import Level
 from sievert.channels._composition import require_dense
-from sievert.channels._structured import Level, StructuredChannel, closest_pair
+from sievert.channels._structured import StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
 from sievert.numerics import brief, fractions_of, readable, taken, whole
 from sievert.numerics import function as callable_of
@@ -68,6 +69,10 @@ class DeterministicChannel(StructuredChannel):
         """How many outputs have each number of inputs."""
         sizes, counts = np.unique(np.bincount(self.images), return_counts=True)
         return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+
+    def explicit(self) -> DeterministicChannel:
+        """The program with the output of every input written out: itself."""
+        return self
 
     def _entries(self) -> NDArray[Any]:
         table = np.zeros(self.shape, dtype=np.int64)

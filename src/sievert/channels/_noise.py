@@ -81,8 +81,8 @@ class NoiseChannel(Channel):
 
     def _unlisted(self) -> TooLargeError:
         return TooLargeError(
-            f"{self.words()} has too many answers and outputs to list; ask .log_probability(answer, output), "
-            "or .epsilon(policy)",
+            f"{self.words()} has too many answers and outputs to list; .log_probability(answer, output) has "
+            "single entries",
             size=math.inf,
         )
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ import numpy as np
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._blocks import ProductChannel
 from sievert.channels._channel import Channel, finite_channel
-from sievert.channels._structured import StructuredChannel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, MetricError, PolicyError
 from sievert.numerics import exp_or_infinity, instance, log_fraction, log_of, non_negative
@@ -224,18 +223,17 @@ def epsilon(
     """
     channel = finite_channel(channel)
     # Under public constraints one record cannot change alone, so the databases themselves are compared.
-    free = isinstance(policy_or_metric, Policy) and not policy_or_metric.constrained
-    if isinstance(channel, ProductChannel) and free and query is None:
-        assert isinstance(policy_or_metric, Policy)
-        return _product_epsilon(channel, policy_or_metric)
+    if isinstance(policy_or_metric, Policy) and not policy_or_metric.constrained and query is None:
+        separate = record_epsilon(channel, policy_or_metric)
+        if separate is not None:
+            return separate
     metric = target_metric(policy_or_metric, query)
     order = align(channel.inputs, metric.points, "the metric", MetricError)
     if order is not None and order == list(range(len(order))):
         order = None  # the same labels in the same order, kept in another kind of sequence
-    if isinstance(channel, StructuredChannel) and order is None:
-        known = channel.smallest_epsilon(metric)
-        if known is not None:
-            return _structured_result(channel, *known)
+    known = channel.smallest_epsilon(metric) if order is None else None
+    if known is not None:
+        return _known_result(channel, *known)
     logs = channel.relative_logs
     if order is not None:
         # Rows of the channel in the order of the metric's points.
@@ -258,6 +256,13 @@ def epsilon(
     return _result(channel, labels, float(ratios[k]), i, j, float(edges.lengths[k]))
 
 
+@singledispatch
+def record_epsilon(channel: Channel, policy: Policy) -> Epsilon | None:
+    """The smallest ε of a channel that treats the records of a database one by one; None for others."""
+    return None
+
+
+@record_epsilon.register
 def _product_epsilon(channel: ProductChannel, policy: Policy) -> Epsilon:
     """Records are protected one at a time, so the least private record decides."""
     if channel.records != policy.records:
@@ -268,7 +273,7 @@ def _product_epsilon(channel: ProductChannel, policy: Policy) -> Epsilon:
     return max(levels, key=lambda level: level.nats)
 
 
-def _structured_result(channel: StructuredChannel, value: float, i: int, j: int, distance: float) -> Epsilon:
+def _known_result(channel: Channel, value: float, i: int, j: int, distance: float) -> Epsilon:
     if value == 0:
         return Epsilon(0.0, None, None, None, distance)
     a, b, output, exact = channel.witness(i, j)

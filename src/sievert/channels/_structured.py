@@ -16,19 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.channels._channel import Channel, label_array
+from sievert.channels._channel import Channel, Level, label_array
 from sievert.channels._composition import require_dense
 from sievert.channels._level import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
-from sievert.numerics import generator_of, log_of
+from sievert.numerics import generator_of
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = [
-    "Level",
     "ResponseChannel",
     "SparseChannel",
     "StructuredChannel",
@@ -36,8 +35,6 @@ __all__ = [
     "edge_level",
     "rate",
 ]
-# ε for a metric, the positions of the pair that attains it, and their distance.
-Level = tuple[float, int, int, float]
 
 BLOCK_ENTRIES = 2_000_000
 
@@ -82,21 +79,9 @@ class StructuredChannel(Channel):
         """The matrix in the channel's form."""
         raise NotImplementedError
 
-    def smallest_epsilon(self, metric: Metric) -> Level | None:
-        """ε for a metric on the inputs, in their order, with the pair that attains it, in closed form.
-
-        None where the rule knows no closed form; the matrix is then used.
-        """
-        return None
-
-    def witness(self, i: int, j: int) -> tuple[int, int, int, Fraction | None]:
-        """The inputs, likelier one first, the output that tells them apart best, and their exact ratio."""
-        rows = [log_of(self.row(self.inputs[k])) for k in (i, j)]
-        both = np.isneginf(rows[0]) & np.isneginf(rows[1])
-        with np.errstate(invalid="ignore"):
-            difference = np.where(both, 0.0, rows[0] - rows[1])
-        output = int(np.argmax(np.abs(difference)))
-        return (i, j, output, None) if difference[output] > 0 else (j, i, output, None)
+    def is_rule_beyond(self, entries: int) -> bool:
+        """Whether its matrix would have more entries than this."""
+        return self.shape[0] * self.shape[1] > entries
 
     def _named(self, outputs: NDArray[np.intp]) -> NDArray[Any]:
         """Labels of output positions."""
@@ -304,6 +289,11 @@ class ResponseChannel(StructuredChannel):
         # truth = 1/(1 + (n-1)·e^-eps), also when e^-eps is below the smallest float.
         self.log_truth = -math.log1p((size - 1) * math.exp(-eps))
         self.log_lie = self.log_truth - eps if size > 1 else -math.inf
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether truth and lies both occur and differ in probability."""
+        return 0 < self.eps < math.inf
 
     @property
     def truth(self) -> Fraction | float:

@@ -158,9 +158,7 @@ def delta_curve(
 
     Notes
     -----
-    O(pairs · outputs · levels), a block of pairs at a time.
-
-    Cost: as said.
+    Cost: O(pairs·outputs·levels), a block of pairs at a time.
 
     Examples
     --------

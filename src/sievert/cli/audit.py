@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sievert.cli._options import real_option, whole_option
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections, progress_bar
-from sievert.cli._samples import audit_runs
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import progress_bar
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
+    from sievert.questions.audit import Audit
+    from sievert.questions.noise import NoiseAudit
+    from sievert.questions.samples import SamplesAudit
 
 __all__ = ["audit"]
 
@@ -49,63 +52,62 @@ def audit(
 
     Exit code 0: the promise and every limit of [accept] hold; 1: one does not; 2: bad input.
     """
-    from sievert.errors import MechanismError, TooLargeError
+    from sievert.errors import MechanismError
     from sievert.files import load_scenario
-    from sievert.questions import has_added_noise, has_noise_in_cells
-    from sievert.questions.audit import audit as run_audit
-    from sievert.report.audit import audit_lines
 
     if samples is not None:
         if report is not None:
             raise MechanismError("--report goes without --samples; use --json to keep what the runs show")
-        audit_runs(samples, file, eps, delta, confidence, seed, as_json)
+        from sievert.questions.samples import samples_audit
+
+        scenario = None if file is None else load_scenario(file)
+        _present(samples_audit(samples, scenario, eps, delta, confidence, seed), Asked([], force), as_json)
         return
     if file is None:
         raise MechanismError("give a file, or runs of a black box with --samples RUNS.csv")
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
     scenario = load_scenario(file)
-    outputs = claimed(scenario.reads(), force, report=report)
-    if has_noise_in_cells(scenario):
-        _audit_noise(scenario, report, as_json)
-        return
-    try:
-        with progress_bar():
-            result = run_audit(scenario)
-    except TooLargeError:
-        if not has_added_noise(scenario):
-            raise
-        _audit_noise(scenario, report, as_json)
-        return
-    if report is not None:
-        from sievert.report.audit import audit_html
-
-        outputs.write_text(report, audit_html(scenario, result))
-    if as_json:
-        print_json({**result.to_dict(), "passed": result.passed})
-    else:
-        print_sections(result.title, str(result), audit_lines(result), result.passed)
-        if report is not None:
-            print(f"\nReport written to {report}")
-    if not result.passed:
-        raise typer.Exit(1)
+    asked = Asked(scenario.reads(), force, report=report)
+    found, page = _audited(scenario, report)
+    _present(found, asked, as_json, page)
 
 
-def _audit_noise(scenario: Scenario, report: Path | None, as_json: bool) -> None:
-    """A table with noise in every cell and too many answers to list: by its sensitivity."""
-    from sievert.errors import FileError
-    from sievert.questions.noise import noise_audit
-    from sievert.report.audit import noise_audit_lines
+def _audited(scenario: Scenario, report: Path | None) -> tuple[Audit | NoiseAudit, Callable[[], str] | None]:
+    """The audit and its page; a table with too many answers to list is audited by its sensitivity."""
+    from sievert.errors import FileError, TooLargeError
+    from sievert.questions import has_added_noise, has_noise_in_cells
+    from sievert.questions.audit import audit as run_audit
+    from sievert.questions.audit import leakage_curves
+    from sievert.report.audit import page
 
+    if not has_noise_in_cells(scenario):
+        try:
+            with progress_bar():
+                result = run_audit(scenario)
+            return result, lambda: page(result, scenario, leakage_curves(scenario, result))
+        except TooLargeError:
+            if not has_added_noise(scenario):
+                raise
     if report is not None:
         raise FileError(
             "--report draws what each input is released as, and a table with too many answers to list has "
             "too many inputs for that; leave --report out, or keep the answer with --json"
         )
-    result = noise_audit(scenario)
-    if as_json:
-        print_json({**result.to_dict(), "passed": result.passed})
-    else:
-        print_sections(result.title, str(result), noise_audit_lines(result), result.passed)
-    if not result.passed:
+    from sievert.questions.noise import noise_audit
+
+    return noise_audit(scenario), None
+
+
+def _present(
+    found: Audit | NoiseAudit | SamplesAudit,
+    asked: Asked,
+    as_json: bool,
+    page: Callable[[], str] | None = None,
+) -> None:
+    from sievert.report.audit import lines
+
+    passed = found.passed
+    present(found, lines, asked, json=as_json, page=page, good=passed, data={"passed": passed})
+    if not passed:
         raise typer.Exit(1)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli._options import real_option
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections, print_table, progress_bar
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import print_table, progress_bar
 
 __all__ = ["breach"]
 
@@ -37,22 +37,18 @@ def breach(
     """Say what repeated answers give away, and how many it takes to know."""
     from sievert.files import load_scenario
     from sievert.questions.breach import breach_of, read_range
-    from sievert.report.breach import breach_lines, breach_table
+    from sievert.report.breach import lines, page, table
 
     counts = None if observations is None else read_range(observations)
     scenario = load_scenario(file)
-    outputs = claimed(scenario.reads(), force, report=report)
+    asked = Asked(scenario.reads(), force, report=report)
     with progress_bar():
         result = breach_of(scenario, counts, about or (), level)
-    if report is not None:
-        from sievert.report.breach import breach_html
-
-        outputs.write_text(report, breach_html(scenario, result))
-    if as_json:
-        print_json(result.to_dict())
-        return
-    print_sections(result.title, str(result), breach_lines(result))
-    print()
-    print_table(*breach_table(result))
-    if report is not None:
-        print(f"\nReport written to {report}")
+    present(
+        result,
+        lines,
+        asked,
+        json=as_json,
+        page=lambda: page(result, scenario),
+        table=lambda: print_table(*table(result)),
+    )

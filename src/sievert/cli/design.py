@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli._options import real_option
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections, progress_bar
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import progress_bar
 
 __all__ = ["design"]
 
@@ -38,35 +38,31 @@ def design(
     """
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
-    from sievert.proofs import save_proof
     from sievert.questions.design import design_of, designed_toml
-    from sievert.report.design import design_html, design_lines
+    from sievert.report.design import lines, page
     from sievert.tables import channel_bytes
 
     target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)
-    outputs = claimed(scenario.reads(), force, output=target, proof=proof, report=report)
+    asked = Asked(scenario.reads(), force, output=target, proof=proof, report=report)
     for suffix in CHANNELS:
-        outputs.claim(f"the channel ({suffix})", target.with_suffix(suffix))
+        asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))
     with progress_bar():
         result = design_of(scenario, eps)
     best = result.found.optimal
     channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
-    outputs.write_bytes(channel, channel_bytes(best.mechanism, channel))
-    outputs.write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
-    if proof is not None:
-        outputs.write_text(proof, save_proof(identified(best.certificate, scenario, eps=eps)))
-    if report is not None:
-        outputs.write_text(report, design_html(scenario, result))
-    if as_json:
-        content = {**result.to_dict(), "written": {"file": str(target), "channel": str(channel)}}
-        print_json(content)
-        return
-    print_sections(result.title, str(result), design_lines(result))
-    print(f"\nThe mechanism is in {channel}; audit it with: sievert audit {target}")
-    if proof is not None:
-        print(f"Proof written to {proof}; check it with: sievert verify {proof} {file}")
-    if report is not None:
-        print(f"Report written to {report}")
+    asked.write_bytes(channel, channel_bytes(best.mechanism, channel))
+    asked.write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
+    present(
+        result,
+        lines,
+        asked,
+        json=as_json,
+        page=lambda: page(result, scenario),
+        proof=lambda: identified(best.certificate, scenario, eps=eps),
+        about=file,
+        data={"written": {"file": str(target), "channel": str(channel)}},
+        notes=[f"The mechanism is in {channel}; audit it with: sievert audit {target}"],
+    )

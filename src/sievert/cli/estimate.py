@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections, progress_bar, terminal
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import progress_bar, terminal
 from sievert.cli._streams import plain
 
 if TYPE_CHECKING:
@@ -48,54 +48,45 @@ def estimate(
     What comes from noisy reports alone gives away no more than they do. Where the file names true values
     (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
     """
-    from sievert.files import load_scenario
+    from sievert.files import identified, load_scenario
     from sievert.questions.estimate import estimate_of, estimate_proof
-    from sievert.report.estimate import estimate_html, estimate_lines
+    from sievert.report.estimate import lines, page
     from sievert.tables import Counted, counts_text
 
     scenario = load_scenario(file)
     named = [path for pattern in reports or () for path in (Path(pattern), *map(Path, glob(pattern)))]
-    outputs = claimed([*scenario.reads(), *named], force, save_counts=save_counts, proof=proof, report=report)
+    asked = Asked([*scenario.reads(), *named], force, save_counts=save_counts, proof=proof, report=report)
     with progress_bar():
         result = estimate_of(
             scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
         )
     if save_counts is not None:
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
-        outputs.write_text(save_counts, counts_text(counted))
-    if proof is not None:
-        from sievert.files import identified
-        from sievert.proofs import save_proof
-
-        certificate = identified(estimate_proof(scenario, result), scenario)
-        outputs.write_text(proof, save_proof(certificate))
-    if report is not None:
-        outputs.write_text(report, estimate_html(scenario, result))
-    if as_json:
-        print_json(result.to_dict())
-        return
-    good = result.estimate.total_gap is not None and result.estimate.unique is not False
-    print_sections(result.title, str(result), estimate_lines(result), good)
-    print()
-    _print_table(result)
-    if proof is not None:
-        print(f"\nProof written to {proof}")
-    if report is not None:
-        print(f"\nReport written to {report}")
+        asked.write_text(save_counts, counts_text(counted))
+    present(
+        result,
+        lines,
+        asked,
+        json=as_json,
+        page=lambda: page(result, scenario),
+        proof=lambda: identified(estimate_proof(scenario, result), scenario),
+        good=result.estimate.total_gap is not None and result.estimate.unique is not False,
+        table=lambda: _print_table(result),
+    )
 
 
 def _print_table(result: FileEstimate) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sievert.report.estimate import table_header, table_rows
+    from sievert.report.estimate import table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for position, name in enumerate(table_header(result)):
-        table.add_column(name, justify="left" if position == 0 else "right", no_wrap=position > 0)
-    rows = list(table_rows(result))
+    header, rows = table(result)
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for position, name in enumerate(header):
+        shown.add_column(name, justify="left" if position == 0 else "right", no_wrap=position > 0)
     for row in rows[:SHOWN_ROWS]:
-        table.add_row(*(Text(plain(cell)) for cell in row))
-    terminal().print(table, soft_wrap=False)
+        shown.add_row(*(Text(plain(cell)) for cell in row))
+    terminal().print(shown, soft_wrap=False)
     if len(rows) > SHOWN_ROWS:
         print(f"… and {len(rows) - SHOWN_ROWS} more values; --json and --report have all.")

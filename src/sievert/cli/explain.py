@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from sievert.cli._options import real_option, whole_option
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import print_json
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
-    from sievert.tables import Outputs
+    from sievert.limits import WeakestClaim
+    from sievert.proofs import Proof
+    from sievert.questions.explain import ClaimReport
 
 __all__ = ["explain"]
 
@@ -77,7 +79,7 @@ def explain(
 
     scenario = None if file is None else _scenario(file)
     reads = [] if scenario is None else scenario.reads()
-    outputs = claimed(reads, force, proof=proof, report=report)
+    asked = Asked(reads, force, proof=proof, report=report)
     stated = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
     claim = {name: value for name, value in stated.items() if value is not None}
     belief = _prior(prior)
@@ -88,7 +90,7 @@ def explain(
     if guess is not None:
         if within is not None or centre is not None:
             raise MechanismError("--within and --centre go without --guess")
-        _backwards(scenario, guess, solve, claim, values, belief, releases, outputs, proof, report, as_json)
+        _backwards(scenario, guess, solve, claim, values, belief, releases, asked, as_json)
         return
     if solve is not None:
         raise MechanismError(
@@ -114,7 +116,7 @@ def explain(
     else:
         found = explain_file(scenario, releases, within, centre, **claim)
         told = {**claim, "releases": releases, "within": within, "centre": centre}
-    _output(found, scenario, told, outputs, proof, report, as_json)
+    _present(found, scenario, told, asked, as_json)
     if not found.passed:
         raise typer.Exit(1)
 
@@ -125,50 +127,36 @@ def _scenario(file: Path) -> Scenario:
     return load_scenario(file)
 
 
-def _output(
-    found: Any,
+def _present(
+    found: ClaimReport,
     scenario: Scenario | None,
     told: dict[str, Any],
-    outputs: Outputs,
-    proof: Path | None,
-    report: Path | None,
+    asked: Asked,
     as_json: bool,
+    answer: WeakestClaim | None = None,
 ) -> None:
-    from sievert.report.explain import explanation_lines
+    """Show an explanation; where another question was asked, its answer is what the JSON holds."""
+    from sievert.report.explain import lines, page
 
-    certificate = found.explanation.certificate
-    _save(found, scenario, told, outputs, proof, report)
-    if as_json:
-        print_json({**found.to_dict(), "passed": found.passed})
-        return
-    print_sections(found.title, str(found), explanation_lines(found), found.passed)
-    if proof is not None:
-        none = f"there is no certificate to save: {found.explanation.uncertified}"
-        saved = none if certificate is None else f"proof written to {proof}"
-        print(f"\n{saved[0].upper()}{saved[1:]}")
-    if report is not None:
-        print(f"\nReport written to {report}")
-
-
-def _save(
-    found: Any,
-    scenario: Scenario | None,
-    told: dict[str, Any],
-    outputs: Outputs,
-    proof: Path | None,
-    report: Path | None,
-) -> None:
-    certificate = None if found is None else found.explanation.certificate
-    if proof is not None and certificate is not None:
+    def certificate() -> Proof | None:
+        proof = found.explanation.certificate
+        if proof is None or scenario is None:
+            return proof
         from sievert.files import identified
-        from sievert.proofs import save_proof
 
-        named = certificate if scenario is None else identified(certificate, scenario, **told)
-        outputs.write_text(proof, save_proof(named))
-    if report is not None:
-        from sievert.report.explain import explain_html
+        return identified(proof, scenario, **told)
 
-        outputs.write_text(report, explain_html(found, None if scenario is None else scenario.to_toml()))
+    present(
+        answer if as_json and answer is not None else found,
+        lines,
+        asked,
+        json=as_json,
+        page=lambda: page(found, None if scenario is None else scenario.to_toml()),
+        proof=certificate,
+        unproved=f"There is no certificate to save: {found.explanation.uncertified}",
+        good=found.passed,
+        data={"passed": found.passed} if answer is None else None,
+    )
 
 
 def _backwards(
@@ -179,9 +167,7 @@ def _backwards(
     values: int | None,
     prior: list[float] | None,
     releases: int | None,
-    outputs: Outputs,
-    proof: Path | None,
-    report: Path | None,
+    asked: Asked,
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
@@ -200,17 +186,15 @@ def _backwards(
         found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
     else:
         found = weakest_for_file(scenario, guess, unknown, releases, **claim)
-    if found.explanation is None and (proof or report):
-        raise MechanismError(f"--proof and --report have nothing to show: {found}")
-    if as_json or found.explanation is None:
-        shown = None if found.explanation is None else weakest_report(found)
-        _save(shown, scenario, told, outputs, proof, report)
-        if as_json:
-            print_json(found.to_dict())
-        else:
-            print(f"{found}.")
+    if found.explanation is not None:
+        _present(weakest_report(found), scenario, told, asked, as_json, found)
         return
-    _output(weakest_report(found), scenario, told, outputs, proof, report, as_json)
+    if asked.paths:
+        raise MechanismError(f"--proof and --report have nothing to show: {found}")
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print(f"{found}.")
 
 
 def _prior(text: str | None) -> list[float] | None:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli._options import real_option
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections, progress_bar
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import progress_bar
 
 __all__ = ["limits"]
 
@@ -27,27 +27,19 @@ def limits(
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     from sievert.files import identified, load_scenario
-    from sievert.proofs import save_proof
-    from sievert.questions.limits import limits_of
-    from sievert.report.limits import limits_lines
+    from sievert.questions.limits import limit_curves, limits_of
+    from sievert.report.limits import lines, page
 
     scenario = load_scenario(file)
-    outputs = claimed(scenario.reads(), force, report=report, proof=proof)
+    asked = Asked(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         result = limits_of(scenario, eps)
-    if report is not None:
-        from sievert.report.limits import limits_html
-
-        outputs.write_text(report, limits_html(scenario, result))
     certificate = result.database.certificate
-    if proof is not None and certificate is not None:
-        outputs.write_text(proof, save_proof(identified(certificate, scenario, eps=eps)))
-    if as_json:
-        print_json(result.to_dict())
-        return
-    print_sections(result.title, str(result), limits_lines(result))
-    if report is not None:
-        print(f"\nReport written to {report}")
-    if proof is not None:
-        saved = "there is no certificate to save" if certificate is None else f"proof written to {proof}"
-        print(f"\n{saved[0].upper()}{saved[1:]}")
+    present(
+        result,
+        lines,
+        asked,
+        json=as_json,
+        page=lambda: page(result, scenario, limit_curves(scenario, result)),
+        proof=lambda: None if certificate is None else identified(certificate, scenario, eps=eps),
+    )

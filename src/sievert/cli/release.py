@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sievert.cli._options import real_option, whole_option
-from sievert.cli._outputs import Force, claimed
-from sievert.cli._printing import print_json, print_sections, terminal
+from sievert.cli._present import Asked, Force, present
+from sievert.cli._printing import print_json, terminal
 from sievert.cli._streams import complain, complain_of_data
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
-    from sievert.tables import Outputs
 
 __all__ = ["release"]
 
@@ -61,18 +60,16 @@ def release(
     from sievert.files import load_scenario
     from sievert.release import preview as look
     from sievert.release import run
-    from sievert.report.release import preview_lines, release_lines
+    from sievert.report.release import lines
 
     scenario = load_scenario(file)
-    outputs = claimed(scenario.reads(), force, proof=proof)
+    asked = Asked(scenario.reads(), force, proof=proof)
     if proof is not None:
-        _save_proof(scenario, proof, outputs)
+        _save_proof(scenario, proof, asked)
     if preview:
         would = look(scenario, output=output, despite_accept=despite_accept)
-        if as_json:
-            print_json({**would.to_dict(), "possible": would.possible})
-        else:
-            print_sections(would.title, str(would), preview_lines(would), would.possible)
+        possible = would.possible
+        present(would, lines, asked, json=as_json, good=possible, data={"possible": possible})
         if not would.possible:
             raise typer.Exit(1)
         return
@@ -112,13 +109,10 @@ def release(
     except KeyboardInterrupt:
         complain("interrupted; nothing half-written was published. Run the same command again to go on.")
         raise typer.Exit(3) from None
-    if as_json:
-        print_json(done.to_dict())
-    else:
-        print_sections(scenario.title, str(done), release_lines(done), done.secure)
+    present(done, lines, asked, json=as_json, title=scenario.title, good=done.secure)
 
 
-def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
+def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:
     from sievert.errors import FileError
     from sievert.files import identified
     from sievert.proofs import save_proof
@@ -127,7 +121,7 @@ def _save_proof(scenario: Scenario, path: Path, outputs: Outputs) -> None:
     certificate = noise_proof(make_plan(scenario))
     if certificate is None:
         raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    outputs.write_text(path, save_proof(identified(certificate, scenario)))
+    asked.write_text(path, save_proof(identified(certificate, scenario)))
 
 
 @contextmanager

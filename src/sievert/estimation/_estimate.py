@@ -25,7 +25,6 @@ from sievert.estimation._likelihood import WHEN, maximum_likelihood, range_of_ma
 from sievert.estimation._operators import (
     Fit,
     Operator,
-    ResponseOperator,
     certified_gap,
     iterate,
     log_likelihood,
@@ -72,6 +71,7 @@ class Estimate(Result):
     method, iterations : how it was found
     reports : number of reports
     remarks : what a reader should know
+    undetermined : what the reports leave open: other distributions that fit as well, missing standard errors
     """
 
     inputs: Labels
@@ -87,6 +87,7 @@ class Estimate(Result):
     iterations: int
     reports: float
     remarks: tuple[str, ...] = field(default=())
+    undetermined: tuple[str, ...] = field(default=())
 
     @property
     def total_gap(self) -> float | None:
@@ -190,11 +191,9 @@ def estimate(
 
     Notes
     -----
-    O(n log n) for randomised response, O(n) a Newton step for the truncated geometric,
+    Cost: O(n·log n) for randomised response on n inputs, O(n) a Newton step for the truncated geometric,
     O(inputs·outputs·min(inputs, outputs)) a step for a matrix, two products with the channel for each
-    round of IBU.
-
-    Cost: as said, for n inputs; a bootstrap estimates `resamples` times more.
+    round of IBU; a bootstrap estimates `resamples` times more.
 
     Examples
     --------
@@ -214,6 +213,7 @@ def estimate(
     reports = read_reports(counts, channel)
     operator, shares = operator_of(reports)
     remarks: list[str] = []
+    undetermined: list[str] = []
     begin = _start(start, reports.inputs, remarks)
     slack = rounding_slack(reports.size, len(shares))
     limit = GAP_OF_ALL_REPORTS / reports.total - slack if tolerance is None else tolerance
@@ -228,7 +228,7 @@ def estimate(
         remarks.append("the inverse has negative entries; it is unbiased, but no distribution")
     unique, ranges = _uniqueness(method, operator, shares, fit, gap)
     if ranges is not None:
-        remarks.append(
+        undetermined.append(
             "other distributions fit the reports as well; `ranges` says how far each value can move"
         )
     if method == "ibu" and fit.gap > limit:
@@ -238,7 +238,7 @@ def estimate(
         )
     if method in ("auto", "maximum-likelihood") and _misfit(reports, fit):
         remarks.append("the reports fit no distribution well: check that they really come from this channel")
-    errors = _standard_errors(reports, fit, remarks)
+    errors = _standard_errors(reports, fit, undetermined)
     limits = None
     if interval != "none":
         limits = _interval(
@@ -258,6 +258,7 @@ def estimate(
         fit.iterations,
         reports.total,
         tuple(dict.fromkeys(remarks)),
+        tuple(undetermined),
     )
 
 
@@ -297,8 +298,7 @@ def _fit(
 def _inverted(reports: Reports, operator: Operator, shares: FloatArray) -> Fit | None:
     """The inverse of a square channel where it is a distribution: it is the maximum (Fernandes, Prop 8.2)."""
     channel = reports.groups[0].channel
-    solved = isinstance(operator, ResponseOperator)
-    if solved or len(reports.groups) > 1 or channel.shape[0] != channel.shape[1]:
+    if operator.is_solved or len(reports.groups) > 1 or channel.shape[0] != channel.shape[1]:
         return None
     try:
         p = invert(reports)
@@ -332,7 +332,7 @@ def _uniqueness(
     """Only a maximum can be a unique one."""
     if gap is None or method in ("projection", "regularised"):
         return None, None
-    if method == "ibu" and not isinstance(operator, ResponseOperator):
+    if method == "ibu" and not operator.is_solved:
         exact = maximum_likelihood(operator, shares, len(fit.distribution))
         unique, ranges = range_of_maxima(operator, shares, exact)
         if ranges is not None:
@@ -361,12 +361,12 @@ def _misfit(reports: Reports, fit: Fit) -> bool:
     return bool(deviance > chdtri(max(1, cells - 1), 1e-6))
 
 
-def _standard_errors(reports: Reports, fit: Fit, remarks: list[str]) -> FloatArray | None:
+def _standard_errors(reports: Reports, fit: Fit, undetermined: list[str]) -> FloatArray | None:
     positive = np.maximum(fit.distribution, 0.0)
     try:
         return standard_errors(reports, positive / positive.sum())
     except SievertError as problem:
-        remarks.append(f"no standard errors: {problem.in_file()}")
+        undetermined.append(f"no standard errors: {problem.in_file()}")
         return None
 
 
@@ -393,7 +393,7 @@ def _interval(
         return bootstrap_intervals(
             reports, base / base.sum(), lambda some: fitted(some, []).distribution, level, resamples, rng
         )
-    if reports.size > LARGEST_PROFILE and not isinstance(operator, ResponseOperator):
+    if reports.size > LARGEST_PROFILE and not operator.is_solved:
         raise EstimationError(
             f'interval is "profile", which takes too long for {reports.size} inputs (at most '
             f'{LARGEST_PROFILE}); use "normal" or "bootstrap"'

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import singledispatch
 
 import numpy as np
 from scipy.special import gammaincinv, ndtri
@@ -77,17 +78,14 @@ def _resampled(reports: Reports, p: FloatArray, rng: np.random.Generator) -> Rep
     return Reports(tuple(groups))
 
 
+@singledispatch
 def profile_intervals(
     operator: Operator, shares: FloatArray, fit: Fit, total: float, level: float
 ) -> FloatArray:
     """The probabilities v of each input for which some distribution is within χ²/2 nats of the maximum."""
     from scipy.optimize import brentq
 
-    allowed = float(gammaincinv(0.5, level)) / total
-    if isinstance(operator, ResponseOperator):
-        full = np.zeros(operator.size)
-        full[operator.observed] = shares
-        return np.asarray(response_profiles(full[None, :], operator.lie, allowed)[0])
+    allowed = _allowed(total, level)
     shortfall = profile_shortfall(operator, shares, fit, allowed)
 
     def end(i: int, inside: float, outside: float) -> float:
@@ -109,6 +107,31 @@ def profile_intervals(
     return np.array([[end(i, here[i], 0.0), end(i, here[i], 1.0)] for i in range(size)])
 
 
+@profile_intervals.register
+def _profiles_of_response(
+    operator: ResponseOperator, shares: FloatArray, fit: Fit, total: float, level: float
+) -> FloatArray:
+    profiles = response_profiles(operator.whole(shares)[None, :], operator.lie, _allowed(total, level))
+    return np.asarray(profiles[0])
+
+
+def _allowed(total: float, level: float) -> float:
+    """χ²/2 of one degree of freedom, in nats per report."""
+    return float(gammaincinv(0.5, level)) / total
+
+
+@singledispatch
+def profile_rows(operator: Operator, size: int) -> tuple[FloatArray, float]:
+    """Rows of all inputs less a number, and that number: what is left keeps its digits."""
+    return operator.rows(np.arange(size)), 0.0
+
+
+@profile_rows.register
+def _profile_rows_of_geometric(operator: GeometricOperator, size: int) -> tuple[FloatArray, float]:
+    distances = np.abs(np.arange(size)[:, None] - operator.observed[None, :])
+    return np.expm1(-operator.eps * distances), 1.0
+
+
 def profile_shortfall(
     operator: Operator, shares: FloatArray, fit: Fit, allowed: float
 ) -> Callable[[int, float], float]:
@@ -116,11 +139,7 @@ def profile_shortfall(
 
     The profile interval of input i is where this is not above 0.
     """
-    base = 0.0
-    rows = operator.rows(np.arange(len(fit.distribution)))
-    if isinstance(operator, GeometricOperator):
-        distances = np.abs(np.arange(operator.channel.shape[0])[:, None] - operator.observed[None, :])
-        rows, base = np.expm1(-operator.eps * distances), 1.0
+    rows, base = profile_rows(operator, len(fit.distribution))
     highest = float(shares @ np.log(base + fit.distribution @ rows))
 
     def shortfall(i: int, v: float) -> float:

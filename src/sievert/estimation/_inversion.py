@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sievert.channels import Channel, CyclicChannel, ProductChannel, ResponseCha
 from sievert.errors import EstimationError, TooLargeError
 from sievert.estimation._events import checked_confidence
 from sievert.estimation._operators import lie_weight
-from sievert.estimation._reports import Reports, identifiability, read_reports
+from sievert.estimation._reports import Reports, identifiability, is_invertible, read_reports
 from sievert.mechanisms import TruncatedGeometricChannel
 from sievert.numerics import brief
 from sievert.results import Result
@@ -184,18 +184,12 @@ def inverse_of(channel: Channel) -> Inverse:
 
 @lru_cache(maxsize=4)  # an estimate asks for the same one several times
 def _inverse_of(finite: Channel) -> Inverse:
-    if isinstance(finite, ResponseChannel) and (finite.eps > 0 or finite.shape[0] == 1):
-        return ResponseInverse(finite)
-    if isinstance(finite, TruncatedGeometricChannel) and finite.level.eps > 0:
-        return GeometricInverse(finite)
-    if isinstance(finite, CyclicChannel):
-        return CyclicInverse(finite)
-    if isinstance(finite, ProductChannel):
-        return ProductInverse(finite)
-    return _dense(finite)
+    return right_inverse(finite)
 
 
-def _dense(channel: Channel) -> DenseInverse:
+@singledispatch
+def right_inverse(channel: Channel) -> Inverse:
+    """The inverse by the structure of a finite channel, or that of its matrix."""
     rows, columns = channel.shape
     if rows > columns:
         raise _singular(channel)
@@ -211,6 +205,28 @@ def _dense(channel: Channel) -> DenseInverse:
     if rows == columns:
         return DenseInverse(np.asarray(np.linalg.inv(matrix), dtype=np.float64))
     return DenseInverse(np.asarray(np.linalg.pinv(matrix, rcond=0.0), dtype=np.float64))
+
+
+@right_inverse.register
+def _inverse_of_response(channel: ResponseChannel) -> Inverse:
+    invertible = is_invertible(channel)
+    return ResponseInverse(channel) if invertible else right_inverse.dispatch(Channel)(channel)
+
+
+@right_inverse.register
+def _inverse_of_geometric(channel: TruncatedGeometricChannel) -> Inverse:
+    invertible = is_invertible(channel)
+    return GeometricInverse(channel) if invertible else right_inverse.dispatch(Channel)(channel)
+
+
+@right_inverse.register
+def _inverse_of_cyclic_noise(channel: CyclicChannel) -> Inverse:
+    return CyclicInverse(channel)
+
+
+@right_inverse.register
+def _inverse_of_records(channel: ProductChannel) -> Inverse:
+    return ProductInverse(channel)
 
 
 def _singular(channel: Channel) -> EstimationError:

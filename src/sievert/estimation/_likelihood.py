@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from scipy.sparse import csc_array
 from sievert.arrays import FloatArray
 from sievert.estimation._interior_point import grow, largest_step, maximise, step_length, water_filling
 from sievert.estimation._operators import (
-    DenseOperator,
     Fit,
     GeometricOperator,
     Operator,
@@ -43,22 +43,27 @@ ACTIVE = 1e-6
 POINT = 1e-5
 
 
+@singledispatch
 def maximum_likelihood(operator: Operator, shares: FloatArray, size: int) -> Fit:
     """The exact maximum likelihood; `gap` is certified."""
-    if isinstance(operator, ResponseOperator):
-        full = np.zeros(size)
-        full[operator.observed] = shares
-        p = water_filling(full, operator.lie)
-        return Fit(p, log_likelihood(operator, shares, p), certified_gap(operator, shares, p), 0)
-    if isinstance(operator, GeometricOperator):
-        return geometric_maximum(operator, shares)
     everything = np.arange(size)
-    if isinstance(operator, DenseOperator) or size * len(shares) <= LARGEST_WHOLE:
+    if operator.is_listed or size * len(shares) <= LARGEST_WHOLE:
         rows = operator.rows(everything)
         p, _, iterations = maximise(rows, 0.0, shares)
         fit = Fit(p, log_likelihood(operator, shares, p), certified_gap(operator, shares, p), iterations)
         return _polished(operator, rows, shares, fit)
     return _large(operator, shares, size)
+
+
+@maximum_likelihood.register
+def _maximum_of_response(operator: ResponseOperator, shares: FloatArray, size: int) -> Fit:
+    p = water_filling(operator.whole(shares), operator.lie)
+    return Fit(p, log_likelihood(operator, shares, p), certified_gap(operator, shares, p), 0)
+
+
+@maximum_likelihood.register
+def _maximum_of_geometric(operator: GeometricOperator, shares: FloatArray, size: int) -> Fit:
+    return geometric_maximum(operator, shares)
 
 
 def _polished(operator: Operator, rows: FloatArray, shares: FloatArray, fit: Fit) -> Fit:
@@ -68,7 +73,7 @@ def _polished(operator: Operator, rows: FloatArray, shares: FloatArray, fit: Fit
     well leaves as the root of that gap. At the maximum the likelihood is a sum of squares, whose solution
     keeps its digits; inputs that it makes negative are left out.
     """
-    if not isinstance(operator, DenseOperator) or rows.size > LARGEST_POLISHED:
+    if not operator.is_listed or rows.size > LARGEST_POLISHED:
         return fit
     expected = operator.expected(fit.distribution)
     factor = operator.backward(shares / expected)
@@ -114,8 +119,8 @@ def range_of_maxima(
     The maxima are the p on inputs with c = 1 that expect the same outputs (every maximum does), so the
     rank of those rows, or else two linear programs an input, decide. None: too large to decide.
     """
-    if isinstance(operator, ResponseOperator | GeometricOperator):
-        return True, None  # b·J + I and alpha^|i-j| are positive definite on the observed outputs
+    if operator.is_definite:
+        return True, None
     expected = operator.expected(fit.distribution)
     factor = operator.backward(shares / expected)
     active = np.flatnonzero(factor > 1 - max(ACTIVE, 10 * math.sqrt(max(fit.gap, 0.0))))

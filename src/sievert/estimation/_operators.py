@@ -10,13 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import singledispatch
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.channels import Channel, ResponseChannel, StructuredChannel
+from sievert.channels import Channel, ResponseChannel
 from sievert.errors import EstimationError
 from sievert.estimation._reports import Group, Reports
 from sievert.mechanisms import TruncatedGeometricChannel
@@ -40,8 +41,18 @@ SMALL_MATRIX = 2_500
 
 
 class Operator(ABC):
-    """One group's channel on its observed outputs, columns divided by e^log_scale."""
+    """One group's channel on its observed outputs, columns divided by e^log_scale.
 
+    Attributes
+    ----------
+    is_definite : whether different distributions expect different shares of the observed outputs
+    is_listed : whether its rows are kept as a matrix
+    is_solved : whether the maximum likelihood has a closed form
+    """
+
+    is_definite: ClassVar[bool] = False
+    is_listed: ClassVar[bool] = False
+    is_solved: ClassVar[bool] = False
     log_scale: FloatArray
 
     @abstractmethod
@@ -65,6 +76,8 @@ def lie_weight(eps: float) -> float:
 class DenseOperator(Operator):
     """A matrix of the observed columns."""
 
+    is_listed = True
+
     def __init__(self, columns: FloatArray, log_scale: FloatArray) -> None:
         self.columns, self.log_scale = columns, log_scale
 
@@ -79,13 +92,22 @@ class DenseOperator(Operator):
 
 
 class ResponseOperator(Operator):
-    """Randomised response: G/(truth - lie) = b·J + I with b = alpha/(1-alpha)."""
+    """Randomised response: G/(truth - lie) = b·J + I with b = alpha/(1-alpha), which is positive definite."""
+
+    is_definite = True
+    is_solved = True
 
     def __init__(self, channel: ResponseChannel, observed: IndexArray) -> None:
         self.size, self.observed = channel.shape[0], observed
         self.lie = lie_weight(channel.eps)
         # truth - lie = truth·(1 - alpha)
         self.log_scale = np.full(len(observed), channel.log_truth + np.log(-np.expm1(-channel.eps)))
+
+    def whole(self, shares: FloatArray) -> FloatArray:
+        """Shares of all outputs from those of the observed ones."""
+        full = np.zeros(self.size)
+        full[self.observed] = shares
+        return full
 
     def expected(self, p: FloatArray) -> FloatArray:
         return np.asarray(self.lie * p.sum() + p[self.observed])
@@ -100,7 +122,9 @@ class ResponseOperator(Operator):
 
 
 class GeometricOperator(Operator):
-    """Truncated geometric noise: the weight of an output is its column's scale."""
+    """Truncated geometric noise: the weight of an output is its column's scale; alpha^|i-j| is definite."""
+
+    is_definite = True
 
     def __init__(self, channel: TruncatedGeometricChannel, observed: IndexArray) -> None:
         self.channel, self.observed = channel, observed
@@ -173,25 +197,37 @@ class StackedOperator(Operator):
 
 def operator_of(reports: Reports) -> tuple[Operator, FloatArray]:
     """The operator of all groups, and the share of all reports that each observed output has."""
-    parts = [_operator(group) for group in reports.groups]
+    parts = [group_operator(group.channel, group) for group in reports.groups]
     total = reports.total
     shares = np.concatenate([group.counts[group.observed] / total for group in reports.groups])
     return (parts[0] if len(parts) == 1 else StackedOperator(parts)), shares
 
 
-def _operator(group: Group) -> Operator:
-    channel, observed = group.channel, group.observed
-    if isinstance(channel, TruncatedGeometricChannel) and channel.level.eps > 0:
-        return GeometricOperator(channel, observed)
-    if isinstance(channel, ResponseChannel) and channel.eps > 0 and channel.shape[0] > 1:
-        return ResponseOperator(channel, observed)
-    if isinstance(channel, StructuredChannel) and channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
+@singledispatch
+def group_operator(channel: Channel, group: Group) -> Operator:
+    """The operator of one group's channel: by its own products where it has a rule and is large."""
+    observed = group.observed
+    if channel.is_rule_beyond(SMALL_MATRIX):
         operator = ProductOperator(channel, observed)
         _refuse_impossible(group, operator.expected(np.full(channel.shape[0], 1 / channel.shape[0])) == 0)
         return operator
     columns, log_scale = scaled_columns(channel, observed)
     _refuse_impossible(group, np.isneginf(log_scale))
     return DenseOperator(columns, log_scale)
+
+
+@group_operator.register
+def _operator_of_geometric(channel: TruncatedGeometricChannel, group: Group) -> Operator:
+    if channel.level.eps > 0:
+        return GeometricOperator(channel, group.observed)
+    return group_operator.dispatch(Channel)(channel, group)
+
+
+@group_operator.register
+def _operator_of_response(channel: ResponseChannel, group: Group) -> Operator:
+    if channel.eps > 0 and channel.shape[0] > 1:
+        return ResponseOperator(channel, group.observed)
+    return group_operator.dispatch(Channel)(channel, group)
 
 
 def scaled_columns(channel: Channel, chosen: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -277,7 +313,7 @@ def iterate(
     `traced` keeps the likelihood before every round.
     """
     p = np.array(start, dtype=np.float64)
-    compiled = None if traced else _compiled_rounds(operator, shares)
+    compiled = None if traced else compiled_rounds(operator, shares)
     trace: list[float] = []
     done, gap = 0, math.inf
     while True:
@@ -304,20 +340,33 @@ def iterate(
     return Fit(p / p.sum(), log_likelihood(operator, shares, p / p.sum()), gap, done, np.array(trace))
 
 
-def _compiled_rounds(operator: Operator, shares: FloatArray) -> Callable[[FloatArray, int], float] | None:
+Rounds = Callable[[FloatArray, int], float]
+
+
+@singledispatch
+def compiled_rounds(operator: Operator, shares: FloatArray) -> Rounds | None:
     """A function (p, rounds) that does rounds in place in machine code, or None."""
-    if not isinstance(operator, GeometricOperator | ResponseOperator):
-        return None
-    from sievert.estimation._kernels import geometric_rounds, response_rounds
+    return None
+
+
+@compiled_rounds.register
+def _rounds_of_response(operator: ResponseOperator, shares: FloatArray) -> Rounds | None:
+    from sievert.estimation._kernels import response_rounds
     from sievert.numerics import COMPILED
 
     if not COMPILED:
         return None
-    if isinstance(operator, ResponseOperator):
-        full = np.zeros(operator.size)
-        full[operator.observed] = shares
-        lie = operator.lie
-        return lambda p, rounds: response_rounds(p, full, lie, rounds)
+    full, lie = operator.whole(shares), operator.lie
+    return lambda p, rounds: response_rounds(p, full, lie, rounds)
+
+
+@compiled_rounds.register
+def _rounds_of_geometric(operator: GeometricOperator, shares: FloatArray) -> Rounds | None:
+    from sievert.estimation._kernels import geometric_rounds
+    from sievert.numerics import COMPILED
+
+    if not COMPILED:
+        return None
     full = np.zeros(operator.channel.shape[1])
     full[operator.observed] = shares
     decay = operator.decay

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -116,13 +117,22 @@ def _groups(counts: Any, channels: Any) -> list[Group]:
 
 
 def _group(counts: Any, channel: Channel, where: str) -> Group:
-    if isinstance(channel, GeometricChannel):
-        column = column_of(counts, where, EstimationError)
-        if column.labels is not None and not column.made_up:
-            named = dict(zip(column.labels, column.values, strict=True))
-            counts = _clamped(named, channel, where)
     finite = channel.finite()
-    return Group(counts_over(counts, finite.outputs, where), finite)
+    return Group(counts_over(finite_counts(channel, counts, where), finite.outputs, where), finite)
+
+
+@singledispatch
+def finite_counts(channel: Channel, counts: Any, where: str) -> Any:
+    """Counts of the outputs of the finite equivalent of a channel."""
+    return counts
+
+
+@finite_counts.register
+def _counts_of_integers(channel: GeometricChannel, counts: Any, where: str) -> Any:
+    column = column_of(counts, where, EstimationError)
+    if column.labels is None or column.made_up:
+        return counts
+    return _clamped(dict(zip(column.labels, column.values, strict=True)), channel, where)
 
 
 def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -> Counter[Hashable]:
@@ -282,7 +292,7 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     if not channels:
         raise EstimationError("channel is an empty list; give at least one channel")
     size = channels[0].shape[0]
-    if any(_is_invertible(item) for item in channels):
+    if any(is_invertible(item) for item in channels):
         return Identifiability(_labels(channels[0]), size, (True,) * size, ())
     total = size * sum(item.shape[1] for item in channels)
     if total > LARGEST_MATRIX:
@@ -306,15 +316,27 @@ def _labels(channel: Channel) -> Labels:
         return range(channel.shape[0])
 
 
-def _is_invertible(channel: Channel) -> bool:
-    """Whether the family is known to be: the kernel alpha^|i-j| and b·J + I are positive definite."""
-    if isinstance(channel, TruncatedGeometricChannel):
-        return channel.level.eps > 0
-    if isinstance(channel, ResponseChannel):
-        return channel.eps > 0 or channel.shape[0] == 1
-    if isinstance(channel, ProductChannel):
-        return all(_is_invertible(factor) for factor, _ in channel.factors)
+@singledispatch
+def is_invertible(channel: Channel) -> bool:
+    """Whether the family is known to be."""
     return channel.shape[0] == 1
+
+
+@is_invertible.register
+def _is_geometric_invertible(channel: TruncatedGeometricChannel) -> bool:
+    """The kernel alpha^|i-j| is positive definite."""
+    return channel.level.eps > 0
+
+
+@is_invertible.register
+def _is_response_invertible(channel: ResponseChannel) -> bool:
+    """b·J + I is positive definite."""
+    return channel.eps > 0 or channel.shape[0] == 1
+
+
+@is_invertible.register
+def _is_every_record_invertible(channel: ProductChannel) -> bool:
+    return all(is_invertible(factor) for factor, _ in channel.factors)
 
 
 def _null_space(matrix: FloatArray, known: int | None) -> tuple[int, FloatArray]:

@@ -12,31 +12,27 @@ import copy
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, permutations
-from typing import Any, Self
+from functools import cached_property, reduce
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.arrays import FloatArray
 from sievert.errors import GainError
 from sievert.numerics import brief, exact_matmul, fractions_of, instance, is_exact, require_size
 from sievert.spaces import Labels, LazyLabels, align, floats, labels_of, labels_or_range, table_of
 
 __all__ = [
     "Adversary",
-    "Belief",
-    "Guessing",
-    "Identity",
     "MatrixAdversary",
-    "Shannon",
-    "Symmetric",
-    "Tries",
-    "as_gain",
+    "RankedColumns",
+    "Unit",
     "labels_of_secrets",
     "matrix_adversary",
     "require_table",
     "secret_labels",
+    "sole_largest",
     "table_adversary",
 ]
 
@@ -45,24 +41,57 @@ BLOCK_ENTRIES = 16_000_000
 LARGEST_TABLE = 100_000_000
 
 Columns = NDArray[Any]  # [n, m] joint probabilities, float64 or object
+# What values count; "closeness" is a probability that a file calls so.
+Unit = Literal["probability", "closeness", "gain", "risk", "loss", "guesses", "bits"]
+# Two actions this close (relative) are equally good: rounding alone could tell them apart.
+TIE_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RankedColumns:
+    """Columns listed by their entries, each column's from the largest to the smallest.
+
+    Attributes
+    ----------
+    entries : the entries of all columns, one column after another
+    rank : the place of each entry in its column, from 0
+    column : the column of each entry
+    starts : where each column begins
+    totals : the sum of each column
+    """
+
+    entries: FloatArray
+    rank: NDArray[np.intp]
+    column: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    totals: FloatArray
 
 
 class Adversary:
     """What an attacker maximises (a gain) or minimises (a loss).
 
     Subclasses give `values(joint)`, the attacker's unnormalised optimum for each column, and
-    `best(joint)`, the action that reaches it. Both must be homogeneous in the column.
+    `best(joint)`, the action that reaches it. Both must be homogeneous in the column. What else they say
+    of themselves spares a matrix where a channel is known by a rule.
 
     Attributes
     ----------
     name : what the adversary is called in results
     secrets : labels of the secrets, in the order of the columns' entries
     is_loss : whether small values are good for the attacker
+    is_convex : whether no release makes the best action worse on average
+    is_divisible : whether it can be asked about some of the secrets alone (`on_entries`)
+    is_symmetric : whether all secrets are alike to it (`even_value`, `one_above`, `contributions`)
+    names_actions : whether an action is a single name, however many secrets there are
     """
 
     name: str
     secrets: Labels
     is_loss: bool = False
+    is_convex: ClassVar[bool] = True
+    is_divisible: ClassVar[bool] = False
+    is_symmetric: ClassVar[bool] = False
+    names_actions: ClassVar[bool] = False
 
     @property
     def size(self) -> int:
@@ -80,6 +109,52 @@ class Adversary:
     @property
     def matrix(self) -> NDArray[Any]:
         """Gains or losses as an array [action, secret]."""
+        raise NotImplementedError
+
+    @property
+    def action_count(self) -> int:
+        """How many actions are compared: the rows of a table; a closed form looks at the secrets."""
+        return self.size
+
+    @property
+    def unit(self) -> Unit:
+        """What its values count; shares of 1 unless it says otherwise."""
+        return "risk" if self.is_loss else "probability"
+
+    def bounds(self) -> tuple[float, float] | None:
+        """Between which numbers the value of every belief lies; None where that is not known."""
+        return None
+
+    def bits(self, before: float, after: float) -> float | None:
+        """Leakage in bits where it has a meaning: the growth of a gain."""
+        if self.is_loss or before <= 0:
+            return None
+        return max(0.0, math.log2(after / before))
+
+    def sole_best(self, belief: FloatArray) -> Hashable:
+        """The one best action for a belief; None where there are ties or actions have no name."""
+        return None
+
+    def on_entries(self, secrets: slice) -> Adversary:
+        """The same adversary when only these secrets are possible."""
+        raise NotImplementedError
+
+    def values_by_products(
+        self, product: Callable[[FloatArray], FloatArray], belief: FloatArray
+    ) -> FloatArray | None:
+        """Values of all columns by one product of the channel for each action; None where none are listed."""
+        return None
+
+    def even_value(self, size: int, total: int) -> Any:
+        """Value of a column of `size` equal entries 1/total."""
+        raise NotImplementedError
+
+    def one_above(self, size: int, truth: Any, lie: Any, log_truth: float) -> Any:
+        """Value of a column whose one largest entry is `truth` and whose other size - 1 are `lie`."""
+        raise NotImplementedError
+
+    def contributions(self, columns: RankedColumns) -> FloatArray:
+        """What each entry adds to the value of its column."""
         raise NotImplementedError
 
     def relabelled(self, name: str) -> Self:
@@ -126,10 +201,29 @@ class MatrixAdversary(Adversary):
     secrets: Labels
     name: str = "matrix"
     is_loss: bool = False
+    is_divisible: ClassVar[bool] = True
+    names_actions: ClassVar[bool] = True
 
     @property
     def matrix(self) -> NDArray[Any]:
         return self.table
+
+    @property
+    def action_count(self) -> int:
+        return len(self.table)
+
+    @property
+    def unit(self) -> Unit:
+        if ((self.table >= 0) & (self.table <= 1)).all():
+            return super().unit
+        return "loss" if self.is_loss else "gain"
+
+    def bounds(self) -> tuple[float, float]:
+        return float(self._floats.min()), float(self._floats.max())
+
+    def sole_best(self, belief: FloatArray) -> Hashable:
+        scores = self.table.astype(np.float64) @ belief
+        return sole_largest(-scores if self.is_loss else scores, self.actions)
 
     @property
     def is_exact(self) -> bool:
@@ -162,6 +256,12 @@ class MatrixAdversary(Adversary):
     def _fractions(self) -> NDArray[np.object_]:
         return fractions_of(self.table)
 
+    def values_by_products(
+        self, product: Callable[[FloatArray], FloatArray], belief: FloatArray
+    ) -> FloatArray:
+        rows = (product(np.asarray(row, dtype=np.float64) * belief) for row in self.table)
+        return reduce(np.minimum if self.is_loss else np.maximum, rows)
+
     def values(self, joint: Columns) -> NDArray[Any]:
         blocks = [self._extreme(self._scores(part)) for part in self._blocks(joint)]
         return np.concatenate(blocks)
@@ -180,6 +280,13 @@ class MatrixAdversary(Adversary):
 
     def _extreme(self, scores: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(scores.min(axis=0) if self.is_loss else scores.max(axis=0))
+
+
+def sole_largest(scores: FloatArray, actions: Labels) -> Hashable:
+    """The action with the largest score; None where several have it up to rounding."""
+    best = scores.max()
+    winners = np.flatnonzero(scores >= best - TIE_TOLERANCE * abs(best))
+    return actions[int(winners[0])] if len(winners) == 1 else None
 
 
 def matrix_adversary(
@@ -225,15 +332,6 @@ def table_adversary(given: object, argument: str = "gain", is_loss: bool | None 
         word, fix = ("gain", "its negative") if is_loss else ("loss", "sv.gains.from_loss of it")
         raise GainError(f"{argument} is the {word} {found.name!r}; give {fix}")
     return found
-
-
-def as_gain(gain: object, secrets: Labels) -> Adversary:
-    """An adversary about these secrets: None is the one-try guess; a matrix [action, secret] is a gain."""
-    secrets = labels_of_secrets(secrets)
-    if gain is None:
-        return Identity(secrets)
-    adversary = gain if isinstance(gain, Adversary) else table_adversary(gain)
-    return adversary.for_secrets(secrets)
 
 
 def labels_of_secrets(secrets: object) -> Labels:
@@ -285,172 +383,3 @@ def _finite(array: NDArray[Any], word: str) -> NDArray[Any]:
         i, j = map(int, broken[0])
         raise GainError(f"row {i} of the {word} has {array[i, j]} for secret {j}; entries must be finite")
     return array
-
-
-# ── Adversaries with very many or infinitely many actions, whose optimum has a closed form ──────────────────
-
-LARGEST_ACTIONS = 200_000
-FORM_ENTRIES = 1_000_000
-
-
-class Symmetric(Adversary):
-    """An adversary to whom all secrets are alike: the values depend on the entries, not on whose they are."""
-
-    def on_entries(self, secrets: slice) -> Self:
-        """The same adversary when only these secrets are possible."""
-        return self._with(secrets=range(secrets.stop - secrets.start))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Identity(Symmetric):
-    """Guess the secret in one try: gain 1 for the right guess (Bayes vulnerability)."""
-
-    secrets: Labels
-    name: str = "identity"
-
-    @property
-    def actions(self) -> Labels:
-        """The guesses."""
-        return self.secrets
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        require_table(self.size, self.size)
-        return np.eye(self.size, dtype=np.int64)
-
-    def values(self, joint: Columns) -> NDArray[Any]:
-        return np.asarray(joint.max(axis=0))
-
-    def best(self, joint: Columns) -> list[Hashable]:
-        return [self.secrets[int(i)] for i in joint.argmax(axis=0)]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Tries(Symmetric):
-    """Guess the secret in k tries: gain 1 if one of them is right."""
-
-    secrets: Labels
-    tries: int
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.tries, int | np.integer) or isinstance(self.tries, bool) or self.tries < 1:
-            raise GainError(f"k is {brief(self.tries)}; the number of tries must be a whole number ≥ 1")
-        if not self.name:
-            object.__setattr__(self, "name", "1 try" if self.tries == 1 else f"{self.tries} tries")
-
-    @property
-    def _chosen(self) -> int:
-        return min(int(self.tries), self.size)
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        fewer = min(self._chosen, self.size - self._chosen)
-        # n choose k is at least (n/k)^k.
-        many = fewer * math.log2(max(2, self.size / max(1, fewer))) > 63
-        count = 2**63 if many else math.comb(self.size, fewer)
-        way = "its values need no matrix"
-        require_size(count, LARGEST_ACTIONS, f"the actions of {self.name}", way)
-        require_table(count, self.size)
-        table = np.zeros((count, self.size), dtype=np.int64)
-        chosen = np.array(list(combinations(range(self.size), self._chosen)))
-        np.put_along_axis(table, chosen, 1, axis=1)
-        return table
-
-    def values(self, joint: Columns) -> NDArray[Any]:
-        k = self._chosen
-        ordered = np.sort(joint, axis=0) if joint.dtype == object else np.partition(joint, -k, axis=0)
-        return np.asarray(ordered[-k:].sum(axis=0))
-
-    def best(self, joint: Columns) -> list[Hashable]:
-        order = np.argsort(-joint, axis=0, kind="stable")[: self._chosen]
-        return [tuple(self.secrets[int(i)] for i in column) for column in order.T]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Guessing(Symmetric):
-    """Guess until right: the loss is the number of guesses (guessing entropy, Massey)."""
-
-    secrets: Labels
-    name: str = "guessing"
-    is_loss: bool = True
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        count = math.factorial(min(self.size, 20))
-        require_size(count, LARGEST_ACTIONS, "the orders of guessing", "its values need no matrix")
-        return np.argsort(np.array(list(permutations(range(self.size)))), axis=1) + 1
-
-    def values(self, joint: Columns) -> NDArray[Any]:
-        ranked = np.sort(joint, axis=0)
-        position = np.arange(self.size, 0, -1)
-        return np.asarray(position.astype(joint.dtype) @ ranked)
-
-    def best(self, joint: Columns) -> list[Hashable]:
-        order = np.argsort(-joint, axis=0, kind="stable")
-        return [tuple(self.secrets[int(i)] for i in column) for column in order.T]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Shannon(Symmetric):
-    """Shannon entropy in bits: the loss of describing the secret with the best code for one's belief."""
-
-    secrets: Labels
-    name: str = "shannon"
-    is_loss: bool = True
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        raise GainError("the Shannon loss has infinitely many actions, so it has no matrix")
-
-    def values(self, joint: Columns) -> NDArray[Any]:
-        columns = joint.astype(np.float64, copy=False)
-        weights = columns.sum(axis=0)
-        total, rest = np.zeros((2, columns.shape[1]))
-        top, place = columns.max(axis=0), columns.argmax(axis=0)
-        rows = max(1, FORM_ENTRIES // columns.shape[1])
-        for start in range(0, len(columns), rows):
-            part = columns[start : start + rows]
-            part = np.where(np.arange(start, start + len(part))[:, None] == place, 0.0, part)
-            posteriors = part / np.where(weights > 0, weights, 1.0)
-            total -= (part * np.log2(np.where(posteriors > 0, posteriors, 1.0))).sum(axis=0)
-            rest += part.sum(axis=0)
-        # The likeliest secret's share may be next to 1; what the others have is known.
-        first = top * np.log1p(rest / np.where(top > 0, top, 1.0)) / math.log(2)
-        return np.asarray(total + first)
-
-    def best(self, joint: Columns) -> list[Hashable]:
-        return [tuple(column) for column in _posteriors(joint)[1].T.tolist()]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Belief(Adversary):
-    """A vulnerability given as a function of the belief, such as a quasi-convex one for the max case."""
-
-    secrets: Labels
-    function: Callable[[NDArray[np.float64]], float]
-    name: str = "belief"
-    is_loss: bool = False
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        raise GainError(f"{self.name!r} is a function of the belief, so it has no matrix of actions")
-
-    def values(self, joint: Columns) -> NDArray[Any]:
-        columns, posteriors = _posteriors(joint)
-        weights = columns.sum(axis=0)
-        found = [
-            weight * float(self.function(posterior)) if weight > 0 else 0.0
-            for weight, posterior in zip(weights, posteriors.T, strict=True)
-        ]
-        return np.array(found)
-
-    def best(self, joint: Columns) -> list[Hashable]:
-        return [None] * joint.shape[1]
-
-
-def _posteriors(joint: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Columns as floats, and the same columns normalised (zero columns stay zero)."""
-    columns = joint.astype(np.float64)
-    weights = columns.sum(axis=0)
-    return columns, columns / np.where(weights > 0, weights, 1.0)

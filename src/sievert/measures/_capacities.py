@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -65,29 +66,8 @@ class AdditiveOptimum:
     reference: NDArray[Any] | None = None
 
 
+@singledispatch
 def unit_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
-    """Gains in [0, 1], fixed prior: closed forms where the channel is large and known by a rule.
-
-    Randomised response: r adds what the truth has over a lie to the likeliest value, so the optimum is
-    (truth - lie)·(1 - max π). A program: r is the likeliest output, so it is 1 - its probability.
-    """
-    if _is_large(channel) and isinstance(channel, ResponseChannel):
-        return AdditiveOptimum(_spread(channel) * (1 - float(belief.max())), 0, belief)
-    if _is_large(channel) and isinstance(channel, DeterministicChannel):
-        heaviest = channel.rmatvec(belief.astype(np.float64)).max()
-        return AdditiveOptimum(1 - float(heaviest), 0, belief)
-    found = _filled_capacity(channel, belief)
-    if isinstance(channel, ResponseChannel) and not isinstance(found.value, Fraction):
-        return replace(found, value=_spread(channel) * (1 - float(belief.max())))
-    return found
-
-
-def _spread(channel: ResponseChannel) -> float:
-    """truth - lie, without cancellation."""
-    return row_distance(channel, 0, 1) if channel.shape[0] > 1 else 0.0
-
-
-def _filled_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
     """Gains in [0, 1], fixed prior: the water-filling optimum of Σ_x π_x·TV(C_x, r), exact for exact input.
 
     Σ_x π_x (C[x,y] - r_y)⁺ is convex in each r_y with slope -Σ{π_x : C[x,y] > r_y}; the only coupling is
@@ -101,6 +81,34 @@ def _filled_capacity(channel: Channel, belief: NDArray[Any]) -> AdditiveOptimum:
     scores = (gain.T * matrix * weights[:, None]).sum()
     lower = scores - (gain @ weights).max()
     return AdditiveOptimum(lower, max(upper - lower, upper - upper), belief, gain, reference)
+
+
+_filled_capacity = unit_capacity.dispatch(Channel)
+
+
+@unit_capacity.register
+def _unit_capacity_of_response(channel: ResponseChannel, belief: NDArray[Any]) -> AdditiveOptimum:
+    """r adds what the truth has over a lie to the likeliest value: (truth - lie)·(1 - max π)."""
+    if _is_large(channel):
+        return AdditiveOptimum(_spread(channel) * (1 - float(belief.max())), 0, belief)
+    found = _filled_capacity(channel, belief)
+    if isinstance(found.value, Fraction):
+        return found
+    return replace(found, value=_spread(channel) * (1 - float(belief.max())))
+
+
+@unit_capacity.register
+def _unit_capacity_of_program(channel: DeterministicChannel, belief: NDArray[Any]) -> AdditiveOptimum:
+    """r is the likeliest output: 1 - its probability."""
+    if not _is_large(channel):
+        return _filled_capacity(channel, belief)
+    heaviest = channel.rmatvec(belief.astype(np.float64)).max()
+    return AdditiveOptimum(1 - float(heaviest), 0, belief)
+
+
+def _spread(channel: ResponseChannel) -> float:
+    """truth - lie, without cancellation."""
+    return row_distance(channel, 0, 1) if channel.shape[0] > 1 else 0.0
 
 
 def _fill(matrix: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], Number]:
@@ -151,10 +159,10 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
     prior, where the fixed-prior optimum proves the lower bound, and r proves the upper one. For exact
     channels the vertex is rebuilt over the rationals.
     """
-    known = _known_radius(channel)
+    n, m = channel.shape
+    known = radius_by_rule(channel) if n * m > LARGEST_PROGRAM else None
     if known is not None:
         return known
-    n, m = channel.shape
     if n * m > LARGEST_PROGRAM:
         raise TooLargeError(
             f"gains in [0, 1] over all priors need a linear program of {readable(n)} × {readable(m)} "
@@ -171,31 +179,43 @@ def unit_radius(channel: Channel) -> AdditiveOptimum:
         rebuilt = _exact_radius(channel, solution)
         if rebuilt is not None:
             return rebuilt
-    prior = np.maximum(solution.dual[:n], 0.0)
-    prior = prior / prior.sum()
+    prior = radius_prior(channel, np.maximum(solution.dual[:n], 0.0))
     reference = np.maximum(solution.primal[:m], 0.0)
     reference = reference / reference.sum()
-    if isinstance(channel, ResponseChannel):
-        # By symmetry the even prior is worst.
-        prior = np.full(n, 1 / n)
     lower = unit_capacity(channel, prior)
     upper = float(np.maximum(matrix - reference, 0.0).sum(axis=1).max())
     gap = max(0.0, upper - float(lower.value))
     return AdditiveOptimum(float(lower.value), gap, prior, lower.gain, reference)
 
 
-def _known_radius(channel: Channel) -> AdditiveOptimum | None:
-    """Closed forms for large channels: by symmetry r is even over the outputs."""
-    size, outputs = channel.shape
-    if size * outputs <= LARGEST_PROGRAM:
-        return None
-    if isinstance(channel, ResponseChannel):
-        exact = isinstance(channel.truth, Fraction)
-        value = channel.truth - Fraction(1, size) if exact else _spread(channel) * (1 - 1 / size)
-        return AdditiveOptimum(value, 0, None)
-    if isinstance(channel, DeterministicChannel | PartitionChannel):
-        return AdditiveOptimum(1 - Fraction(1, outputs), 0, None)
+@singledispatch
+def radius_prior(channel: Channel, multipliers: FloatArray) -> FloatArray:
+    """The worst prior, from the multipliers of the program's rows."""
+    return np.asarray(multipliers / multipliers.sum())
+
+
+@radius_prior.register
+def _radius_prior_of_response(channel: ResponseChannel, multipliers: FloatArray) -> FloatArray:
+    """By symmetry the even prior is worst."""
+    return np.full(len(multipliers), 1 / len(multipliers))
+
+
+@singledispatch
+def radius_by_rule(channel: Channel) -> AdditiveOptimum | None:
+    """The radius where by symmetry r is even over the outputs; None for other channels."""
     return None
+
+
+@radius_by_rule.register
+def _radius_of_response(channel: ResponseChannel) -> AdditiveOptimum:
+    size, exact = channel.shape[0], isinstance(channel.truth, Fraction)
+    value = channel.truth - Fraction(1, size) if exact else _spread(channel) * (1 - 1 / size)
+    return AdditiveOptimum(value, 0, None)
+
+
+@radius_by_rule.register
+def _radius_of_program(channel: DeterministicChannel | PartitionChannel) -> AdditiveOptimum:
+    return AdditiveOptimum(1 - Fraction(1, channel.shape[1]), 0, None)
 
 
 def _radius_program(matrix: NDArray[np.float64]) -> LinearProgram:
@@ -264,14 +284,9 @@ def _exact_radius(channel: Channel, solution: Solution) -> AdditiveOptimum | Non
     return replace(lower, reference=reference) if lower.value == upper else None
 
 
+@singledispatch
 def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
     """Gains of span at most 1 for each action, fixed prior: Σ_y a_y·TV(δ^y, π) = Σ_x π_x·TV(C_x, a)."""
-    if _is_large(channel) and isinstance(channel, ResponseChannel):
-        weights = belief.astype(np.float64)
-        return _spread(channel) * (1 - float(weights @ weights))
-    if _is_large(channel) and isinstance(channel, DeterministicChannel):
-        output = channel.rmatvec(belief.astype(np.float64))
-        return 1 - float(output @ output)
     if channel.form == "exact" and belief.dtype == object:
         joint = joint_distribution(channel, belief)
         return np.abs(joint - belief[:, None] * joint.sum(axis=0)).sum() / 2
@@ -279,6 +294,22 @@ def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
     possible = weights > 0
     outputs, moved = movements(channel, weights)
     return float(weights[possible] @ np.abs(np.expm1(moved[possible])) @ outputs) / 2
+
+
+@spanning_capacity.register
+def _spanning_capacity_of_response(channel: ResponseChannel, belief: NDArray[Any]) -> Number:
+    if not _is_large(channel):
+        return spanning_capacity.dispatch(Channel)(channel, belief)
+    weights = belief.astype(np.float64)
+    return _spread(channel) * (1 - float(weights @ weights))
+
+
+@spanning_capacity.register
+def _spanning_capacity_of_program(channel: DeterministicChannel, belief: NDArray[Any]) -> Number:
+    if not _is_large(channel):
+        return spanning_capacity.dispatch(Channel)(channel, belief)
+    output = channel.rmatvec(belief.astype(np.float64))
+    return 1 - float(output @ output)
 
 
 def signed_capacity(channel: Channel, possible: NDArray[np.bool_] | None = None) -> Number:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
@@ -148,10 +149,11 @@ def capacity(
     Fraction(1, 4)
     """
     finite = finite_channel(channel)
-    if isinstance(gains, MatrixAdversary) and kind in ("multiplicative", "risk") and prior is None:
-        return _property(finite, gains, kind)
+    own = gains if isinstance(gains, MatrixAdversary) else None
+    if own is not None and kind in ("multiplicative", "risk") and prior is None:
+        return _property(finite, own, kind)
     choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
-    if gains is not None and not isinstance(gains, MatrixAdversary):
+    if gains is not None and own is None:
         choice("gains", gains, tuple(WORDS), GainError)
     default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
     chosen = default if gains is None else gains
@@ -162,7 +164,7 @@ def capacity(
     if kind == "risk" and chosen == "identity" and prior is None:
         return _risk(finite)
     if kind == "shannon" and chosen == "shannon" and prior is None:
-        return _shannon(finite)
+        return shannon(finite)
     raise GainError(
         f"kind is {brief(kind)}, gains {brief(gains)}, "
         f"prior {'given' if prior is not None else 'None'}; known are "
@@ -173,7 +175,7 @@ def capacity(
 
 def _multiplicative(channel: Channel, prior: object) -> Capacity:
     words = WORDS["all"]
-    parts = record_priors(channel, prior) if isinstance(channel, ProductChannel) else None
+    parts = record_priors(channel, prior)
     if parts is not None:
         found = [(_multiplicative(part.channel, part.prior), part.count) for part in parts]
         factor = product_of_powers([(part.factor, count) for part, count in found])[0]
@@ -192,8 +194,7 @@ def _multiplicative(channel: Channel, prior: object) -> Capacity:
 
 def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
     words = WORDS[gains]
-    if isinstance(channel, ProductChannel):
-        prior = tuple_prior(channel, prior)
+    prior = tuple_prior(channel, prior)
     if gains == "signed":
         possible = None if prior is None else np.asarray(as_prior(prior, channel) > 0, dtype=bool)
         return Capacity(None, signed_capacity(channel, possible), None, words, prior)
@@ -274,30 +275,39 @@ def _lost_bits(channel: Channel, i: int, j: int) -> float:
     return -float(log_sum(np.minimum(*channel.log_matrix[[i, j]]), axis=0)) / math.log(2)
 
 
-def _shannon(channel: Channel) -> Capacity:
-    words = WORDS["shannon"]
-    if isinstance(channel, ResponseChannel | CyclicChannel):
-        # Every row is a permutation of every other and so is every column: the uniform prior is best.
-        even = even_divergence(channel, 1.0)
-        bits = math.log2(channel.shape[0]) + float(row_negentropies(channel)) / math.log(2)
-        bits = bits if even is None else even / math.log(2)
-        return Capacity(None, None, max(0.0, bits), words, None)
-    if isinstance(channel, DeterministicChannel | PartitionChannel):
-        return Capacity(None, None, math.log2(channel.shape[1]), words, None)
-    if isinstance(channel, ProductChannel):
-        found = [(capacity(part, kind="shannon"), count) for part, count in channel.factors]
-        bits = sum(count * part.bits for part, count in found)
-        gap = sum(count * part.gap for part, count in found)
-        return Capacity(None, None, bits, words, None, gap)
-    if isinstance(channel, BlockChannel):
-        return _shannon_of_blocks(channel)
+@singledispatch
+def shannon(channel: Channel) -> Capacity:
+    """Largest mutual information over all priors."""
     optimum = shannon_capacity(channel)
-    return Capacity(None, None, optimum.bits, words, optimum.prior, optimum.gap)
+    return Capacity(None, None, optimum.bits, WORDS["shannon"], optimum.prior, optimum.gap)
 
 
+@shannon.register
+def _shannon_of_permutations(channel: ResponseChannel | CyclicChannel) -> Capacity:
+    """Every row is a permutation of every other and so is every column: the uniform prior is best."""
+    even = even_divergence(channel, 1.0)
+    bits = math.log2(channel.shape[0]) + float(row_negentropies(channel)) / math.log(2)
+    bits = bits if even is None else even / math.log(2)
+    return Capacity(None, None, max(0.0, bits), WORDS["shannon"], None)
+
+
+@shannon.register
+def _shannon_of_program(channel: DeterministicChannel | PartitionChannel) -> Capacity:
+    return Capacity(None, None, math.log2(channel.shape[1]), WORDS["shannon"], None)
+
+
+@shannon.register
+def _shannon_of_records(channel: ProductChannel) -> Capacity:
+    found = [(capacity(part, kind="shannon"), count) for part, count in channel.factors]
+    bits = sum(count * part.bits for part, count in found)
+    gap = sum(count * part.gap for part, count in found)
+    return Capacity(None, None, bits, WORDS["shannon"], None, gap)
+
+
+@shannon.register
 def _shannon_of_blocks(channel: BlockChannel) -> Capacity:
     """log2 Σ 2^capacity, each block used in that proportion (Shannon's sum channel)."""
-    found = [_shannon(block) for block in channel.blocks]
+    found = [shannon(block) for block in channel.blocks]
     largest = max(part.bits for part in found)
     shares = np.array([2.0 ** (part.bits - largest) for part in found])
     bits = largest + math.log2(shares.sum())

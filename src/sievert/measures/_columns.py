@@ -29,19 +29,11 @@ from sievert.channels import (
     PartitionChannel,
     ResponseChannel,
     SparseChannel,
-    convolve,
 )
 from sievert.channels.priors import as_prior, listed_size
 from sievert.errors import TooLargeError
-from sievert.measures._adversary import (
-    Adversary,
-    Guessing,
-    Identity,
-    MatrixAdversary,
-    Shannon,
-    Symmetric,
-    Tries,
-)
+from sievert.measures._adversary import Adversary, MatrixAdversary, RankedColumns
+from sievert.measures._closed_forms import Guessing, Identity, Shannon, Tries
 from sievert.mechanisms import TruncatedGeometricChannel
 from sievert.spaces import Labels
 
@@ -105,22 +97,20 @@ def _is_small(channel: Channel) -> bool:
 
 
 @column_values.register
-def _(channel: DeterministicChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if prior is None and isinstance(adversary, Symmetric):
+def _of_program(channel: DeterministicChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and adversary.is_symmetric:
         return _even_blocks(adversary, channel.block_sizes(), np.bincount(channel.images))
     belief = as_prior(prior, channel)
-    exact = belief.dtype == object and _is_small(channel)
-    if exact or not isinstance(adversary, Symmetric | MatrixAdversary):
+    if not adversary.is_divisible or (belief.dtype == object and _is_small(channel)):
         return _by_matrix(channel, adversary, belief)
     entries = belief.astype(np.float64, copy=False)
-    if isinstance(adversary, MatrixAdversary):
-        return _by_actions(channel, adversary, entries)
-    return _grouped(adversary, entries, channel.images, channel.shape[1])
+    found = _by_actions(channel, adversary, entries)
+    return _grouped(adversary, entries, channel.images, channel.shape[1]) if found is None else found
 
 
 @column_values.register
-def _(channel: PartitionChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if prior is None and isinstance(adversary, Symmetric):
+def _of_blocks_of_a_program(channel: PartitionChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and adversary.is_symmetric:
         return _even_blocks(adversary, channel.sizes)
     if channel.shape[0] > LARGEST_INPUTS:
         inputs, outputs = channel.shape
@@ -134,7 +124,7 @@ def _(channel: PartitionChannel, adversary: Adversary, prior: object) -> ColumnV
 
 
 def _even_blocks(
-    adversary: Symmetric, sizes: Mapping[int, int], lengths: NDArray[np.intp] | None = None
+    adversary: Adversary, sizes: Mapping[int, int], lengths: NDArray[np.intp] | None = None
 ) -> ColumnValues:
     """Uniform prior on a deterministic program: blocks of one size are alike (spec 3.6).
 
@@ -143,7 +133,7 @@ def _even_blocks(
     total = sum(size * count for size, count in sizes.items())
     counts = tuple(sizes.values())
     values, weights = np.empty((2, len(sizes)), dtype=object)
-    values[:] = [_block_value(adversary, size, total) for size in sizes]
+    values[:] = [adversary.even_value(size, total) for size in sizes]
     weights[:] = [Fraction(size, total) for size in sizes]
     if lengths is None:
         first = np.array([0, *accumulate(counts)][:-1], dtype=np.intp)
@@ -152,20 +142,9 @@ def _even_blocks(
     return ColumnValues(values, weights, counts, first)
 
 
-def _block_value(adversary: Symmetric, size: int, total: int) -> Any:
-    """Value of a block of equally likely secrets."""
-    if isinstance(adversary, Identity):
-        return Fraction(1, total)
-    if isinstance(adversary, Tries):
-        return Fraction(min(adversary.tries, size), total)
-    if isinstance(adversary, Guessing):
-        return Fraction(size * (size + 1), 2 * total)
-    return size / total * math.log2(size)
-
-
 @column_values.register
-def _(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if not isinstance(adversary, Symmetric | MatrixAdversary):
+def _of_blocks(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if not adversary.is_divisible:
         return _by_matrix(channel, adversary, prior)
     belief = None if prior is None else as_prior(prior, channel)
     values: list[Any] = []
@@ -193,12 +172,13 @@ def _(channel: BlockChannel, adversary: Adversary, prior: object) -> ColumnValue
 
 
 @column_values.register
-def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if _is_small(channel) or not isinstance(adversary, Symmetric | MatrixAdversary):
+def _of_noise(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if _is_small(channel) or not adversary.is_divisible:
         return _by_matrix(channel, adversary, prior)
     belief = float_prior(prior, channel)
-    if isinstance(adversary, MatrixAdversary):
-        return _by_actions(channel, adversary, belief)
+    found = _by_actions(channel, adversary, belief)
+    if found is not None:
+        return found
     length = len(channel.kernel)
     padded = np.concatenate([np.zeros(length - 1), belief, np.zeros(length - 1)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, length)
@@ -206,40 +186,51 @@ def _(channel: ConvolutionChannel, adversary: Adversary, prior: object) -> Colum
     reverse = channel.kernel[::-1]
     own = adversary.on_entries(slice(0, length))
     values = [own.values((windows[at : at + step] * reverse).T) for at in range(0, channel.shape[1], step)]
-    return ColumnValues(np.concatenate(values), _probabilities(channel, belief))
+    return ColumnValues(np.concatenate(values), channel.output_probabilities(belief))
 
 
 @column_values.register
-def _(channel: CyclicChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if prior is None and isinstance(adversary, Symmetric):
+def _of_cyclic_noise(channel: CyclicChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and adversary.is_symmetric:
         # All columns are rotations of the reversed kernel.
         size = channel.shape[0]
         column = channel.noise.exact_or_rounded()[0][:, None] / size
         return ColumnValues(adversary.values(column), column.sum(axis=0), (size,), np.zeros(1, dtype=np.intp))
-    if _is_small(channel) or not isinstance(adversary, MatrixAdversary):
-        return _by_matrix(channel, adversary, prior)
-    return _by_actions(channel, adversary, float_prior(prior, channel))
+    found = None if _is_small(channel) else _by_actions(channel, adversary, float_prior(prior, channel))
+    return _by_matrix(channel, adversary, prior) if found is None else found
 
 
 @column_values.register
-def _(channel: SparseChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if not isinstance(adversary, Symmetric | MatrixAdversary):
+def _of_table(channel: SparseChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if not adversary.is_divisible:
         return _by_matrix(channel, adversary, prior)
     belief = float_prior(prior, channel)
-    if isinstance(adversary, MatrixAdversary):
-        return _by_actions(channel, adversary, belief)
+    found = _by_actions(channel, adversary, belief)
+    if found is not None:
+        return found
     entries = channel.table.data * np.repeat(belief, np.diff(channel.table.indptr))
     return _grouped(adversary, entries, channel.table.indices, channel.shape[1])
 
 
 @column_values.register
-def _(channel: TruncatedGeometricChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if _is_small(channel) or not isinstance(adversary, Identity | MatrixAdversary):
-        return _by_matrix(channel, adversary, prior)
-    belief = float_prior(prior, channel)
-    if isinstance(adversary, MatrixAdversary):
-        return _by_actions(channel, adversary, belief)
-    # max_x π_x·alpha^|x-y| is one running maximum from the left and one from the right.
+def _of_geometric(channel: TruncatedGeometricChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    found = None if _is_small(channel) else geometric_columns(adversary, channel, float_prior(prior, channel))
+    return _by_matrix(channel, adversary, prior) if found is None else found
+
+
+@singledispatch
+def geometric_columns(
+    adversary: Adversary, channel: TruncatedGeometricChannel, belief: FloatArray
+) -> ColumnValues | None:
+    """An adversary's value on every output of a geometric mechanism without its matrix; None if unknown."""
+    return _by_actions(channel, adversary, belief)
+
+
+@geometric_columns.register
+def _guess_by_decay(
+    adversary: Identity, channel: TruncatedGeometricChannel, belief: FloatArray
+) -> ColumnValues:
+    """max_x π_x·alpha^|x-y| is one running maximum from the left and one from the right."""
     alpha = math.exp(-channel.level.eps)
     left = _decaying_maximum(belief, alpha)
     right = _decaying_maximum(belief[::-1], alpha)[::-1]
@@ -251,30 +242,13 @@ def _decaying_maximum(values: FloatArray, decay: float) -> FloatArray:
     return np.fromiter(found, np.float64, len(values))
 
 
-def _by_actions(channel: Channel, adversary: MatrixAdversary, belief: FloatArray) -> ColumnValues:
-    """One product with the channel for each action."""
-    rows = (channel.rmatvec(np.asarray(row, dtype=np.float64) * belief) for row in adversary.table)
-    return ColumnValues(_running(rows, adversary), _probabilities(channel, belief))
+def _by_actions(channel: Channel, adversary: Adversary, belief: FloatArray) -> ColumnValues | None:
+    """One product with the channel for each action, where actions are listed."""
+    values = adversary.values_by_products(channel.rmatvec, belief)
+    return None if values is None else ColumnValues(values, channel.output_probabilities(belief))
 
 
-def _probabilities(channel: Channel, belief: FloatArray) -> FloatArray:
-    """Probability of each output; 0, not rounding noise of a Fourier transform, where it cannot occur."""
-    weights = np.maximum(channel.rmatvec(belief), 0.0)
-    if isinstance(channel, ConvolutionChannel):
-        ways = convolve((belief > 0).astype(np.float64), (channel.kernel > 0).astype(np.float64), "full")
-        weights[ways < 0.5] = 0.0
-    return weights
-
-
-def _running(rows: Iterator[FloatArray], adversary: MatrixAdversary) -> FloatArray:
-    """Best action on each output, one action at a time."""
-    best = next(rows)
-    for row in rows:
-        best = np.minimum(best, row) if adversary.is_loss else np.maximum(best, row)
-    return best
-
-
-def _grouped(adversary: Symmetric, entries: FloatArray, owners: NDArray[Any], outputs: int) -> ColumnValues:
+def _grouped(adversary: Adversary, entries: FloatArray, owners: NDArray[Any], outputs: int) -> ColumnValues:
     """Columns listed by their non-zero entries: entry e belongs to output owners[e]. One sort."""
     order = np.lexsort((-entries, owners))
     ranked, owner = entries[order], owners[order]
@@ -283,16 +257,7 @@ def _grouped(adversary: Symmetric, entries: FloatArray, owners: NDArray[Any], ou
     totals = np.add.reduceat(ranked, starts)
     place = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(owner)))
     rank = np.arange(len(owner)) - starts[place]
-    if isinstance(adversary, Tries | Identity):
-        tries = adversary.tries if isinstance(adversary, Tries) else 1
-        terms = np.where(rank < tries, ranked, 0.0)
-    elif isinstance(adversary, Guessing):
-        terms = (rank + 1) * ranked
-    else:
-        share = ranked / np.where(totals > 0, totals, 1.0)[place]
-        rest = np.add.reduceat(np.where(rank > 0, ranked, 0.0), starts)[place]
-        first = np.log1p(rest / np.where(ranked > 0, ranked, 1.0)) / math.log(2)
-        terms = ranked * np.where(rank == 0, first, -np.log2(np.where(share > 0, share, 1.0)))
+    terms = adversary.contributions(RankedColumns(ranked, rank, place, starts, totals))
     values, weights = np.zeros((2, outputs))
     values[present], weights[present] = np.add.reduceat(terms, starts), totals
     return ColumnValues(values, weights)
@@ -307,39 +272,32 @@ SMALL_RESPONSE = 1000
 
 
 @column_values.register
-def _(channel: ResponseChannel, adversary: Adversary, prior: object) -> ColumnValues:
-    if prior is None and isinstance(adversary, Symmetric):
-        return _even(channel, adversary)
-    if channel.shape[0] <= SMALL_RESPONSE or not isinstance(adversary, Symmetric | MatrixAdversary):
-        return column_values.dispatch(Channel)(channel, adversary, prior)
-    belief = float_prior(prior, channel)
-    truth, lie = float(channel.truth), float(channel.lie)
-    if isinstance(adversary, Guessing):
-        return _guesses(belief, truth, lie)
-    if isinstance(adversary, MatrixAdversary):
-        values = _actions(adversary, belief, truth, lie)
-    elif isinstance(adversary, Shannon):
-        values = _entropies(belief, truth, lie)
-    else:
-        values = _tries(belief, adversary.tries if isinstance(adversary, Tries) else 1, truth, lie)
-    return ColumnValues(values, _weights(belief, truth, lie))
+def _of_response(channel: ResponseChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    if prior is None and adversary.is_symmetric:
+        return _even_response(channel, adversary)
+    found = None
+    if channel.shape[0] > SMALL_RESPONSE:
+        belief = float_prior(prior, channel)
+        found = response_columns(adversary, belief, float(channel.truth), float(channel.lie))
+    return _by_matrix(channel, adversary, prior) if found is None else found
 
 
-def _even(channel: ResponseChannel, adversary: Symmetric) -> ColumnValues:
+def _even_response(channel: ResponseChannel, adversary: Adversary) -> ColumnValues:
     """Uniform prior: all outputs are alike; one column has one truth and n-1 lies."""
-    size, truth, lie = channel.shape[0], channel.truth, channel.lie
-    if isinstance(adversary, Identity):
-        value: Any = truth
-    elif isinstance(adversary, Tries):
-        value = truth + (min(adversary.tries, size) - 1) * lie
-    elif isinstance(adversary, Guessing):
-        value = truth + lie * (size * (size + 1) // 2 - 1)
-    else:
-        value = -(float(truth) * channel.log_truth) / math.log(2) + (size - 1) * _plog(float(lie))
+    size = channel.shape[0]
+    value = adversary.one_above(size, channel.truth, channel.lie, channel.log_truth)
     dtype = object if isinstance(value, Fraction) else np.float64
     values, weights = np.empty(1, dtype), np.empty(1, dtype)
     values[0], weights[0] = value / size, (Fraction(1, size) if dtype is object else 1 / size)
     return ColumnValues(values, weights, (size,), np.zeros(1, dtype=np.intp))
+
+
+@singledispatch
+def response_columns(
+    adversary: Adversary, belief: FloatArray, truth: float, lie: float
+) -> ColumnValues | None:
+    """An adversary's value on every output of a randomised response; None if only the matrix tells."""
+    return None
 
 
 def _weights(belief: FloatArray, truth: float, lie: float) -> FloatArray:
@@ -357,7 +315,10 @@ def _chunks(size: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
 
 
-def _actions(adversary: MatrixAdversary, belief: FloatArray, truth: float, lie: float) -> FloatArray:
+@response_columns.register
+def _actions_by_response(
+    adversary: MatrixAdversary, belief: FloatArray, truth: float, lie: float
+) -> ColumnValues:
     """Every action's expected gain is lie times that under the prior, plus what the truth at y adds."""
     table = adversary.table
     parts = list(_chunks(len(belief)))
@@ -368,21 +329,26 @@ def _actions(adversary: MatrixAdversary, belief: FloatArray, truth: float, lie: 
     for part in parts:
         scores = base[:, None] + (truth - lie) * (table[:, part].astype(np.float64) * belief[part])
         values[part] = scores.min(axis=0) if adversary.is_loss else scores.max(axis=0)
-    return values
+    return ColumnValues(values, _weights(belief, truth, lie))
 
 
-def _tries(belief: FloatArray, tries: int, truth: float, lie: float) -> FloatArray:
-    k = min(tries, len(belief))
+@response_columns.register
+def _tries_by_response(
+    adversary: Identity | Tries, belief: FloatArray, truth: float, lie: float
+) -> ColumnValues:
+    k = min(adversary.tries, len(belief))
     largest = np.partition(belief, len(belief) - k)[len(belief) - k :].copy()
     least, total = float(largest[0]), float(largest.sum())
     # With y among the k largest its own entry only grows; otherwise it may replace the least of them.
     values = np.where(belief >= least, total - belief, total - least)
     values *= lie
     values += truth * belief
-    return np.maximum(values, lie * total, out=values)
+    np.maximum(values, lie * total, out=values)
+    return ColumnValues(values, _weights(belief, truth, lie))
 
 
-def _entropies(belief: FloatArray, truth: float, lie: float) -> FloatArray:
+@response_columns.register
+def _codes_by_response(adversary: Shannon, belief: FloatArray, truth: float, lie: float) -> ColumnValues:
     """Σ_x J log2(w/J) of each column, from the prior's own Σ π log2 π."""
 
     def logs(part: slice) -> FloatArray:
@@ -395,10 +361,11 @@ def _entropies(belief: FloatArray, truth: float, lie: float) -> FloatArray:
         weight = lie + (truth - lie) * entry
         inner = lie * (total - own) + truth * own - _plog(lie) * (1 - entry) - _plog(truth) * entry
         values[part] = weight * np.log2(np.where(weight > 0, weight, 1.0)) - inner
-    return values
+    return ColumnValues(values, _weights(belief, truth, lie))
 
 
-def _guesses(belief: FloatArray, truth: float, lie: float) -> ColumnValues:
+@response_columns.register
+def _guesses_by_response(adversary: Guessing, belief: FloatArray, truth: float, lie: float) -> ColumnValues:
     """y rises to the first place where its entry is no smaller; those it passes move down by one.
 
     Outputs stand in the order of the sorted prior.

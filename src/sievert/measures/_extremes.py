@@ -22,7 +22,7 @@ from sievert.channels import (
     ResponseChannel,
     SparseChannel,
 )
-from sievert.measures._adversary import Identity
+from sievert.measures._closed_forms import Identity
 from sievert.measures._columns import column_values
 from sievert.measures._structured import product_of_powers
 from sievert.mechanisms import TruncatedGeometricChannel
@@ -86,16 +86,20 @@ def lack_of_minima(channel: Channel) -> Number:
     return float(row @ -np.expm1(fall))
 
 
+@singledispatch
 def row_distance(channel: Channel, i: int, j: int) -> float:
     """Total variation of two rows given by position, with its digits where they are close."""
-    if isinstance(channel, ResponseChannel):
-        return _told(channel) if i != j else 0.0
     if not _is_small(channel):
         return 1 - float(overlap(channel, i, j))
     row, relative = channel.rounded()[i], channel.relative_logs
     with np.errstate(invalid="ignore"):
         loss = np.where(row > 0, relative[i] - relative[j], 0.0)
     return float(row @ -np.expm1(-np.maximum(loss, 0.0)))
+
+
+@row_distance.register
+def _row_distance_of_response(channel: ResponseChannel, i: int, j: int) -> float:
+    return _told(channel) if i != j else 0.0
 
 
 def _told(channel: ResponseChannel) -> float:
@@ -114,70 +118,71 @@ def _total(values: NDArray[Any]) -> Number:
 
 
 @sum_of_maxima.register
-def _(channel: ResponseChannel, possible: Mask = None) -> Number:
+def _sum_of_maxima_of_response(channel: ResponseChannel, possible: Mask = None) -> Number:
     size = channel.shape[0]
     count = size if possible is None else int(possible.sum())
     return count * channel.truth + (size - count) * channel.lie
 
 
 @excess_of_maxima.register
-def _(channel: ResponseChannel, possible: Mask = None) -> float:
+def _excess_of_maxima_of_response(channel: ResponseChannel, possible: Mask = None) -> float:
     count = channel.shape[0] if possible is None else int(possible.sum())
     return (count - 1) * float(channel.truth) * -math.expm1(-channel.eps)
 
 
 @sum_of_minima.register
-def _(channel: ResponseChannel) -> Number:
+def _sum_of_minima_of_response(channel: ResponseChannel) -> Number:
     size = channel.shape[0]
     return size * channel.lie if size > 1 else channel.truth
 
 
 @lack_of_minima.register
-def _(channel: ResponseChannel) -> Number:
+def _lack_of_minima_of_response(channel: ResponseChannel) -> Number:
     if isinstance(channel.truth, Fraction) or channel.shape[0] == 1:
         return 1 - sum_of_minima(channel)
     return _told(channel)
 
 
-@sum_of_maxima.register(DeterministicChannel | PartitionChannel)
-def _(channel: DeterministicChannel | PartitionChannel, possible: Mask = None) -> Number:
+@sum_of_maxima.register
+def _sum_of_maxima_of_program(
+    channel: DeterministicChannel | PartitionChannel, possible: Mask = None
+) -> Number:
     if possible is None:
         return Fraction(channel.shape[1])
-    program = channel.explicit() if isinstance(channel, PartitionChannel) else channel
-    return Fraction(len(np.unique(program.images[possible])))
+    return Fraction(len(np.unique(channel.explicit().images[possible])))
 
 
-@sum_of_minima.register(DeterministicChannel | PartitionChannel)
-def _(channel: DeterministicChannel | PartitionChannel) -> Number:
+@sum_of_minima.register
+def _sum_of_minima_of_program(channel: DeterministicChannel | PartitionChannel) -> Number:
     return Fraction(int(channel.shape[1] == 1))
 
 
 @sum_of_maxima.register
-def _(channel: ConvolutionChannel, possible: Mask = None) -> Number:
+def _sum_of_maxima_of_noise(channel: ConvolutionChannel, possible: Mask = None) -> Number:
     if possible is not None and not possible.all():
         return _maxima_by_guess(channel, possible)
     return _total(channel.column_maxima())
 
 
 @sum_of_minima.register
-def _(channel: ConvolutionChannel) -> Number:
+def _sum_of_minima_of_noise(channel: ConvolutionChannel) -> Number:
     return _total(channel.column_minima())
 
 
 @sum_of_maxima.register
-def _(channel: CyclicChannel, possible: Mask = None) -> Number:
+def _sum_of_maxima_of_cyclic_noise(channel: CyclicChannel, possible: Mask = None) -> Number:
     if possible is not None and not possible.all():
         return sum_of_maxima.dispatch(Channel)(channel, possible)
     return channel.shape[0] * _total(channel.noise.exact_or_rounded().max(axis=1))
 
 
 @sum_of_minima.register
-def _(channel: CyclicChannel) -> Number:
+def _sum_of_minima_of_cyclic_noise(channel: CyclicChannel) -> Number:
     return channel.shape[0] * _total(channel.noise.exact_or_rounded().min(axis=1))
 
 
 @sum_of_maxima.register
-def _(channel: BlockChannel, possible: Mask = None) -> Number:
+def _sum_of_maxima_of_blocks(channel: BlockChannel, possible: Mask = None) -> Number:
     parts = []
     for block, rows, _ in channel.slices():
         inside = None if possible is None else possible[rows]
@@ -187,31 +192,31 @@ def _(channel: BlockChannel, possible: Mask = None) -> Number:
 
 
 @sum_of_minima.register
-def _(channel: BlockChannel) -> Number:
+def _sum_of_minima_of_blocks(channel: BlockChannel) -> Number:
     return Fraction(0) if len(channel.blocks) > 1 else sum_of_minima(channel.blocks[0])
 
 
 @sum_of_minima.register
-def _(channel: ProductChannel) -> Number:
+def _sum_of_minima_of_records(channel: ProductChannel) -> Number:
     # Minima over tuples of products are products of minima.
     return product_of_powers((sum_of_minima(part), count) for part, count in channel.factors)[0]
 
 
 @sum_of_maxima.register
-def _(channel: SparseChannel, possible: Mask = None) -> Number:
+def _sum_of_maxima_of_table(channel: SparseChannel, possible: Mask = None) -> Number:
     table = channel.table if possible is None else channel.table[np.flatnonzero(possible)]
     return float(table.max(axis=0).sum())
 
 
 @sum_of_minima.register
-def _(channel: SparseChannel) -> Number:
+def _sum_of_minima_of_table(channel: SparseChannel) -> Number:
     columns = channel.table.tocsc()
     full = np.flatnonzero(np.diff(columns.indptr) == channel.shape[0])
     return float(columns[:, full].min(axis=0).sum()) if len(full) else 0.0
 
 
 @sum_of_maxima.register
-def _(channel: TruncatedGeometricChannel, possible: Mask = None) -> Number:
+def _sum_of_maxima_of_geometric(channel: TruncatedGeometricChannel, possible: Mask = None) -> Number:
     if possible is not None and not possible.all():
         return _maxima_by_guess(channel, possible)
     end, inner = channel.weights()
@@ -219,14 +224,14 @@ def _(channel: TruncatedGeometricChannel, possible: Mask = None) -> Number:
 
 
 @excess_of_maxima.register
-def _(channel: TruncatedGeometricChannel, possible: Mask = None) -> float:
+def _excess_of_maxima_of_geometric(channel: TruncatedGeometricChannel, possible: Mask = None) -> float:
     if possible is not None and not possible.all():
         return excess_of_maxima.dispatch(Channel)(channel, possible)
     return (channel.shape[0] - 1) * float(channel.weights()[1])
 
 
 @sum_of_minima.register
-def _(channel: TruncatedGeometricChannel) -> Number:
+def _sum_of_minima_of_geometric(channel: TruncatedGeometricChannel) -> Number:
     end, inner = channel.weights()
     last = channel.shape[0] - 1
     if channel.level.alpha is not None and last <= 2000:
@@ -335,39 +340,50 @@ def _furthest_exact(channel: Channel, marked: Mask) -> tuple[int, int, Fraction]
 
 
 @furthest_rows.register
-def _(channel: ResponseChannel, marked: Mask = None) -> tuple[int, int, Number]:
+def _furthest_rows_of_response(channel: ResponseChannel, marked: Mask = None) -> tuple[int, int, Number]:
     if channel.shape[0] == 1:
         return 0, 0, Fraction(1)
     i, j = (0, 1) if marked is None else (int(np.argmax(marked)), int(np.argmin(marked)))
     return i, j, channel.shape[0] * channel.lie
 
 
-@furthest_rows.register(DeterministicChannel | PartitionChannel)
-def _(channel: DeterministicChannel | PartitionChannel, marked: Mask = None) -> tuple[int, int, Number]:
+@furthest_rows.register
+def _furthest_of_program(channel: DeterministicChannel, marked: Mask = None) -> tuple[int, int, Number]:
     if marked is not None:
-        program = channel.explicit() if isinstance(channel, PartitionChannel) else channel
-        inside, outside = np.flatnonzero(marked), np.flatnonzero(~marked)
-        for chosen, others in ((inside, outside), (outside, inside)):
-            differs = program.images[others] != program.images[chosen[0]]
-            if differs.any():
-                return int(chosen[0]), int(others[np.argmax(differs)]), Fraction(0)
-        return int(inside[0]), int(outside[0]), Fraction(1)
+        return _told_apart(channel, marked)
     if channel.shape[1] == 1:
         return 0, 0, Fraction(1)
-    if isinstance(channel, PartitionChannel):
-        return 0, channel.shape[0] - 1, Fraction(0)
     return 0, int(np.argmax(channel.images != channel.images[0])), Fraction(0)
 
 
 @furthest_rows.register
-def _(channel: BlockChannel, marked: Mask = None) -> tuple[int, int, Number]:
+def _furthest_of_block_sizes(channel: PartitionChannel, marked: Mask = None) -> tuple[int, int, Number]:
+    if marked is not None:
+        return _told_apart(channel.explicit(), marked)
+    return (0, 0, Fraction(1)) if channel.shape[1] == 1 else (0, channel.shape[0] - 1, Fraction(0))
+
+
+def _told_apart(program: DeterministicChannel, marked: NDArray[np.bool_]) -> tuple[int, int, Number]:
+    """A marked input and another one with different outputs, or any two where there are none."""
+    inside, outside = np.flatnonzero(marked), np.flatnonzero(~marked)
+    for chosen, others in ((inside, outside), (outside, inside)):
+        differs = program.images[others] != program.images[chosen[0]]
+        if differs.any():
+            return int(chosen[0]), int(others[np.argmax(differs)]), Fraction(0)
+    return int(inside[0]), int(outside[0]), Fraction(1)
+
+
+@furthest_rows.register
+def _furthest_rows_of_blocks(channel: BlockChannel, marked: Mask = None) -> tuple[int, int, Number]:
     if marked is not None or len(channel.blocks) == 1:
         return furthest_rows.dispatch(Channel)(channel, marked)
     return 0, channel.shape[0] - 1, Fraction(0)
 
 
-@furthest_rows.register(ConvolutionChannel | CyclicChannel)
-def _(channel: ConvolutionChannel | CyclicChannel, marked: Mask = None) -> tuple[int, int, Number]:
+@furthest_rows.register
+def _furthest_rows_of_noise(
+    channel: ConvolutionChannel | CyclicChannel, marked: Mask = None
+) -> tuple[int, int, Number]:
     found = channel.furthest_offset() if marked is None else None
     if found is None:
         return furthest_rows.dispatch(Channel)(channel, marked)
@@ -375,7 +391,9 @@ def _(channel: ConvolutionChannel | CyclicChannel, marked: Mask = None) -> tuple
 
 
 @furthest_rows.register
-def _(channel: TruncatedGeometricChannel, marked: Mask = None) -> tuple[int, int, Number]:
+def _furthest_rows_of_geometric(
+    channel: TruncatedGeometricChannel, marked: Mask = None
+) -> tuple[int, int, Number]:
     if marked is not None:
         return furthest_rows.dispatch(Channel)(channel, marked)
     # Rows rise stochastically with the input, so the two ends differ most.

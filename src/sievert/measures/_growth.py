@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, ResponseChannel
 from sievert.channels.priors import as_prior
-from sievert.measures._adversary import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries
+from sievert.measures._adversary import Adversary, MatrixAdversary
+from sievert.measures._closed_forms import Guessing, Identity, Shannon, Tries
 from sievert.measures._columns import float_prior
+from sievert.measures._extremes import excess_of_maxima
 from sievert.numerics import entropy_excess, log_means, log_of
 
 __all__ = ["improvement", "movements"]
@@ -38,13 +40,13 @@ def improvement(channel: Channel, adversary: Adversary, prior: object, case: str
 
     None where only the two values are known: other adversaries, and channels too large to look at.
     """
+    known = even_improvement(adversary, channel) if prior is None and case == "average" else None
+    if known is not None:
+        return known
     size, outputs = channel.shape
     if size * outputs > LARGEST_ENTRIES:
-        return _of_response(channel, adversary, prior) if case == "average" else None
-    actions = len(adversary.table) if isinstance(adversary, MatrixAdversary) else size
-    if actions * outputs > LARGEST_ENTRIES or not isinstance(
-        adversary, Identity | Tries | Guessing | Shannon | MatrixAdversary
-    ):
+        return improvement_by_rule(channel, adversary, prior) if case == "average" else None
+    if adversary.action_count * outputs > LARGEST_ENTRIES or not adversary.is_divisible:
         return None
     belief = as_prior(prior, channel)
     weights, moved = movements(channel, belief.astype(np.float64))
@@ -64,6 +66,18 @@ def movements(channel: Channel, belief: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 @singledispatch
+def even_improvement(adversary: Adversary, channel: Channel) -> float | None:
+    """What an adversary gains on average under a uniform prior, where the column maxima tell it."""
+    return None
+
+
+@even_improvement.register
+def _guess_by_maxima(adversary: Identity, channel: Channel) -> float:
+    """n·V(after) = Σ_y max_x C[x,y], whose excess over 1 keeps its digits."""
+    return excess_of_maxima(channel) / channel.shape[0]
+
+
+@singledispatch
 def gains_of(adversary: Adversary, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What the best action at each output gains over the one that was best before, and that one over its
     value before. `moved` holds ln C[x,y]/P(y).
@@ -72,20 +86,37 @@ def gains_of(adversary: Adversary, belief: NDArray[Any], moved: FloatArray) -> t
 
 
 @gains_of.register
-def _(adversary: Identity, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _gains_of_guess(
+    adversary: Identity, belief: NDArray[Any], moved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     shares = belief.astype(np.float64)
     change = _changes(shares, moved)
     top = int(shares.argmax())
     return ((shares - shares[top])[:, None] + (change - change[top])).max(axis=0), change[top]
 
 
-@gains_of.register(Tries | Guessing)
-def _(adversary: Tries | Guessing, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A guess's worth depends on its place alone: 1 for each of k tries, or one less for each place."""
+@gains_of.register
+def _gains_of_tries(
+    adversary: Tries, belief: NDArray[Any], moved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Each of k tries is worth 1."""
+    return _gains_by_place((np.arange(len(belief)) < adversary.tries).astype(np.int64), belief, moved)
+
+
+@gains_of.register
+def _gains_of_guessing(
+    adversary: Guessing, belief: NDArray[Any], moved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Each place is worth one less."""
+    return _gains_by_place(-np.arange(len(belief)), belief, moved)
+
+
+def _gains_by_place(
+    worth: NDArray[np.int64], belief: NDArray[Any], moved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """A guess's worth depends on its place in the order of guesses alone."""
     shares = belief.astype(np.float64)
     change = _changes(shares, moved)
-    places = np.arange(len(shares))
-    worth = (places < adversary.tries).astype(np.int64) if isinstance(adversary, Tries) else -places
     first = np.argsort(-shares, kind="stable")
     # Secrets that are equally likely before are ordered by how their beliefs moved.
     order = np.lexsort((-change, -(shares[:, None] + change)), axis=0)
@@ -100,7 +131,9 @@ def _(adversary: Tries | Guessing, belief: NDArray[Any], moved: FloatArray) -> t
 
 
 @gains_of.register
-def _(adversary: MatrixAdversary, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _gains_of_actions(
+    adversary: MatrixAdversary, belief: NDArray[Any], moved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     table = np.asarray(adversary.table, dtype=np.float64) * (-1.0 if adversary.is_loss else 1.0)
     first, behind = _ranked(adversary, table, belief)
     change = _changes(belief.astype(np.float64), moved)
@@ -131,7 +164,9 @@ def _ranked(adversary: MatrixAdversary, table: FloatArray, belief: NDArray[Any])
 
 
 @gains_of.register
-def _(adversary: Shannon, belief: NDArray[Any], moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _gains_of_codes(
+    adversary: Shannon, belief: NDArray[Any], moved: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Σ π(1+D)·ln((1+D)π) - Σ π ln π in bits; the best code before is the one for π."""
     shares = belief.astype(np.float64)
     possible = shares > 0
@@ -148,10 +183,26 @@ def _changes(shares: FloatArray, moved: FloatArray) -> FloatArray:
         return shares[:, None] * np.expm1(np.where(possible[:, None], moved, 0.0))
 
 
-def _of_response(channel: Channel, adversary: Adversary, prior: object) -> float | None:
-    """The guess through a randomised response: output y moves the guess to y where truth·π_y > lie·max π."""
-    if not (isinstance(channel, ResponseChannel) and isinstance(adversary, Identity)):
-        return None
+@singledispatch
+def improvement_by_rule(channel: Channel, adversary: Adversary, prior: object) -> float | None:
+    """What an adversary gains on average through a channel too large to look at; None where unknown."""
+    return None
+
+
+@improvement_by_rule.register
+def _improvement_by_response(channel: ResponseChannel, adversary: Adversary, prior: object) -> float | None:
+    return response_improvement(adversary, channel, prior)
+
+
+@singledispatch
+def response_improvement(adversary: Adversary, channel: ResponseChannel, prior: object) -> float | None:
+    """What an adversary gains on average through a randomised response; None where unknown."""
+    return None
+
+
+@response_improvement.register
+def _guess_moved(adversary: Identity, channel: ResponseChannel, prior: object) -> float:
+    """Output y moves the guess to y where truth·π_y > lie·max π."""
     belief, truth, lie = float_prior(prior, channel), float(channel.truth), float(channel.lie)
     top = int(belief.argmax())
     grown, kept = (lie * math.expm1(channel.eps), lie) if channel.eps < 1 else (truth, 0.0)

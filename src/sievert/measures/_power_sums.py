@@ -49,27 +49,41 @@ def _largest(log_weights: FloatArray) -> float:
     return 0.0 if math.isinf(largest) else largest
 
 
+@singledispatch
 def even_log_norms(channel: Channel, order: float) -> float | None:
     """ln Σ_y (Σ_x C[x,y]^order)^(1/order) where outputs are alike, so that no vector is needed; else None."""
-    size = channel.shape[0]
-    if isinstance(channel, ResponseChannel):
-        lies = math.log(size - 1) + order * channel.log_lie if size > 1 else -math.inf
-        return math.log(size) + float(np.logaddexp(order * channel.log_truth, lies)) / order
-    if isinstance(channel, CyclicChannel):
-        return math.log(size) + float(log_sum(order * channel.noise.log_matrix[0], axis=0)) / order
-    if isinstance(channel, DeterministicChannel | PartitionChannel):
-        sizes = channel.block_sizes().items()
-        terms = [math.log(count) + math.log(block) / order for block, count in sizes]
-        return float(log_sum(np.array(terms), axis=0))
     return None
 
 
-def even_divergence(channel: Channel, order: float) -> float | None:
-    """Rényi divergence in nats of a randomised response's rows from the uniform distribution; else None.
+@even_log_norms.register
+def _even_norms_of_response(channel: ResponseChannel, order: float) -> float:
+    size = channel.shape[0]
+    lies = math.log(size - 1) + order * channel.log_lie if size > 1 else -math.inf
+    return math.log(size) + float(np.logaddexp(order * channel.log_truth, lies)) / order
 
-    Σ C·(e^(tL) - 1 + t·(e^-L - 1)) with L = ln(n·C) and t = order - 1 has no negative term (t > 0).
-    """
-    if not isinstance(channel, ResponseChannel) or not 0 < channel.eps < math.inf:
+
+@even_log_norms.register
+def _even_norms_of_cyclic_noise(channel: CyclicChannel, order: float) -> float:
+    return math.log(channel.shape[0]) + float(log_sum(order * channel.noise.log_matrix[0], axis=0)) / order
+
+
+@even_log_norms.register
+def _even_norms_of_program(channel: DeterministicChannel | PartitionChannel, order: float) -> float:
+    sizes = channel.block_sizes().items()
+    terms = [math.log(count) + math.log(block) / order for block, count in sizes]
+    return float(log_sum(np.array(terms), axis=0))
+
+
+@singledispatch
+def even_divergence(channel: Channel, order: float) -> float | None:
+    """Rényi divergence in nats of the rows from the uniform distribution, where they are alike; else None."""
+    return None
+
+
+@even_divergence.register
+def _even_divergence_of_response(channel: ResponseChannel, order: float) -> float | None:
+    """Σ C·(e^(tL) - 1 + t·(e^-L - 1)) with L = ln(n·C) and t = order - 1 has no negative term (t > 0)."""
+    if not channel.is_mixed:
         return None
     size, t = channel.shape[0], order - 1
     # ln(n·truth) = -ln(1 - (n-1)/n·(1 - e^-ε)) and ln(n·lie), each from 1 where it is near.
@@ -98,7 +112,9 @@ def _negentropy(row: FloatArray) -> float:
 
 
 @log_power_sums.register
-def _(channel: ResponseChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_response(
+    channel: ResponseChannel, log_weights: FloatArray, order: float
+) -> FloatArray:
     shift = _largest(log_weights)
     # In place: a million values may not take more than a few vectors.
     others = log_weights - shift
@@ -112,43 +128,49 @@ def _(channel: ResponseChannel, log_weights: FloatArray, order: float) -> FloatA
 
 
 @row_negentropies.register
-def _(channel: ResponseChannel) -> float:
+def _row_negentropies_of_response(channel: ResponseChannel) -> float:
     truth, lie = float(channel.truth), float(channel.lie)
     lies = (channel.shape[0] - 1) * lie * channel.log_lie if lie > 0 else 0.0
     return truth * channel.log_truth + lies
 
 
 @log_power_sums.register
-def _(channel: DeterministicChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_program(
+    channel: DeterministicChannel, log_weights: FloatArray, order: float
+) -> FloatArray:
     shift = _largest(log_weights)
     return log_of(channel.rmatvec(np.exp(log_weights - shift))) + shift
 
 
 @log_power_sums.register
-def _(channel: PartitionChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_block_sizes(
+    channel: PartitionChannel, log_weights: FloatArray, order: float
+) -> FloatArray:
     return log_power_sums(channel.explicit(), log_weights, order)
 
 
-@row_negentropies.register(DeterministicChannel | PartitionChannel)
-def _(channel: DeterministicChannel | PartitionChannel) -> float:
+@row_negentropies.register
+def _row_negentropies_of_program(channel: DeterministicChannel | PartitionChannel) -> float:
     return 0.0
 
 
 @log_power_sums.register
-def _(channel: BlockChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_blocks(channel: BlockChannel, log_weights: FloatArray, order: float) -> FloatArray:
     parts = [log_power_sums(block, log_weights[rows], order) for block, rows, _ in channel.slices()]
     return np.concatenate(parts)
 
 
 @row_negentropies.register
-def _(channel: BlockChannel) -> FloatArray:
+def _row_negentropies_of_blocks(channel: BlockChannel) -> FloatArray:
     return np.concatenate(
         [np.broadcast_to(row_negentropies(block), block.shape[:1]) for block in channel.blocks]
     )
 
 
 @log_power_sums.register
-def _(channel: ConvolutionChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_noise(
+    channel: ConvolutionChannel, log_weights: FloatArray, order: float
+) -> FloatArray:
     length = len(channel.kernel)
     edge = np.full(length - 1, -np.inf)
     windows = np.lib.stride_tricks.sliding_window_view(np.concatenate([edge, log_weights, edge]), length)
@@ -158,13 +180,13 @@ def _(channel: ConvolutionChannel, log_weights: FloatArray, order: float) -> Flo
     return np.concatenate(parts)
 
 
-@row_negentropies.register(ConvolutionChannel | CyclicChannel)
-def _(channel: ConvolutionChannel | CyclicChannel) -> float:
+@row_negentropies.register
+def _row_negentropies_of_noise(channel: ConvolutionChannel | CyclicChannel) -> float:
     return _negentropy(channel.kernel)
 
 
 @log_power_sums.register
-def _(channel: SparseChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_table(channel: SparseChannel, log_weights: FloatArray, order: float) -> FloatArray:
     table = channel.table
     terms = np.repeat(log_weights, np.diff(table.indptr)) + order * np.log(table.data)
     largest = np.full(channel.shape[1], -np.inf)
@@ -177,13 +199,15 @@ def _(channel: SparseChannel, log_weights: FloatArray, order: float) -> FloatArr
 
 
 @row_negentropies.register
-def _(channel: SparseChannel) -> FloatArray:
+def _row_negentropies_of_table(channel: SparseChannel) -> FloatArray:
     data = channel.table.data
     return np.asarray(np.add.reduceat(data * np.log(data), channel.table.indptr[:-1]))
 
 
 @log_power_sums.register
-def _(channel: TruncatedGeometricChannel, log_weights: FloatArray, order: float) -> FloatArray:
+def _log_power_sums_of_geometric(
+    channel: TruncatedGeometricChannel, log_weights: FloatArray, order: float
+) -> FloatArray:
     if channel.shape[0] <= 1000 or math.isinf(channel.level.eps):
         return log_power_sums.dispatch(Channel)(channel, log_weights, order)
     shift = _largest(log_weights)
@@ -192,7 +216,7 @@ def _(channel: TruncatedGeometricChannel, log_weights: FloatArray, order: float)
 
 
 @row_negentropies.register
-def _(channel: TruncatedGeometricChannel) -> FloatArray:
+def _row_negentropies_of_geometric(channel: TruncatedGeometricChannel) -> FloatArray:
     weights = channel.weight_vector()
     logs = np.where(weights > 0, log_of(weights), 0.0)
     if math.isinf(channel.level.eps):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,9 @@ class RecordLeakage(Result):
     before, after : probability of guessing the record's value without and with the release
     bits : log2(after/before)
     answers : the inputs of the channel that the record's values lead to in the worst situation of the others
-    method : how it was found: "exact: …", or "bound: …" where only an upper bound is known
+    method : how it was found
     exact : `after` as a fraction where channel and prior are exact and small
+    is_bound : whether `after` and `bits` are only known from above
     """
 
     before: float
@@ -60,12 +62,18 @@ class RecordLeakage(Result):
     answers: tuple[Hashable, ...]
     method: str = LISTED
     exact: Fraction | None = None
+    is_bound: bool = False
+
+    @classmethod
+    def at_most(cls, before: float, after: float, bits: float) -> RecordLeakage:
+        """What the level of privacy alone allows."""
+        return cls(before, after, bits, (), BOUND, is_bound=True)
 
     def __float__(self) -> float:
         return self.after
 
     def __str__(self) -> str:
-        most = "at most " if self.method.startswith("bound") else ""
+        most = "at most " if self.is_bound else ""
         return (
             f"someone who knows every other record guesses the remaining one with probability "
             f"{self.before:.4g} before and {most}{self.after:.4g} after the release ({in_bits(self.bits)})"
@@ -97,11 +105,11 @@ def record_leakage(
 
     Notes
     -----
-    Exact for product channels, for answers and for databases that can be listed: O(situations · values ·
-    outputs). Otherwise π_v / Σ_u π_u e^(-ε·d(v, u)) at the worst v, which under a uniform prior on v values
-    at distance 1 is e^ε/(v - 1 + e^ε). With public knowledge the situation that teaches most is reported.
+    Exact for product channels, for answers and for databases that can be listed. Otherwise π_v / Σ_u π_u
+    e^(-ε·d(v, u)) at the worst v, which under a uniform prior on v values at distance 1 is e^ε/(v - 1 +
+    e^ε). With public knowledge the situation that teaches most is reported.
 
-    Cost: a closed form for a level; otherwise as said above.
+    Cost: O(situations·values·outputs) where it is exact, O(values²) otherwise.
 
     Examples
     --------
@@ -120,10 +128,9 @@ def record_leakage(
         return _bound(_level(channel), policy, prior)
     channel = finite_channel(channel)
     if isinstance(given, Policy) and query is None and not policy.constrained:
-        if isinstance(channel, ProductChannel):
-            return _separate(channel.factors, policy, prior)
-        if policy.records == 1:
-            return _separate([(channel, 1)], policy, prior)
+        factors = record_channels(channel, policy.records)
+        if factors is not None:
+            return _separate(factors, policy, prior)
     answers = _answers(given, query)
     if answers is not None:
         if channel.shape[0] * channel.shape[1] > LARGEST_DENSE:
@@ -161,6 +168,17 @@ def _level_by_sensitivity(channel: Channel, policy: Policy, query: Query) -> flo
     steps = query.sensitivity(policy)
     level = epsilon(channel, numbers).nats
     return 0.0 if steps == 0 else level * steps
+
+
+@singledispatch
+def record_channels(channel: Channel, records: int) -> Sequence[tuple[Channel, int]] | None:
+    """The channel of each record and how many records it serves; None where records are not separate."""
+    return [(channel, 1)] if records == 1 else None
+
+
+@record_channels.register
+def _channels_of_product(channel: ProductChannel, records: int) -> Sequence[tuple[Channel, int]]:
+    return channel.factors
 
 
 def _separate(factors: Sequence[tuple[Channel, int]], policy: Policy, prior: object) -> RecordLeakage:
@@ -295,9 +313,7 @@ def _bound(eps: float, policy: Policy, prior: object) -> RecordLeakage:
     spread = np.maximum(1 - missing, weights)
     # π_v/(1 - m_v) - max π, without taking the difference of two beliefs.
     gained = max(0.0, float((((weights - before) + before * missing) / spread).max()))
-    return RecordLeakage(
-        before, min(1.0, before + gained), math.log1p(gained / before) / math.log(2), (), BOUND
-    )
+    return RecordLeakage.at_most(before, min(1.0, before + gained), math.log1p(gained / before) / math.log(2))
 
 
 def _faded(eps: float, distances: FloatArray) -> FloatArray:

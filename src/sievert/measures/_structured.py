@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,16 @@ import numpy as np
 from sievert.channels import Channel, ProductChannel, require_dense
 from sievert.channels.priors import as_prior
 from sievert.errors import PriorError
-from sievert.measures._adversary import Identity, Shannon
+from sievert.measures._closed_forms import Identity, Shannon
 from sievert.numerics import log_fraction
 from sievert.spaces import column_of
 
 __all__ = [
     "RecordPart",
-    "is_product_question",
+    "RecordQuestion",
     "power_of_two",
     "product_of_powers",
+    "question_by_record",
     "record_priors",
     "tuple_prior",
 ]
@@ -39,18 +41,72 @@ class RecordPart:
     prior: Any
 
 
-def is_product_question(channel: ProductChannel, prior: object, gain: object) -> bool:
-    """Whether the answer follows record by record: the one-try guess or Shannon, under a product prior.
-
-    The Shannon loss of one record stands for that of all: the tuples may be too many for labels.
-    """
-    known = gain is None or (isinstance(gain, Identity | Shannon) and gain.size == channel.shape[0])
-    if isinstance(gain, Shannon):
-        known = known or all(part.shape[0] == gain.size for part, _ in channel.factors)
-    return known and record_priors(channel, prior) is not None
+# One value from (value, how many records have it).
+Join = Callable[[Iterable[tuple[Any, int]]], Any]
+RecordAdversary = tuple[type[Identity] | type[Shannon], Join]
 
 
-def tuple_prior(channel: ProductChannel, prior: object) -> object:
+@dataclass(frozen=True)
+class RecordQuestion:
+    """A question about all records of a product: who asks it of each record, and how the answers join."""
+
+    adversary: type[Identity] | type[Shannon]
+    joined: Join
+    parts: list[RecordPart]
+
+
+@singledispatch
+def question_by_record(channel: Channel, prior: object, gain: object) -> RecordQuestion | None:
+    """The question record by record: the one-try guess or Shannon, under a product prior; None for others."""
+    return None
+
+
+@question_by_record.register
+def _about_each_record(channel: ProductChannel, prior: object, gain: object) -> RecordQuestion | None:
+    own = adversary_of_records(gain, channel)
+    parts = None if own is None else record_priors(channel, prior)
+    return None if own is None or parts is None else RecordQuestion(*own, parts)
+
+
+@singledispatch
+def adversary_of_records(gain: object, channel: ProductChannel) -> RecordAdversary | None:
+    """Who asks about one record what a gain asks about all, and how the answers join; None if nobody."""
+    return None
+
+
+@adversary_of_records.register
+def _guess_by_default(gain: None, channel: ProductChannel) -> RecordAdversary:
+    return Identity, _multiplied
+
+
+@adversary_of_records.register
+def _guess_each(gain: Identity, channel: ProductChannel) -> RecordAdversary | None:
+    return (Identity, _multiplied) if gain.size == channel.shape[0] else None
+
+
+@adversary_of_records.register
+def _code_each(gain: Shannon, channel: ProductChannel) -> RecordAdversary | None:
+    """The Shannon loss of one record stands for that of all: the tuples may be too many for labels."""
+    one = all(part.shape[0] == gain.size for part, _ in channel.factors)
+    return (Shannon, _added) if one or gain.size == channel.shape[0] else None
+
+
+def _multiplied(values: Iterable[tuple[Any, int]]) -> Any:
+    return product_of_powers(values)[0]
+
+
+def _added(values: Iterable[tuple[Any, int]]) -> Any:
+    return sum(count * value for value, count in values)
+
+
+@singledispatch
+def tuple_prior(channel: Channel, prior: object) -> object:
+    """The prior of a channel's inputs: as it is, unless the inputs are tuples of records."""
+    return prior
+
+
+@tuple_prior.register
+def _prior_of_tuples(channel: ProductChannel, prior: object) -> object:
     """A prior over all tuples from one of the records' priors; refused where the tuples are too many."""
     parts = record_priors(channel, prior)
     if prior is None or parts is None:
@@ -63,11 +119,15 @@ def tuple_prior(channel: ProductChannel, prior: object) -> object:
     return joint
 
 
-def record_priors(channel: ProductChannel, prior: object) -> list[RecordPart] | None:
-    """The prior of the records: None is uniform; one for all; or one for each factor, or for each record.
+@singledispatch
+def record_priors(channel: Channel, prior: object) -> list[RecordPart] | None:
+    """The records of a product with their priors; None for others, and where the prior is of all tuples."""
+    return None
 
-    None when the prior is a vector over all tuples.
-    """
+
+@record_priors.register
+def _priors_of_factors(channel: ProductChannel, prior: object) -> list[RecordPart] | None:
+    """The prior of the records: None is uniform; one for all; or one for each factor, or for each record."""
     if prior is None:
         return [RecordPart(part, count, None) for part, count in channel.factors]
     if not isinstance(prior, list | tuple | np.ndarray):

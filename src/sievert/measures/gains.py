@@ -17,15 +17,13 @@ from sievert.channels.priors import Prior, as_prior
 from sievert.errors import GainError, TooLargeError
 from sievert.measures._adversary import (
     Adversary,
-    Belief,
-    Identity,
     MatrixAdversary,
-    Tries,
     matrix_adversary,
     require_table,
     secret_labels,
     table_adversary,
 )
+from sievert.measures._closed_forms import Belief, Identity, Tries
 from sievert.measures._vulnerability import strategy
 from sievert.numerics import brief, instance, taken
 from sievert.numerics import function as callable_of

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import singledispatch
 
 import numpy as np
 
@@ -16,13 +17,12 @@ from sievert.channels import (
     PartitionChannel,
     ProductChannel,
     ResponseChannel,
-    StructuredChannel,
     finite_channel,
 )
 from sievert.channels.priors import own_distribution
 from sievert.errors import GainError
-from sievert.measures._adversary import Shannon
 from sievert.measures._capacity import capacity
+from sievert.measures._closed_forms import Shannon
 from sievert.measures._columns import float_prior
 from sievert.measures._growth import movements
 from sievert.measures._power_sums import even_divergence, even_log_norms, log_power_sums, row_negentropies
@@ -113,18 +113,15 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
     >>> round(mutual_information(Channel([["3/4", "1/4"], ["1/4", "3/4"]])), 6)
     0.188722
     """
-    channel = finite_channel(channel)
-    parts = _over_records(channel, prior, mutual_information)
-    if parts is not None:
-        return parts
-    if prior is None and isinstance(channel, PartitionChannel):
-        # The output's own entropy; the secrets may be too many to list.
-        return float(leakage(channel, None, Shannon(channel.inputs), "additive").difference)
+    return shannon_information(finite_channel(channel), prior)
+
+
+@singledispatch
+def shannon_information(channel: Channel, prior: object) -> float:
+    """Mutual information in bits, by the rule of the channel or by its matrix."""
     belief = float_prior(prior, channel)
-    if isinstance(channel, ResponseChannel) and 0 < channel.eps < math.inf:
-        return _response_information(channel, belief)
     output = np.maximum(channel.rmatvec(belief), 0.0)
-    if isinstance(channel, StructuredChannel) and channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
+    if channel.is_rule_beyond(SMALL_MATRIX):
         inside = belief @ np.broadcast_to(row_negentropies(channel), belief.shape)
         positive = output[output > 0]
         return max(0.0, float(inside - positive @ np.log(positive)) / LN2)
@@ -136,8 +133,26 @@ def mutual_information(channel: Channel, prior: object = None) -> float:
     return float(belief[possible] @ (entropy_excess(loss) @ output)) / LN2
 
 
-def _response_information(channel: ResponseChannel, belief: FloatArray) -> float:
+@shannon_information.register
+def _information_of_records(channel: ProductChannel, prior: object) -> float:
+    found = _over_records(channel, prior, mutual_information)
+    return shannon_information.dispatch(Channel)(channel, prior) if found is None else found
+
+
+@shannon_information.register
+def _information_of_program(channel: PartitionChannel, prior: object) -> float:
+    """The output's own entropy; the secrets may be too many to list."""
+    if prior is not None:
+        return shannon_information.dispatch(Channel)(channel, prior)
+    return float(leakage(channel, None, Shannon(channel.inputs), "additive").difference)
+
+
+@shannon_information.register
+def _information_of_response(channel: ResponseChannel, prior: object) -> float:
     """Each output stands for one value: its truth and its lies against q = lie + (truth - lie)·π."""
+    if not channel.is_mixed:
+        return shannon_information.dispatch(Channel)(channel, prior)
+    belief = float_prior(prior, channel)
     slices = (belief[start : start + SLICE] for start in range(0, len(belief), SLICE))
     return math.fsum(_told_and_lied(channel, part) for part in slices) / LN2
 
@@ -227,10 +242,10 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     even = even_divergence(channel, order) if prior is None else None
     if even is not None:
         return even / LN2
-    if not _is_symbolic(channel, prior):
-        known = _divergence(channel, float_prior(prior, channel), order)
-        if known is not None:
-            return known / LN2
+    belief = listed_belief(channel, prior)
+    known = None if belief is None else divergence(channel, belief, order)
+    if known is not None:
+        return known / LN2
     return order / (order - 1) * _log_norms(channel, prior, order, power=1.0) / LN2 + 0.0
 
 
@@ -271,7 +286,8 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     even = even_divergence(channel, order) if prior is None else None
     if even is not None:
         return even / LN2
-    known = None if _is_symbolic(channel, prior) else _tilted_divergence(channel, prior, order)
+    belief = listed_belief(channel, prior)
+    known = None if belief is None else _tilted_divergence(channel, belief, order)
     if known is not None:
         return known / LN2
     after = order / (1 - order) * _log_norms(channel, prior, order, power=order) / LN2
@@ -279,18 +295,24 @@ def arimoto_information(channel: Channel, prior: object = None, order: float = 2
     return before - after
 
 
-def _is_symbolic(channel: Channel, prior: object) -> bool:
-    """Whether the secrets may be too many to list: blocks of a program under the uniform prior."""
-    return prior is None and isinstance(channel, PartitionChannel)
+@singledispatch
+def listed_belief(channel: Channel, prior: object) -> FloatArray | None:
+    """The belief in every secret; None where the secrets may be too many to list."""
+    return float_prior(prior, channel)
 
 
-def _tilted_divergence(channel: Channel, prior: object, order: float) -> float | None:
+@listed_belief.register
+def _belief_of_program(channel: PartitionChannel, prior: object) -> FloatArray | None:
+    """A uniform prior on the blocks of a program needs no list."""
+    return None if prior is None else float_prior(prior, channel)
+
+
+def _tilted_divergence(channel: Channel, belief: FloatArray, order: float) -> float | None:
     """Arimoto's is Sibson's under the prior π^α/Σπ^α; None where that rules out what was possible."""
-    belief = float_prior(prior, channel)
     tilted = (belief / belief.max()) ** order
     if (tilted[belief > 0] < SMALLEST).any():
         return None
-    return _divergence(channel, tilted / tilted.sum(), order)
+    return divergence(channel, tilted / tilted.sum(), order)
 
 
 def maximal_leakage(channel: Channel, prior: object = None) -> float:
@@ -323,21 +345,30 @@ def maximal_leakage(channel: Channel, prior: object = None) -> float:
     return float(capacity(channel, prior=prior).bits)
 
 
-def _divergence(channel: Channel, belief: FloatArray, order: float) -> float | None:
+@singledispatch
+def divergence(channel: Channel, belief: FloatArray, order: float) -> float | None:
     """Sibson's information in nats with its digits where it is small; None for very large channels or ratios.
 
     Σ_y P(y)·(Σ_x π_x e^(α·m))^(1/α) with m = ln C/P(y). Because Σ_x π_x e^m = 1, the inner sum is 1 plus
     Σ_x π_x (e^(αm) - 1 - α(e^m - 1)), whose terms have one sign.
     """
-    if isinstance(channel, ResponseChannel) and 0 < channel.eps < math.inf:
-        slices = (belief[start : start + SLICE] for start in range(0, len(belief), SLICE))
-        sums = [_grown(*_response_excess(channel, part, order), order) for part in slices]
-    elif channel.shape[0] * channel.shape[1] <= SMALL_MATRIX:
-        weights, moved = movements(channel, belief)
-        possible = belief > 0
-        sums = [_grown(weights, belief[possible] @ _power_excess(moved[possible], order), order)]
-    else:
+    if channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
         return None
+    weights, moved = movements(channel, belief)
+    possible = belief > 0
+    return _of_sums([_grown(weights, belief[possible] @ _power_excess(moved[possible], order), order)], order)
+
+
+@divergence.register
+def _divergence_of_response(channel: ResponseChannel, belief: FloatArray, order: float) -> float | None:
+    if not channel.is_mixed:
+        return divergence.dispatch(Channel)(channel, belief, order)
+    slices = (belief[start : start + SLICE] for start in range(0, len(belief), SLICE))
+    return _of_sums([_grown(*_response_excess(channel, part, order), order) for part in slices], order)
+
+
+def _of_sums(sums: list[tuple[float, float]], order: float) -> float | None:
+    """Sibson's information from what the outputs' sums grow by, and their probabilities."""
     grown = math.fsum(more for more, _ in sums) / math.fsum(weight for _, weight in sums)
     return order / (order - 1) * math.log1p(grown) + 0.0 if -1 < grown < math.inf else None
 
@@ -388,8 +419,6 @@ def _over_records(
     channel: Channel, prior: object, measure: Callable[[Channel, object], float]
 ) -> float | None:
     """The sum over the records of a product, or None where the question does not split."""
-    if not isinstance(channel, ProductChannel):
-        return None
     parts = record_priors(channel, prior)
     return None if parts is None else sum(part.count * measure(part.channel, part.prior) for part in parts)
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from sievert.errors import GainError
 from sievert.measures import gains
 from sievert.measures._adversary import (
-    Guessing,
     MatrixAdversary,
-    Shannon,
     matrix_adversary,
     require_table,
     secret_labels,
 )
+from sievert.measures._closed_forms import Guessing, Shannon
 from sievert.measures._loss_algebra import canonical, combined, lifted, restricted, scaled, shifted
 from sievert.measures._loss_classes import classify_loss
 from sievert.numerics import (

@@ -149,6 +149,11 @@ class GeometricChannel(Channel):
         return found
 
     @property
+    def listed_outputs(self) -> None:
+        """None: there are infinitely many."""
+        return None
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Refused: there are infinitely many outputs."""
         raise _infinite()

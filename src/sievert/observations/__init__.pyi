@@ -23,7 +23,6 @@ from ._repeats import RepeatedGuess as RepeatedGuess
 from ._repeats import guess_limit as guess_limit
 from ._repeats import releases_within as releases_within
 from ._repeats import repeated_guess as repeated_guess
-from ._success import EXACT as EXACT
 from ._success import SuccessCurve as SuccessCurve
 from ._success import SuccessProbability as SuccessProbability
 from ._success import success_curve as success_curve

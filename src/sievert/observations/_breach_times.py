@@ -198,7 +198,7 @@ def breach_curve(
     bits = _level(level)
     choice("direction", direction, ("up", "down", "either"), GainError)
     members = predicate_members(finite, predicate)
-    classes = row_classes(finite, prior)
+    classes = row_classes([finite], prior)
     question = _Question(classes, members, bits, direction)
     named = tuple(finite.inputs[i] for i in members)
     rate = _rate(question, classes) if question.reachable else 0.0

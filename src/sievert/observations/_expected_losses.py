@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import TooLargeError
-from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Shannon, Tries, as_gain
+from sievert.measures import Adversary, MatrixAdversary, as_gain
 from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._observation_counts import observation_counts
@@ -54,6 +55,7 @@ class ExpectedLoss(Result):
     gap : distance from the limit, to full precision where the loss is a matrix; at most, unless exact
     before, limit : without any observation, and after infinitely many
     method : how it was found
+    exact : whether it was computed exactly (up to rounding)
     """
 
     observations: int
@@ -65,6 +67,7 @@ class ExpectedLoss(Result):
     name: str
     is_loss: bool
     method: str
+    exact: bool
 
     @property
     def value(self) -> float:
@@ -77,9 +80,7 @@ class ExpectedLoss(Result):
     def __str__(self) -> str:
         word = "loss" if self.is_loss else "gain"
         times = "1 observation" if self.observations == 1 else f"{self.observations} observations"
-        known = (
-            f"{self.value:.6g}" if self.method == EXACT else f"between {self.lower:.4g} and {self.upper:.4g}"
-        )
+        known = f"{self.value:.6g}" if self.exact else f"between {self.lower:.4g} and {self.upper:.4g}"
         return (
             f"after {times} the expected {word} ({self.name}) is {known} ({self.method}); it was "
             f"{self.before:.4g} and tends to {self.limit:.4g}"
@@ -154,7 +155,7 @@ def loss_curve(
     """
     finite = finite_channel(channel)
     adversary = as_gain(loss, finite.inputs)
-    classes = row_classes(finite, prior)
+    classes = row_classes([finite], prior)
     counts = observation_counts(observations)
     before = float(adversary.values(classes.belief[:, None])[0])
     logs = classes.parts[0]
@@ -162,10 +163,19 @@ def loss_curve(
     found: list[ExpectedLoss] = []
     if exact:
         table = TypeTable(logs, exact[-1])
-        values, gaps, limit = values_by_types(table, classes, adversary, exact)
+        values, gaps, limit = values_by_types(adversary, table, classes, exact)
         found = [
             ExpectedLoss(
-                n, float(u), float(u), float(gap), before, limit, adversary.name, adversary.is_loss, EXACT
+                n,
+                float(u),
+                float(u),
+                float(gap),
+                before,
+                limit,
+                adversary.name,
+                adversary.is_loss,
+                EXACT,
+                True,
             )
             for n, u, gap in zip(exact, values, gaps, strict=True)
         ]
@@ -176,8 +186,7 @@ def loss_curve(
 
 def _is_affordable(classes: RowClasses, adversary: Adversary, n: int, points: int) -> bool:
     outputs = classes.parts[0].shape[1]
-    actions = len(adversary.table) if isinstance(adversary, MatrixAdversary) else len(classes.belief)
-    one = curve_work(len(classes) + actions, outputs, [n])
+    one = curve_work(len(classes) + adversary.action_count, outputs, [n])
     return one <= LARGEST_TABLE and one * points <= LARGEST_WORK
 
 
@@ -188,8 +197,9 @@ def _estimated(
     limit = _limit(classes, adversary)
     lower, upper = min(before, limit), max(before, limit)
     gap = abs(before - limit)
-    if isinstance(adversary, MatrixAdversary) and len(classes) > 1:
-        least, most = _regret_bounds(classes, adversary, n)
+    regret = regret_bounds(adversary, classes, n) if len(classes) > 1 else None
+    if regret is not None:
+        least, most = regret
         gap = min(gap, most)
         ends = (
             sorted([limit + least, limit + gap])
@@ -202,7 +212,7 @@ def _estimated(
         low, high = _simulated(classes, adversary, n, generator)
         if max(lower, low) <= min(upper, high):
             lower, upper, method = max(lower, low), min(upper, high), SIMULATION
-    return ExpectedLoss(n, lower, upper, gap, before, limit, adversary.name, adversary.is_loss, method)
+    return ExpectedLoss(n, lower, upper, gap, before, limit, adversary.name, adversary.is_loss, method, False)
 
 
 def _limit(classes: RowClasses, adversary: Adversary) -> float:
@@ -213,7 +223,14 @@ def _limit(classes: RowClasses, adversary: Adversary) -> float:
     return float(adversary.values(known).sum())
 
 
-def _regret_bounds(classes: RowClasses, adversary: MatrixAdversary, n: int) -> tuple[float, float]:
+@singledispatch
+def regret_bounds(adversary: Adversary, classes: RowClasses, n: int) -> tuple[float, float] | None:
+    """Bounds on the distance from the limit; None where actions are not listed."""
+    return None
+
+
+@regret_bounds.register
+def _regret_of_actions(adversary: MatrixAdversary, classes: RowClasses, n: int) -> tuple[float, float]:
     """Whoever acts for a wrong class regrets between the least and the largest regret.
 
     Where an action is best for two classes they need not be told apart, and the least regret is 0.
@@ -230,29 +247,17 @@ def _regret_bounds(classes: RowClasses, adversary: MatrixAdversary, n: int) -> t
 def _simulated(
     classes: RowClasses, adversary: Adversary, n: int, generator: np.random.Generator
 ) -> tuple[float, float]:
-    least, most = _range(adversary)
+    known = adversary.bounds()
+    if known is None:
+        raise TooLargeError(
+            f"{adversary.name!r} after so many observations has too many types, and its range is not known; "
+            "observe fewer times",
+            size=LARGEST_TABLE,
+        )
     drawn = generator.choice(len(classes), size=SAMPLES, p=classes.total / classes.total.sum())
     logs = simulated_likelihoods(classes, [n], drawn, generator)
     place = np.zeros(len(classes.belief), dtype=np.intp)
     for position, group in enumerate(classes.members):
         place[list(group)] = position
     logs -= log_sum(logs + np.log(classes.total), axis=1)[:, None]
-    return mean_interval(adversary.values(classes.belief[:, None] * np.exp(logs).T[place]), least, most)
-
-
-def _range(adversary: Adversary) -> tuple[float, float]:
-    """Between which numbers the value of every belief lies."""
-    if isinstance(adversary, MatrixAdversary):
-        table = np.asarray(adversary.table, dtype=np.float64)
-        return float(table.min()), float(table.max())
-    if isinstance(adversary, Identity | Tries):
-        return 0.0, 1.0
-    if isinstance(adversary, Shannon):
-        return 0.0, math.log2(adversary.size)
-    if isinstance(adversary, Guessing):
-        return 1.0, float(adversary.size)
-    raise TooLargeError(
-        f"{adversary.name!r} after so many observations has too many types, and its range is not known; "
-        "observe fewer times",
-        size=LARGEST_TABLE,
-    )
+    return mean_interval(adversary.values(classes.belief[:, None] * np.exp(logs).T[place]), *known)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics import brief, generator_of, log_of, require_size, taken, whole
+from sievert.numerics import generator_of, instance, log_of, require_size, taken, whole
 from sievert.observations._approximations import (
     SAMPLES,
     affinities,
@@ -75,6 +75,7 @@ class SuccessProbability(Result):
     method : "exact by types", "certified bounds" or "simulation, 99.9 % interval"
     before, limit : without any observation, and after infinitely many
     missing_bits : -log2 of how far success is from its limit (at least, unless exact); never overflows
+    exact : whether it was computed exactly (up to rounding)
     """
 
     observations: int
@@ -84,16 +85,12 @@ class SuccessProbability(Result):
     before: float
     limit: float
     missing_bits: float
+    exact: bool
 
     @property
     def value(self) -> float:
         """The probability, or the middle of its bounds."""
         return (self.lower + self.upper) / 2
-
-    @property
-    def exact(self) -> bool:
-        """Whether it was computed exactly (up to rounding)."""
-        return self.method == EXACT
 
     def __float__(self) -> float:
         return self.value
@@ -207,20 +204,26 @@ class Attack:
         )
         return largest <= most and self.columns(queries) * len(self.classes) <= 30 * most
 
-    def point(self, queries: int, method: str, log_gap: tuple[float, float]) -> SuccessProbability:
+    def exact_point(self, queries: int, log_gap: float) -> SuccessProbability:
+        """Success from the logarithm of how far it is from its limit."""
+        found = self.bounded_point(queries, (log_gap, log_gap))
+        bits = -log_gap / math.log(2) if log_gap > -math.inf else math.inf
+        return replace(found, method=EXACT, exact=True, missing_bits=bits)
+
+    def bounded_point(self, queries: int, log_gap: tuple[float, float]) -> SuccessProbability:
         """Success from logarithms of bounds on how far it is from its limit."""
         classes = self.classes
         least, most = math.exp(log_gap[0]), math.exp(min(log_gap[1], 0.0))
         floor, limit = classes.before, classes.limit
         lower, upper = max(floor, limit - most), min(limit, max(floor, limit - least))
-        widest = min(log_gap[1], _log(limit - floor)) if method != EXACT else log_gap[1]
+        widest = min(log_gap[1], _log(limit - floor))
         bits = -widest / math.log(2) if widest > -math.inf else math.inf
-        return SuccessProbability(queries, lower, upper, method, floor, limit, bits)
+        return SuccessProbability(queries, lower, upper, BOUNDS, floor, limit, bits, False)
 
     def exactly(self, queries: int) -> SuccessProbability:
         """By all combinations of types."""
         gap = joint_log_missed(self.parts(queries), self.log_weights) if len(self.classes) > 1 else -math.inf
-        return self.point(queries, EXACT, (gap, gap))
+        return self.exact_point(queries, gap)
 
     def missed_bounds(self, queries: int) -> tuple[float, float]:
         """Logarithms of bounds on Σ (Σ_c w_c P_c - max_c w_c P_c), from the pairs that are confused.
@@ -248,7 +251,7 @@ class Attack:
     def bounded(self, queries: int) -> SuccessProbability:
         """From the pairs that are confused; besides, no observation multiplies success by more than the
         capacity of its channel."""
-        found = self.point(queries, BOUNDS, self.missed_bounds(queries))
+        found = self.bounded_point(queries, self.missed_bounds(queries))
         growth = sum(times * math.log(np.exp(logs.max(axis=0)).sum()) for logs, times in self.parts(queries))
         most = self.classes.before * math.exp(min(growth, 700.0))
         return replace(found, upper=max(found.lower, min(found.upper, most)))
@@ -280,7 +283,7 @@ def _log(value: float) -> float:
 def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
     """The attack on one secret through one mechanism, or through several in turn."""
     if isinstance(channel, Channel):
-        return Attack(row_classes(channel, prior), (0,))
+        return Attack(row_classes([channel], prior), (0,))
     if not iterable(channel):
         finite_channel(channel)
     listed = taken("channel", channel, ChannelError, "channels")
@@ -290,8 +293,7 @@ def attack_on(channel: Mechanisms, prior: object = None) -> Attack:
     channels: list[Channel] = []
     turns: list[int] = []
     for item, times in given:
-        if not isinstance(item, Channel):
-            raise ChannelError(f"channel: {brief(item)} is not a Channel; give channels, or (channel, times)")
+        instance("one of the channels", item, Channel, "a channel, or (channel, times)", ChannelError)
         aligned = _aligned(item, given[0][0])
         same = next((i for i, known in enumerate(channels) if _same(known, aligned)), len(channels))
         if same == len(channels):
@@ -421,7 +423,7 @@ def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]
     found = []
     for q in queries:
         gap = log_missed(table, attack.log_weights, q)
-        found.append(attack.point(q, EXACT, (gap, gap)))
+        found.append(attack.exact_point(q, gap))
     return found
 
 

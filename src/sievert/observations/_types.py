@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 import numpy as np
 from scipy.special import gammaln
@@ -234,23 +234,29 @@ def log_regret(table: TypeTable, log_weights: FloatArray, regrets: FloatArray, o
     return total
 
 
+@singledispatch
 def values_by_types(
-    table: TypeTable, classes: RowClasses, adversary: Adversary, observations: list[int]
+    adversary: Adversary, table: TypeTable, classes: RowClasses, observations: list[int]
 ) -> tuple[FloatArray, FloatArray, float]:
     """U_n for each n, its distance from the limit, and the limit (what knowing the class is worth)."""
-    weights = log_of(classes.total)
-    if isinstance(adversary, MatrixAdversary):
-        regrets, best = class_regrets(classes, adversary)
-        sign = 1.0 if adversary.is_loss else -1.0
-        limit = float(classes.total @ best)
-        gaps = np.array([np.exp(log_regret(table, weights, regrets, n)) for n in observations])
-        return sign * (limit + gaps), gaps, sign * limit
     known = np.zeros((len(classes.belief), len(classes)))
     for column, group in enumerate(classes.members):
         known[list(group), column] = classes.belief[list(group)]
     limit = float(adversary.values(known).sum())
     values = np.array([_values(table, classes, adversary, n) for n in observations])
     return values, np.abs(values - limit), limit
+
+
+@values_by_types.register(MatrixAdversary)
+def _values_by_regret(
+    adversary: MatrixAdversary, table: TypeTable, classes: RowClasses, observations: list[int]
+) -> tuple[FloatArray, FloatArray, float]:
+    """The distance from the limit is what is regretted, which keeps its digits."""
+    regrets, best = class_regrets(classes, adversary)
+    weights, sign = log_of(classes.total), 1.0 if adversary.is_loss else -1.0
+    limit = float(classes.total @ best)
+    gaps = np.array([np.exp(log_regret(table, weights, regrets, n)) for n in observations])
+    return sign * (limit + gaps), gaps, sign * limit
 
 
 def _values(table: TypeTable, classes: RowClasses, adversary: Adversary, observations: int) -> float:
@@ -302,10 +308,9 @@ class RowClasses:
         return min(1.0, float(self.likeliest.sum()))
 
 
-def row_classes(channels: Channel | list[Channel], prior: object = None) -> RowClasses:
+def row_classes(channels: list[Channel], prior: object = None) -> RowClasses:
     """Merge equal rows (equal in every channel) over the secrets that are possible."""
-    given = [channels] if isinstance(channels, Channel) else channels
-    finite = [finite_channel(channel) for channel in given]
+    finite = [finite_channel(channel) for channel in channels]
     belief = as_prior(prior, finite[0]).astype(np.float64)
     possible = np.flatnonzero(belief > 0)
     groups = equal_rows(finite, possible.tolist())
@@ -327,18 +332,27 @@ def equal_rows(channels: list[Channel], rows: list[int]) -> list[list[int]]:
             key = tuple(tuple(channel.exact[i].tolist()) for channel in channels)  # type: ignore[index]
             groups.setdefault(key, []).append(i)
         return list(groups.values())
-    if any(_all_differ(channel) for channel in channels):
+    if any(all_differ(channel) for channel in channels):
         return [[i] for i in rows]
     logs = np.column_stack([channel.relative_logs[rows] for channel in channels])
     found, _ = proportional_groups(logs.T, DEFAULT_TOLERANCE)
     return [[rows[i] for i in group] for group in found]
 
 
-def _all_differ(channel: Channel) -> bool:
+@singledispatch
+def all_differ(channel: Channel) -> bool:
     """Whether no two rows are equal and no two columns proportional, however close: by the family's rule."""
-    if isinstance(channel, ResponseChannel):
-        return 0 < channel.eps < math.inf
-    return isinstance(channel, TruncatedGeometricChannel) and 0 < channel.level.eps < math.inf
+    return False
+
+
+@all_differ.register
+def _all_differ_in_response(channel: ResponseChannel) -> bool:
+    return channel.is_mixed
+
+
+@all_differ.register
+def _all_differ_in_geometric(channel: TruncatedGeometricChannel) -> bool:
+    return 0 < channel.level.eps < math.inf
 
 
 def _reduced(channel: Channel, rows: list[int]) -> Channel:
@@ -346,4 +360,4 @@ def _reduced(channel: Channel, rows: list[int]) -> Channel:
     data = channel.entries if channel.form != "float" else channel.rounded()
     relative = channel.relative_logs[rows] if channel.form == "log" else None
     part = Channel.trusted(data[rows], channel.form, relative=relative)
-    return part if _all_differ(channel) and len(rows) == channel.shape[0] else part.reduced()
+    return part if all_differ(channel) and len(rows) == channel.shape[0] else part.reduced()

@@ -230,7 +230,7 @@ class _Search:
             self._certain[count] = self._attack.after(queries, most=LARGEST_TABLE // 3, wide=1.0)
         certain = self._certain[count]
         known = self._known.setdefault(count, certain)
-        if certain.method == BOUNDS and certain.upper - certain.lower > WIDE:
+        if not certain.exact and certain.upper - certain.lower > WIDE:
             for samples in (LEAST_SAMPLES, SAMPLES):
                 if known.lower <= aim <= known.upper and samples > self._drawn.get(count, 0):
                     known = self._attack.simulated(queries, certain, self._rng, samples)
@@ -339,7 +339,7 @@ def rates(channel: Channel) -> Rates:
     Returns
     -------
     Rates
-        How fast the worst and the average pair, and a guess (`utility`), are told: bits an observation.
+        `worst`, `average` and `utility`, in bits an observation, and the classes of equal rows.
 
     Notes
     -----

@@ -67,13 +67,13 @@ def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> D
     Returns
     -------
     Deficiency
-        `lower` and `upper`, and `exact` where it can be, with the gain that shows it; `float(result)` works.
+        `lower` and `upper`, and `exact` where it can be, with the gain that shows it.
 
     Notes
     -----
-    A linear program with n·k + m rows. Exact and small channels give the exact value.
+    Exact and small channels give the exact value.
 
-    Cost: the linear program's, with n inputs, and m and k outputs.
+    Cost: a linear program with n·k + m rows, for n inputs, and m and k outputs.
 
     Examples
     --------

@@ -7,13 +7,16 @@ adversary who prefers B. Three orders, each implied by the one before: *average*
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.arrays import IndexArray
 from sievert.channels import Channel, DeterministicChannel, PartitionChannel, as_channel, reduction
 from sievert.errors import ChannelError
 from sievert.numerics import brief, choice
@@ -331,13 +334,11 @@ LARGEST_PROOF = 2_000_000
 
 def by_partitions(first: Channel, second: Channel, order: str) -> Verdict | None:
     """The verdict for two deterministic programs; all orders agree on them (except that ε is 0 or ∞)."""
-    if isinstance(first, PartitionChannel) or isinstance(second, PartitionChannel):
+    mine, theirs = listed_program(first), listed_program(second)
+    if mine is None or theirs is None:
         return _by_sizes(first, second, order)
-    if not (isinstance(first, DeterministicChannel) and isinstance(second, DeterministicChannel)):
-        return None
     if tuple(first.inputs) != tuple(second.inputs):
         return None
-    mine, theirs = first.images, second.images
     leader = np.zeros(first.shape[1], dtype=np.intp)
     leader[mine[::-1]] = np.arange(len(mine))[::-1]  # the first input of every block of A
     split = np.flatnonzero(theirs != theirs[leader[mine]])
@@ -362,16 +363,37 @@ def by_partitions(first: Channel, second: Channel, order: str) -> Verdict | None
     )
 
 
+@singledispatch
+def listed_program(channel: Channel) -> IndexArray | None:
+    """The output of every input of a deterministic program, where it is listed; None for others."""
+    return None
+
+
+@listed_program.register
+def _outputs_of_program(channel: DeterministicChannel) -> IndexArray:
+    return channel.images
+
+
+@singledispatch
+def sizes_of_blocks(channel: Channel) -> Mapping[int, int] | None:
+    """How many outputs of a deterministic program have each number of inputs; None for other channels."""
+    return None
+
+
+@sizes_of_blocks.register
+def _sizes_of_program(channel: DeterministicChannel | PartitionChannel) -> Mapping[int, int]:
+    return channel.block_sizes()
+
+
 def _by_sizes(first: Channel, second: Channel, order: str) -> Verdict | None:
     """Programs known by the sizes of their blocks: sizes can refuse; they confirm only at the extremes."""
-    known = (DeterministicChannel, PartitionChannel)
-    if not (isinstance(first, known) and isinstance(second, known)):
+    mine, theirs = sizes_of_blocks(first), sizes_of_blocks(second)
+    if mine is None or theirs is None:
         return None
     if first.shape[0] != second.shape[0]:
         raise ChannelError(
             f"the programs have {first.shape[0]} and {second.shape[0]} inputs; give the same inputs"
         )
-    mine, theirs = first.block_sizes(), second.block_sizes()
     reason = sizes_forbid(mine, theirs)
     if reason is not None:
         proof = BlockSizesProof(tuple(mine.items()), tuple(theirs.items()))

@@ -6,13 +6,13 @@ from . import estimate as estimate
 from . import explain as explain
 from . import limits as limits
 from . import noise as noise
+from . import samples as samples
 from ._accept import CLAIM_TOLERANCE as CLAIM_TOLERANCE
 from ._accept import Check as Check
 from ._accept import Promise as Promise
 from ._accept import checks as checks
 from ._accept import has_added_noise as has_added_noise
 from ._accept import has_noise_in_cells as has_noise_in_cells
-from ._accept import is_exact as is_exact
 from ._accept import kept_promise as kept_promise
 from ._accept import least_record as least_record
 from ._accept import least_repeated as least_repeated

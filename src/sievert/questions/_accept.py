@@ -29,7 +29,6 @@ __all__ = [
     "checks",
     "has_added_noise",
     "has_noise_in_cells",
-    "is_exact",
     "kept_promise",
     "least_record",
     "least_repeated",
@@ -41,12 +40,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Check(Result):
-    """One limit of [accept]: what it limits, the limit, the value found and whether it holds.
+    """One limit of [accept]: its key, what it limits, the limit, the value found and whether it holds.
 
     Where `exact` is False the value is an upper bound: within the limit it proves that the limit holds,
     above it nothing is known, and the check does not pass.
     """
 
+    key: str
     name: str
     limit: float
     value: float
@@ -67,7 +67,7 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
 
     count = scenario.observations
     if count == 1:
-        return RepeatedGuess(record.before, record.after, is_exact(record), count)
+        return RepeatedGuess(record.before, record.after, not record.is_bound, count)
     repeated = None
     with suppress(TooLargeError):
         repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
@@ -105,39 +105,40 @@ def checks(
     people = scenario.policy.person_records if people is None else people
     whose = "" if people == 1 else f" for a person with {people} records"
     compared = []
-    limits: tuple[tuple[str, float | None, float, float], ...] = (
-        ("best guess", accept.guess, record.after, repeated.guess),
-        ("bits", accept.bits, record.bits, repeated.bits),
-    )
-    limits += (
+    limits: tuple[tuple[str, str, float | None, float, float], ...] = (
+        ("guess", "best guess", accept.guess, record.after, repeated.guess),
+        ("bits", "bits", accept.bits, record.bits, repeated.bits),
         (
+            "advantage",
             "advantage",
             accept.advantage,
             record.after - record.before,
             repeated.guess - repeated.before,
         ),
         (
+            "odds",
             "growth of the odds",
             accept.odds,
             odds_growth(record.before, record.after),
             odds_growth(repeated.before, repeated.guess),
         ),
     )
-    for what, limit, single, value in limits:
+    for key, what, limit, single, value in limits:
         if limit is None:
             continue
-        one_release_is_too_many = is_exact(record) and not _is_within(single, limit)
+        one_release_is_too_many = not record.is_bound and not _is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
-            compared.append(Check(f"{what} about one record after one release", limit, single, False))
+            compared.append(Check(key, f"{what} about one record after one release", limit, single, False))
         else:
             passed = _is_within(value, limit)
-            compared.append(Check(f"{what} about one record {after}", limit, value, passed, repeated.exact))
+            name = f"{what} about one record {after}"
+            compared.append(Check(key, name, limit, value, passed, repeated.exact))
     if accept.eps is not None:
         at, value = "", total
         if accept.delta is not None:
             at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
         compared.append(
-            Check(f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
+            Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
         )
     return tuple(compared)
 
@@ -172,14 +173,9 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 
-def is_exact(record: RecordLeakage) -> bool:
-    """Whether the guess about one record is no mere bound."""
-    return not record.method.startswith("bound")
-
-
 def least_record(scenario: Scenario, record: RecordLeakage, eps: float) -> RecordLeakage:
     """The guess after one release, never above what any mechanism with this ε allows."""
-    if is_exact(record):
+    if not record.is_bound:
         return record
     allowed = _allowed(scenario, eps, 1, record.before)
     if allowed >= record.after:
@@ -200,7 +196,7 @@ def least_repeated(
     if not repeated.exact:
         allowed = _allowed(scenario, eps, count, repeated.before)
         repeated = replace(repeated, guess=min(repeated.guess, allowed))
-    if is_exact(record) and repeated.before == record.before and repeated.guess < record.after:
+    if not record.is_bound and repeated.before == record.before and repeated.guess < record.after:
         # More releases never help less; rounding may say so by 1e-16.
         repeated = replace(repeated, guess=record.after)
     return repeated

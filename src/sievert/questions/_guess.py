@@ -7,7 +7,7 @@ import math
 from sievert.channels import TableNoise
 from sievert.errors import TooLargeError
 from sievert.files import Scenario
-from sievert.measures import BOUND, RecordLeakage, record_leakage
+from sievert.measures import RecordLeakage, record_leakage
 from sievert.policies import Policy
 from sievert.questions._accept import has_noise_in_cells
 from sievert.spaces import SecretGraph
@@ -22,10 +22,17 @@ LARGEST_PAIRS = 5_000
 
 
 def is_listed(scenario: Scenario) -> bool:
-    """Whether the file's own channel on the listed answers is what is drawn."""
+    """Whether the file's own channel on the listed answers is what is drawn.
+
+    Noise on all multiples of a step is listed where the step is whole: a channel on integers.
+    """
+    noise = scenario.noise
     if has_noise_in_cells(scenario):
         return False
-    return not isinstance(scenario.noise, TableNoise) or not scenario.tabulated.absence
+    if not isinstance(noise, TableNoise):
+        return True
+    whole = noise.limits is not None or noise.statistic.step.denominator == 1
+    return whole and not scenario.tabulated.absence
 
 
 def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
@@ -36,7 +43,8 @@ def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
     if isinstance(noise, TableNoise) and uniform:
         known = noise.record_guess(policy)
         if known is not None:
-            return _leakage(*known, CLOSED_FORM)
+            before, after = known
+            return RecordLeakage(before, after, math.log2(after / before), (), CLOSED_FORM)
     small = policy.constrained or policy.records * len(policy.values) ** 2 <= LARGEST_LISTED
     if small and is_listed(scenario):
         try:
@@ -44,12 +52,9 @@ def guessed(scenario: Scenario, eps: float) -> RecordLeakage:
         except TooLargeError:
             pass  # the bound below needs no list
     if uniform and len(policy.values) > LARGEST_PAIRS:
-        return _leakage(*_uniform_bound(policy, eps), BOUND)
+        before, after = _uniform_bound(policy, eps)
+        return RecordLeakage.at_most(before, after, math.log2(after / before))
     return record_leakage(eps, policy, prior=scenario.record_prior)
-
-
-def _leakage(before: float, after: float, method: str) -> RecordLeakage:
-    return RecordLeakage(before, after, math.log2(after / before), (), method)
 
 
 def _uniform_bound(policy: Policy, eps: float) -> tuple[float, float]:

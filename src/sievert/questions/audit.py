@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import Channel, Epsilon, epsilon
-from sievert.errors import TooLargeError
+from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
-    Guessing,
     Identity,
-    MatrixAdversary,
     RecordLeakage,
-    Shannon,
-    Tries,
+    Unit,
     capacity,
     leakage,
     posterior_vulnerability,
     record_leakage,
 )
+from sievert.mechanisms import randomised_response
 from sievert.numerics import in_percent
 from sievert.observations import ReleasesWithin, guess_limit, releases_within
 from sievert.policies import Policy
@@ -37,7 +36,6 @@ from sievert.questions._accept import (
     Promise,
     checks,
     has_noise_in_cells,
-    is_exact,
     kept_promise,
     least_record,
     repeated_record,
@@ -49,12 +47,12 @@ __all__ = [
     "Audit",
     "Check",
     "Finding",
-    "Unit",
+    "LeakageCurves",
     "audit",
-    "bits_at",
     "checks",
     "findings",
     "has_noise_in_cells",
+    "leakage_curves",
 ]
 
 
@@ -115,7 +113,7 @@ class Audit(Result):
     @property
     def record_is_bound(self) -> bool:
         """Whether the guess about one record is only an upper bound."""
-        return not is_exact(self.record)
+        return self.record.is_bound
 
     def __str__(self) -> str:
         found = self.epsilon.nats
@@ -248,11 +246,6 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
 
-Unit = Literal["probability", "closeness", "gain", "risk", "loss", "guesses", "bits"]
-
-# Two actions this close (relative) are equally good: rounding alone could tell them apart.
-TIE_TOLERANCE = 1e-12
-
 
 @dataclass(frozen=True)
 class Finding(Result):
@@ -301,58 +294,90 @@ def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit
     factor = None if math.isnan(float(found.factor)) else found.factor
     return Finding(
         gain.name,
-        unit or _unit(gain),
+        unit or gain.unit,
         found.prior,
         found.posterior,
         factor,
         found.difference,
-        _bits(gain, float(found.prior), float(found.posterior)),
-        _blind_guess(gain, belief.astype(np.float64)),
+        gain.bits(float(found.prior), float(found.posterior)),
+        gain.sole_best(belief.astype(np.float64)),
     )
 
 
-def _unit(gain: Adversary) -> Unit:
-    if isinstance(gain, Shannon):
-        return "bits"
-    if isinstance(gain, Guessing):
-        return "guesses"
-    shares = not isinstance(gain, MatrixAdversary) or bool(((gain.table >= 0) & (gain.table <= 1)).all())
-    if gain.is_loss:
-        return "risk" if shares else "loss"
-    return "probability" if shares else "gain"
+# ── What the file's family would leak at other ε, for a picture ─────────────────────────────────────────────
+
+# Points of the curve beside ε = 0; fewer where one channel is large.
+CURVE_POINTS, FEWER_POINTS = 24, 12
+LARGE_CHANNEL = 250_000
+CURVE_NAMES = {"identity": "exact guess", "shannon": "uncertainty removed"}
 
 
-def _bits(gain: Adversary, before: float, after: float) -> float | None:
-    """Leakage in bits where it has a meaning: growth of a gain, or uncertainty taken away."""
-    if isinstance(gain, Shannon):
-        return max(0.0, before - after)
-    if gain.is_loss or before <= 0:
+@dataclass(frozen=True)
+class LeakageCurves(Result):
+    """Bits that one release leaks as ε varies: one curve about a record, and one an adversary.
+
+    `family` names the mechanisms, `here` is the file's own ε and `limit` what it accepts in bits.
+    """
+
+    family: str
+    eps: tuple[float, ...]
+    bits: dict[str, tuple[float, ...]]
+    here: float | None
+    limit: float | None
+
+
+def leakage_curves(scenario: Scenario, audit: Audit) -> LeakageCurves:
+    """Leakage of the file's family (or of randomised response beside a fixed matrix) around the file's ε."""
+    here = audit.claimed_eps if audit.claimed_eps is not None else audit.epsilon.nats
+    top = 4 * here if here and math.isfinite(here) else 4.0
+    channel = scenario.channel.finite()
+    name, family = _shown_family(scenario, channel)
+    points = CURVE_POINTS if math.prod(channel.shape) <= LARGE_CHANNEL else FEWER_POINTS
+    # Leakage bends most near 0, so the points are denser there.
+    grid = top * np.linspace(0, 1, points + 1) ** 2
+    members = [(eps, _member(family, eps)) for eps in grid.tolist()]
+    rows = [(eps, _curve_bits(scenario, audit, member)) for eps, member in members if member is not None]
+    return LeakageCurves(
+        name,
+        tuple(eps for eps, _ in rows),
+        {curve: tuple(bits[curve] for _, bits in rows) for curve in (rows[0][1] if rows else ())},
+        here if math.isfinite(here) else None,
+        scenario.accept.bits if scenario.accept is not None and scenario.observations == 1 else None,
+    )
+
+
+def _shown_family(scenario: Scenario, channel: Channel) -> tuple[str, Callable[[float], Channel]]:
+    """The file's family by ε; randomised response beside a mechanism that has no other ε."""
+    if scenario.mechanism.with_eps(0.0) is not None:
+        return scenario.mechanism.title(), scenario.with_eps
+    return "randomised response on the same inputs", partial(randomised_response, channel.inputs)
+
+
+def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
+    """The family's channel at this ε, or None where the family has none (tight constraints)."""
+    try:
+        return family(eps)
+    except SievertError:
         return None
-    return max(0.0, math.log2(after / before))
 
 
-def _blind_guess(gain: Adversary, belief: NDArray[np.float64]) -> Hashable:
-    """The one best action before the release; None where there are ties or actions have no name."""
-    if isinstance(gain, Tries):
-        order = np.argsort(-belief, kind="stable")
-        chosen = min(gain.tries, len(belief))
-        if chosen == len(belief) or belief[order[chosen]] >= belief[order[chosen - 1]] * (1 - TIE_TOLERANCE):
-            return None
-        return tuple(gain.secrets[int(i)] for i in order[:chosen])
-    if isinstance(gain, Identity):
-        scores, actions = belief, gain.secrets
-    elif isinstance(gain, MatrixAdversary):
-        scores, actions = gain.table.astype(np.float64) @ belief, gain.actions
-    else:
-        return None
-    scores = -scores if gain.is_loss else scores
-    best = scores.max()
-    winners = np.flatnonzero(scores >= best - TIE_TOLERANCE * abs(best))
-    return actions[int(winners[0])] if len(winners) == 1 else None
+def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float]:
+    """Bits leaked about one record, and to each adversary whose leakage is measured in bits."""
+    found = {}
+    # With one record that is what the exact guess is about.
+    if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
+        record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
+        found["the value" if audit.records == 1 else "one record"] = record.bits
+    belief = scenario.prior.astype(np.float64)
+    for item, gain in zip(audit.leakages, scenario.gains, strict=True):
+        bits = _bits_at(channel, belief, gain, float(item.before))
+        if bits is not None:
+            found[CURVE_NAMES.get(item.name, item.name)] = bits
+    return found
 
 
-def bits_at(channel: Channel, belief: NDArray[np.float64], gain: Adversary, before: float) -> float | None:
+def _bits_at(channel: Channel, belief: NDArray[np.float64], gain: Adversary, before: float) -> float | None:
     """Bits that another channel on the same inputs leaks, the prior value being known."""
-    if _bits(gain, before, before) is None:
+    if gain.bits(before, before) is None:
         return None
-    return _bits(gain, before, float(posterior_vulnerability(channel, belief, gain)))
+    return gain.bits(before, float(posterior_vulnerability(channel, belief, gain)))

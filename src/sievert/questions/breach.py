@@ -13,7 +13,6 @@ from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import brief, did_you_mean, in_percent, require_size
 from sievert.observations import (
-    EXACT,
     Breaches,
     BreachUntil,
     ObservationsUntil,
@@ -190,7 +189,7 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
 def _chance(point: SuccessProbability) -> str:
     if point.value == 1 and point.missing_bits < math.inf:
         return "almost 100%"
-    if point.method == EXACT or in_percent(point.lower) == in_percent(point.upper):
+    if point.exact or in_percent(point.lower) == in_percent(point.upper):
         return in_percent(point.value)
     return f"{in_percent(point.lower)} to {in_percent(point.upper)}"
 

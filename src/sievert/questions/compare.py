@@ -1,25 +1,94 @@
+"""Which of two mechanisms may replace the other, against every adversary?"""
+
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.files import Scenario
+from sievert.orders import Comparison, Verdict, compare
 from sievert.proofs import Proof
+from sievert.results import Result
 from sievert.spaces import shown
 
-__all__ = ["channel_of", "matching_note"]
+__all__ = ["Replacement", "replacement"]
+
+# What is left when B is safer in a weaker order only.
+REACH = {
+    "max": "Still, no single output of B reveals more (max order).",
+    "privacy": "Still, B needs no larger ε under any metric (privacy order).",
+}
 
 
-def channel_of(loaded: Scenario | Channel | Proof) -> Channel:
+@dataclass(frozen=True)
+class Replacement(Result):
+    """Whether the second mechanism, B, can replace the first, A; `names` are the files they come from."""
+
+    names: tuple[str, str]
+    first: Channel
+    second: Channel
+    comparison: Comparison
+
+    @property
+    def title(self) -> str:
+        """Which file is A and which is B."""
+        return f"A = {self.names[0]}, B = {self.names[1]}"
+
+    @property
+    def can_replace(self) -> bool | None:
+        """Whether B can replace A against every adversary; None where it cannot be decided."""
+        return self.comparison.forward[0].holds
+
+    @property
+    def note(self) -> str:
+        """How inputs with different labels were matched; empty where the labels are the same."""
+        first, second = self.first.inputs, self.second.inputs
+        if first == second or set(first) == set(second):
+            return ""
+        return f"The inputs of A ({shown(first)}) and of B ({shown(second)}) were matched by position."
+
+    def __str__(self) -> str:
+        main = self.comparison.forward[0]
+        if main.holds:
+            return f"B can replace A against every adversary{main.precision}."
+        if main.holds is None:
+            near = (
+                f" B is within {main.deficiency:.3g} of a post-processing of A."
+                if main.deficiency < 0.5
+                else ""
+            )
+            return f"Undecided: {main.method}.{near}"
+        weaker = self.comparison.strongest
+        reach = "" if weaker is None else f" {REACH[weaker]}"
+        reason = main.method if main.witness is None else main.witness.sentence("B", "A")
+        return f"No: {reason}.{reach}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain data, proofs left out (they are saved with --proof)."""
+        return {
+            "can_replace": self.can_replace,
+            "strongest": self.comparison.strongest,
+            "forward": [_plain(verdict) for verdict in self.comparison.forward],
+            "backward": [_plain(verdict) for verdict in self.comparison.backward],
+        }
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    return {key: value for key, value in verdict.to_dict().items() if key not in ("certificate", "post")}
+
+
+def replacement(
+    first: Scenario | Channel | Proof, second: Scenario | Channel | Proof, names: tuple[str, str]
+) -> Replacement:
+    """Compare two mechanisms, each of a file or a channel itself."""
+    channels = _channel(first), _channel(second)
+    return Replacement(names, *channels, compare(*channels))
+
+
+def _channel(loaded: Scenario | Channel | Proof) -> Channel:
     """The mechanism of a file, or a channel itself."""
     if isinstance(loaded, Proof):
         raise FileError("a proof has no mechanism; give a TOML file, or a channel as .csv, .npz or .parquet")
     return loaded if isinstance(loaded, Channel) else loaded.channel
-
-
-def matching_note(first: Channel, second: Channel) -> str:
-    """How inputs with different labels were matched; empty where the labels are the same."""
-    if first.inputs == second.inputs or set(first.inputs) == set(second.inputs):
-        return ""
-    return (
-        f"The inputs of A ({shown(first.inputs)}) and of B ({shown(second.inputs)}) were matched by position."
-    )

@@ -22,15 +22,12 @@ from sievert.estimation import (
     prove_likelihood,
 )
 from sievert.files import EstimateModel, Scenario
-from sievert.mechanisms import GeometricChannel
 from sievert.proofs import LikelihoodProof
 from sievert.results import Result
 from sievert.tables import Counted, count_reports, expanded
 
 __all__ = ["FileEstimate", "estimate_of", "estimate_proof"]
 SHOWN_FILES = 3
-# Remarks of an estimate that the sections of a report say at more length.
-SAID_ABOVE = ("other distributions fit", "no standard errors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +163,8 @@ def _with_zeros(
     """Counts of every output; of those without an end, of the inputs and of what was reported."""
     outputs: dict[Hashable, int] = {}
     for channel in channels:
-        outputs |= dict.fromkeys(inputs if isinstance(channel, GeometricChannel) else channel.outputs, 0)
+        listed = channel.listed_outputs
+        outputs |= dict.fromkeys(inputs if listed is None else listed, 0)
     return {**outputs, **counts}
 
 
@@ -221,7 +219,7 @@ def _listed(value: str | Sequence[str]) -> list[str]:
 
 def _count(paths: list[Path], channel: Channel, column: str | None, model: EstimateModel) -> Counted:
     # Noise on all integers has no list of outputs: the estimate checks what was reported.
-    labels = None if isinstance(channel, GeometricChannel) else channel.outputs
+    labels = channel.listed_outputs
     return count_reports(paths, column, labels=labels, counts=model.counts, missing=model.missing)
 
 

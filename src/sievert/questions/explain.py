@@ -237,14 +237,14 @@ def _checks(
         return ()
     after = "after the release" if found.releases == 1 else f"after {found.releases} releases"
     limits = (
-        ("best guess about one person", accept.guess, found.after),
-        ("bits about one person", accept.bits, found.bits),
-        ("advantage about one person", accept.advantage, found.advantage),
-        ("growth of the odds about one person", accept.odds, found.odds),
+        ("guess", "best guess about one person", accept.guess, found.after),
+        ("bits", "bits about one person", accept.bits, found.bits),
+        ("advantage", "advantage about one person", accept.advantage, found.advantage),
+        ("odds", "growth of the odds about one person", accept.odds, found.odds),
     )
     checks = [
-        Check(f"{name} {after}", limit, value, value <= limit * (1 + CLAIM_TOLERANCE), found.exact)
-        for name, limit, value in limits
+        Check(key, f"{name} {after}", limit, value, value <= limit * (1 + CLAIM_TOLERANCE), found.exact)
+        for key, name, limit, value in limits
         if limit is not None
     ]
     if accept.eps is not None and claim is not None:
@@ -252,9 +252,8 @@ def _checks(
         total = claim.of_group(people).epsilon(accept.delta or 0.0)
         whose = "" if people == 1 else f" for a person with {people} records"
         passed = total <= accept.eps * (1 + CLAIM_TOLERANCE)
-        checks.append(
-            Check(f"total ε{whose}{at} {after}", accept.eps, total, passed, claim.tight and people == 1)
-        )
+        name = f"total ε{whose}{at} {after}"
+        checks.append(Check("eps", name, accept.eps, total, passed, claim.tight and people == 1))
     return tuple(checks)
 
 

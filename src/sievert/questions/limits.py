@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, file_eps
@@ -12,7 +16,7 @@ from sievert.measures import capacity, record_leakage
 from sievert.questions._accept import has_noise_in_cells
 from sievert.results import Result, in_bits
 
-__all__ = ["Limits", "limits_of"]
+__all__ = ["LimitCurves", "Limits", "limit_curves", "limits_of"]
 
 
 @dataclass(frozen=True)
@@ -81,3 +85,48 @@ def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:
     if scenario.policy.constrained and individual.upper.log == 0:
         return 1  # what everybody knows and the other records determine it
     return len(scenario.policy.values)
+
+
+# ── The same bounds at other ε, for a picture ───────────────────────────────────────────────────────────────
+
+# Shares of the range, coarse before fine, so that a curve may stop at any of them.
+COARSE_TO_FINE = np.array([0, 16, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15]) / 16
+FEWEST_POINTS = 5
+# A curve may take this many seconds; a policy that needs longer for one ε has no curve.
+CURVE_SECONDS = 6.0
+# Twice a larger ε would not be a number.
+LARGEST_EPS = 1e308
+
+
+@dataclass(frozen=True)
+class LimitCurves(Result):
+    """Bits that any mechanism of the policy could leak as ε varies: one curve a bound."""
+
+    eps: tuple[float, ...]
+    bits: dict[str, tuple[float, ...]]
+
+
+def limit_curves(scenario: Scenario, limits: Limits) -> LimitCurves | None:
+    """The bounds around the ε of the limits; None where they take too long."""
+    if math.isinf(limits.eps):
+        return None
+    top = min(2 * limits.eps, LARGEST_EPS) if limits.eps > 0 else 2.0
+    found: dict[float, WorstLeakage] = {limits.eps: limits.database}
+    start = time.perf_counter()
+    for eps in (top * COARSE_TO_FINE**2).tolist():
+        if time.perf_counter() - start > CURVE_SECONDS:
+            break
+        found[eps] = worst_leakage(scenario.policy, eps)
+    if len(found) < FEWEST_POINTS:
+        return None
+    grid = tuple(sorted(found))
+    at = [found[eps] for eps in grid]
+    return LimitCurves(
+        grid,
+        {
+            "diameter bound": tuple(item.diameter.bits for item in at),
+            "radius bound": tuple(item.radius.bits for item in at),
+            "packing bound": tuple(item.packing.bits for item in at),
+            "most that any mechanism leaks": tuple(item.upper.bits for item in at),
+        },
+    )

@@ -21,7 +21,6 @@ from sievert.questions._accept import (
     Check,
     Promise,
     checks,
-    is_exact,
     least_record,
     least_repeated,
     promise_of_noise,
@@ -77,7 +76,7 @@ class NoiseAudit(Result):
                 f"The mechanism is not shown to keep its promise: it claims {self.claim.claim} and satisfies "
                 f"{self.claim.satisfied}."
             )
-        most = "" if is_exact(self.record) else "at most "
+        most = "at most " if self.record.is_bound else ""
         before, after = in_percent(self.record.before), in_percent(self.record.after)
         found = (
             "The mechanism keeps its promise: one record is guessed with probability "
@@ -102,7 +101,7 @@ def noise_audit(scenario: Scenario) -> NoiseAudit:
     eps = noise.eps_of(sensitivity)
     count, nats = scenario.observations, float(eps)
     record = least_record(scenario, guessed(scenario, nats), nats)
-    repeated = RepeatedGuess(record.before, record.after, is_exact(record), count)
+    repeated = RepeatedGuess(record.before, record.after, not record.is_bound, count)
     if count > 1:
         repeated = least_repeated(scenario, None, record, nats, count)
     certificate = NoiseProof.of(noise, sensitivity)

@@ -6,7 +6,7 @@ import math
 
 from sievert.channels import epsilon
 from sievert.errors import NotAcceptedError, TooLargeError
-from sievert.measures import BOUND, RecordLeakage, record_leakage
+from sievert.measures import RecordLeakage, record_leakage
 from sievert.observations import RepeatedGuess
 from sievert.questions import (
     Check,
@@ -83,7 +83,7 @@ def _by_eps_alone(plan: Plan, people: int) -> tuple[Check, ...]:
     """Where no guess about one record is known only ε is compared; other limits are not shown to hold."""
     scenario = plan.scenario
     before = 1 / len(scenario.policy.values if scenario.region is None else scenario.region)
-    unknown = RecordLeakage(before, 1.0, -math.log2(before), (), BOUND)
+    unknown = RecordLeakage.at_most(before, 1.0, -math.log2(before))
     guess = RepeatedGuess(before, 1.0, False, scenario.observations)
     total = float(plan.unit_eps) * scenario.observations * people
     return checks(scenario, unknown, guess, total, people)

@@ -11,8 +11,9 @@ from typing import Any
 from sievert.errors import DataError, LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
+from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
-from sievert.questions import Check, guessed, is_exact
+from sievert.questions import Check, guessed, is_listed
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._clamping import clamping
 from sievert.release._local import check_places
@@ -93,14 +94,34 @@ def preview(
 ) -> Preview:
     """What releasing a file would do, without reading the data or spending anything.
 
-    `despite_accept` asks for a release that breaks the file's [claim] or exceeds its [accept].
+    Parameters
+    ----------
+    scenario : a scenario or the path of its TOML file
+    output : where the table would go, instead of [release] output
+    despite_accept : ask for a release that breaks the file's [claim] or exceeds its [accept]
+
+    Returns
+    -------
+    Preview
+        What would be charged, the expected error, and how well a person could be guessed.
+
+    Notes
+    -----
+    Cost: that of reading the file and its public tables; the private data are not opened.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> found = sv.release.preview("examples/census-count.toml")
+    >>> found.eps, found.noise_sd > 0, found.guess_after < 0.5
+    (Fraction(1, 2), True, True)
     """
     despite_accept = flag("despite_accept", despite_accept, DataError)
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)
     rules = plan.rules
     errors = plan.errors
-    guess = None if plan.places is not None else guessed(described, float(plan.unit_eps))
+    guess = _guess(plan)
     eps, remaining, column, refusal, about = _ledger(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
@@ -125,7 +146,7 @@ def preview(
         errors.kept,
         None if guess is None else guess.before,
         None if guess is None else guess.after,
-        guess is not None and not is_exact(guess),
+        guess is not None and guess.is_bound,
         _factors(plan),
         remaining,
         None if remaining is None or refusal else remaining - eps,
@@ -135,6 +156,14 @@ def preview(
         about,
         accept,
     )
+
+
+def _guess(plan: Plan) -> RecordLeakage | None:
+    """One record; None on a map, and where public knowledge leaves no single number without a list."""
+    scenario = plan.scenario
+    if plan.places is not None or (scenario.policy.constrained and not is_listed(scenario)):
+        return None
+    return guessed(scenario, float(plan.unit_eps))
 
 
 def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None]:

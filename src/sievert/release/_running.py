@@ -124,6 +124,25 @@ def run(
     anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
     despite_accept : release what breaks the file's [claim] or exceeds its [accept]; the sidecar says so
     progress : called with a word, the number of rows so far, and of all rows once it is known
+
+    Returns
+    -------
+    Release
+        The `output` and its sidecar, the `eps` charged and what remains of the budget.
+
+    Notes
+    -----
+    Cost: one pass over the rows of the data for each column or table that is released.
+
+    Examples
+    --------
+    >>> import shutil, tempfile
+    >>> import sievert as sv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copied = shutil.copytree("examples", f"{folder}/examples")
+    ...     done = sv.release.run(f"{copied}/census-count.toml")
+    ...     print(done.eps, done.secure, done.output[-19:])
+    1/2 True poor-households.csv
     """
     described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
     plan = make_plan(described, output)

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from functools import singledispatch
 from pathlib import Path
 
-import numpy as np
-
-from sievert import mechanisms
-from sievert.channels import Channel
-from sievert.errors import SievertError
 from sievert.files import Scenario
-from sievert.measures import Identity, record_leakage
 from sievert.numerics import belief_growth, bits, guess_words, in_percent, number, times
-from sievert.questions import is_exact
-from sievert.questions.audit import Audit, Finding, bits_at
+from sievert.questions.audit import Audit, Finding, LeakageCurves
 from sievert.questions.noise import NoiseAudit
+from sievert.questions.samples import SamplesAudit
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
+from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["audit_figures", "audit_html", "audit_lines", "noise_audit_lines"]
+__all__ = ["lines", "page", "pictures"]
 
 
-def audit_lines(audit: Audit) -> Iterator[tuple[str, list[str]]]:
-    """Headings and the sentences below them."""
+@singledispatch
+def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them, of an audit of any kind."""
+    raise TypeError(f"{type(result).__name__} is no audit")
+
+
+@lines.register
+def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [audit.policy, f"Released: {audit.query}, through {audit.mechanism}."]
     yield "Does the mechanism keep the promise?", _promise(audit)
     yield ("The value" if audit.records == 1 else "One record"), _record(audit)
@@ -189,14 +190,11 @@ def _worst(audit: Audit) -> list[str]:
 
 # ── The audit as one self-contained HTML page: sentences, pictures, a table, the file itself ────────────────
 
-# Points of the curve beside ε = 0; fewer where one channel is large.
-CURVE_POINTS, FEWER_POINTS = 24, 12
-LARGE_CHANNEL = 250_000
 # More values than this make a graph that nobody can read.
 LARGEST_GRAPH = 30
 
 
-def audit_html(scenario: Scenario, audit: Audit) -> str:
+def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
     """The whole page, working offline."""
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
@@ -216,10 +214,10 @@ def audit_html(scenario: Scenario, audit: Audit) -> str:
             title=audit.title,
             made_by=f"Audit of {source}",
             headline=str(audit),
-            sections=list(audit_lines(audit)),
+            sections=list(lines(audit)),
             good=audit.passed,
             tables=[Table("Leakage by adversary", header, rows)] if rows else [],
-            pictures=audit_figures(scenario, audit),
+            pictures=pictures(audit, scenario, curves),
             proofs=[
                 f"`sievert audit {source}` recomputes every number of this page; `sievert limits {source} "
                 "--proof proof.json` saves a proof of what the policy allows, and `sievert verify "
@@ -230,10 +228,10 @@ def audit_html(scenario: Scenario, audit: Audit) -> str:
     )
 
 
-def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:
+def pictures(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> list[Picture]:
     """The channel, belief before and after, leakage against ε; for small policies, what must stay hidden."""
     channel = scenario.channel
-    pictures = [
+    drawn = [
         Picture(
             "What the mechanism does",
             "Each row is a true value; the darker a cell, the likelier that output.",
@@ -245,80 +243,34 @@ def audit_figures(scenario: Scenario, audit: Audit) -> list[Picture]:
             "likeliest.",
             plots.beliefs(channel, scenario.prior),
         ),
-        _curve(scenario, audit),
+        _curve(curves),
     ]
     secrets = scenario.policy.secrets
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
         pair = audit.epsilon.pair
         shown = pair if pair is not None and all(value in secrets.position for value in pair) else None
         marked = "" if shown is None else "; the red line joins the two that are easiest to tell apart"
-        pictures.append(
+        drawn.append(
             Picture(
                 "What must not be told apart",
                 f"Values that are joined must not be told apart{marked}.",
                 plots.policy_graph(secrets, witness=shown),
             )
         )
-    return pictures
+    return drawn
 
 
-def _curve(scenario: Scenario, audit: Audit) -> Picture:
-    """Leakage of the file's family (or of randomised response beside a fixed matrix) around the file's ε."""
-    here = audit.claimed_eps if audit.claimed_eps is not None else audit.epsilon.nats
-    top = 4 * here if here and math.isfinite(here) else 4.0
-    channel = scenario.channel.finite()
-    name, family = _shown_family(scenario, channel)
-    points = CURVE_POINTS if math.prod(channel.shape) <= LARGE_CHANNEL else FEWER_POINTS
-    # Leakage bends most near 0, so the points are denser there.
-    grid = top * np.linspace(0, 1, points + 1) ** 2
-    members = [(eps, _member(family, eps)) for eps in grid.tolist()]
-    rows = [(eps, _bits(scenario, audit, member)) for eps, member in members if member is not None]
-    curves = {name: [bits[name] for _, bits in rows] for name in (rows[0][1] if rows else ())}
-    limit = scenario.accept.bits if scenario.accept is not None and scenario.observations == 1 else None
-    figure = plots.leakage_curve(
-        [eps for eps, _ in rows], curves, here=here if math.isfinite(here) else None, limit=limit
-    )
-    caption = f"Leakage of one release through {name} as ε varies; the upright line is this file."
+def _curve(curves: LeakageCurves) -> Picture:
+    figure = plots.leakage_curve(curves.eps, curves.bits, here=curves.here, limit=curves.limit)
+    caption = f"Leakage of one release through {curves.family} as ε varies; the upright line is this file."
     return Picture("Leakage against ε", caption, figure)
 
 
-def _shown_family(scenario: Scenario, channel: Channel) -> tuple[str, Callable[[float], Channel]]:
-    """The file's family by ε; randomised response beside a mechanism that has no other ε."""
-    if scenario.mechanism.with_eps(0.0) is not None:
-        return scenario.mechanism.title(), scenario.with_eps
-    beside = partial(mechanisms.randomised_response, channel.inputs)
-    return "randomised response on the same inputs", beside
+# ── Noise in cells, and runs of a black box ─────────────────────────────────────────────────────────────────
 
 
-def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
-    """The family's channel at this ε, or None where the family has none (tight constraints)."""
-    try:
-        return family(eps)
-    except SievertError:
-        return None
-
-
-def _bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float]:
-    """Bits leaked about one record, and to each adversary whose leakage is measured in bits."""
-    found = {}
-    # With one record that is what the exact guess is about.
-    if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
-        record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
-        found["the value" if audit.records == 1 else "one record"] = record.bits
-    belief = scenario.prior.astype(np.float64)
-    for item, gain in zip(audit.leakages, scenario.gains, strict=True):
-        bits = bits_at(channel, belief, gain, float(item.before))
-        if bits is not None:
-            found[_curve_name(item)] = bits
-    return found
-
-
-def _curve_name(item: Finding) -> str:
-    return {"identity": "exact guess", "shannon": "uncertainty removed"}.get(item.name, item.name)
-
-
-def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
-    """Headings and the sentences below them."""
+@lines.register
+def _(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [found.policy]
     yield "What is released", [f"{found.query[:1].upper()}{found.query[1:]}, through {found.mechanism}."]
     proof = "One record moves nothing in the table."
@@ -333,21 +285,32 @@ def noise_audit_lines(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
         verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
         kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
     yield "Does it keep its promise?", [found.promise, proof, *kept]
-    most = "" if is_exact(found.record) else "at most "
-    lines = [
+    most = "at most " if found.record.is_bound else ""
+    record = [
         "Someone who knows every other record guesses the remaining one with probability "
         f"{in_percent(found.record.before)} now and {most}{in_percent(found.record.after)} after the "
         "release."
     ]
     if found.observations > 1:
-        lines.append(
+        record.append(
             f"After {found.observations} independent releases of the same data: at most "
             f"{in_percent(found.repeated.guess)} (total ε = {found.repeated_eps:g})."
         )
-    yield "One record, when all others are known", lines
+    yield "One record, when all others are known", record
     if found.checks:
         yield "Limits", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.checks]
     yield (
         "How good it is",
         ["`sievert release FILE --preview` says how far off the numbers will be."],
     )
+
+
+@lines.register
+def _(found: SamplesAudit) -> Iterator[tuple[str, list[str]]]:
+    guess = str(found.guess)
+    yield "Guessing the input", [f"{guess[0].upper()}{guess[1:]}."]
+    if found.any_two and found.inputs > 2:
+        yield (
+            "Neighbours",
+            ["Any two inputs were taken for neighbours; a policy file beside --samples says which are."],
+        )

@@ -24,19 +24,19 @@ from sievert.questions.breach import (
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 
-__all__ = ["breach_html", "breach_lines", "breach_table"]
+__all__ = ["lines", "page", "table"]
 
 
-def breach_html(scenario: Scenario, report: BreachReport) -> str:
+def page(report: BreachReport, scenario: Scenario) -> str:
     """The report as one self-contained page."""
-    header, rows = breach_table(report)
+    header, rows = table(report)
     source = Path(scenario.source).name
     return page_html(
         Page(
             title=report.title,
             made_by=f"Repeated answers of {source}",
             headline=str(report),
-            sections=list(breach_lines(report)),
+            sections=list(lines(report)),
             tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
             pictures=_pictures(report),
             proofs=[f"`sievert breach {source}` recomputes every number of this page."],
@@ -64,7 +64,7 @@ def _pictures(report: BreachReport) -> list[Picture]:
     ]
 
 
-def breach_lines(report: BreachReport) -> Iterator[tuple[str, list[str]]]:
+def lines(report: BreachReport) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What is protected", [report.policy, f"Released: {report.query}, through {report.mechanism}."]
     yield "One observation", _one(report)
@@ -221,7 +221,7 @@ def _breach(report: BreachReport) -> list[str]:
     return lines
 
 
-def breach_table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
+def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     """Header and rows: success, its asymptote, the breach at n and by n, and success as a bar."""
     found, curve = report.found, report.found.breach
     assert curve is not None

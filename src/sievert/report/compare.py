@@ -1,50 +1,30 @@
-"""A comparison of two mechanisms in words: which may replace which, and who objects."""
+"""A comparison of two mechanisms in words and as a page: which may replace which, and who objects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from sievert.channels import Channel
-from sievert.orders import Comparison, Objection, Verdict, bet_in_words
+from sievert.orders import Objection, Verdict, bet_in_words
+from sievert.questions.compare import Replacement
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._channels import channel_heatmap, hypers
 
-__all__ = ["comparison_html", "comparison_json", "comparison_lines", "replacement_sentence"]
+__all__ = ["lines", "page"]
 
 MEANING = {
     "average": "every adversary, on average over the outputs",
     "max": "every adversary, at the most revealing output",
     "privacy": "every metric, by the smallest ε",
 }
-# What is left when B is safer in a weaker order only.
-REACH = {
-    "max": "Still, no single output of B reveals more (max order).",
-    "privacy": "Still, B needs no larger ε under any metric (privacy order).",
-}
 SHOWN_ACTIONS = 4
 
 
-def replacement_sentence(result: Comparison) -> str:
-    """The answer in one sentence."""
-    main = result.forward[0]
-    if main.holds:
-        return f"B can replace A against every adversary{main.precision}."
-    if main.holds is None:
-        near = (
-            f" B is within {main.deficiency:.3g} of a post-processing of A." if main.deficiency < 0.5 else ""
-        )
-        return f"Undecided: {main.method}.{near}"
-    weaker = result.strongest
-    reach = "" if weaker is None else f" {REACH[weaker]}"
-    reason = main.method if main.witness is None else main.witness.sentence("B", "A")
-    return f"No: {reason}.{reach}"
-
-
-def comparison_lines(result: Comparison) -> Iterator[tuple[str, list[str]]]:
+def lines(found: Replacement) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
+    result = found.comparison
     yield "Is B at least as safe as A?", [_line(verdict, "B", "A") for verdict in result.forward]
     yield "Is A at least as safe as B?", [_line(verdict, "A", "B") for verdict in result.backward]
     witness = next((v.witness for v in result.forward if v.witness is not None), None)
@@ -72,39 +52,22 @@ def _objection(witness: Objection) -> list[str]:
             f"{witness.secrets[i]!r} ({prior[i]:.3g})" for i in np.argsort(prior)[::-1][:6] if prior[i] > 0
         ]
         belief = f"these secrets likely: {', '.join(likely)}"
-    lines = [f"Believes {belief}, sees the output, and chooses the best of these bets:"]
+    words = [f"Believes {belief}, sees the output, and chooses the best of these bets:"]
     for row in witness.gain[:SHOWN_ACTIONS]:
-        words = bet_in_words(row, witness.secrets)
-        lines.append(words if len(words) <= 150 else f"{words[:150]}…")
+        bet = bet_in_words(row, witness.secrets)
+        words.append(bet if len(bet) <= 150 else f"{bet[:150]}…")
     if len(witness.gain) > SHOWN_ACTIONS:
-        lines.append(f"and {len(witness.gain) - SHOWN_ACTIONS} more; --json lists them all.")
-    lines.append(f"Expects {witness.before:.4g} from A and {witness.after:.4g} from B.")
-    return lines
-
-
-def comparison_json(result: Comparison) -> dict[str, Any]:
-    """The comparison as plain data, proofs left out (they are saved with --proof)."""
-
-    def plain(verdict: Verdict) -> dict[str, Any]:
-        data = verdict.to_dict()
-        data.pop("certificate")
-        data.pop("post")
-        return data
-
-    return {
-        "can_replace": result.forward[0].holds,
-        "strongest": result.strongest,
-        "forward": [plain(verdict) for verdict in result.forward],
-        "backward": [plain(verdict) for verdict in result.backward],
-    }
+        words.append(f"and {len(witness.gain) - SHOWN_ACTIONS} more; --json lists them all.")
+    words.append(f"Expects {witness.before:.4g} from A and {witness.after:.4g} from B.")
+    return words
 
 
 # ── A comparison of two mechanisms as a page: both channels, their posteriors, and who objects ──────────────
 
 
-def comparison_html(first: Channel, second: Channel, names: tuple[str, str], result: Comparison) -> str:
+def page(found: Replacement) -> str:
     """The whole page, working offline."""
-    main = result.forward[0]
+    result = found.comparison
     rows = [
         (way, verdict.order, {True: "yes", False: "no", None: "undecided"}[verdict.holds], verdict.method)
         for way, verdicts in (("B replaces A", result.forward), ("A replaces B", result.backward))
@@ -112,17 +75,17 @@ def comparison_html(first: Channel, second: Channel, names: tuple[str, str], res
     ]
     return page_html(
         Page(
-            title=f"A = {names[0]}, B = {names[1]}",
+            title=found.title,
             made_by="Comparison of two mechanisms",
-            headline=replacement_sentence(result),
-            sections=list(comparison_lines(result)),
-            good=main.holds,
+            headline=str(found),
+            sections=list(lines(found)),
+            good=found.can_replace,
             tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
-            pictures=_pictures(first.finite(), second.finite()),
+            pictures=_pictures(found.first.finite(), found.second.finite()),
             proofs=[
-                f"`sievert compare {names[0]} {names[1]} --proof proof.json` saves a proof of the headline: "
-                "a post-processing that turns A into B, or an adversary who gains more from B. `sievert "
-                "verify proof.json` checks it without a solver."
+                f"`sievert compare {' '.join(found.names)} --proof proof.json` saves a proof of the "
+                "headline: a post-processing that turns A into B, or an adversary who gains more from B. "
+                "`sievert verify proof.json` checks it without a solver."
             ],
         )
     )

@@ -1,3 +1,5 @@
+"""A design in words and as a page: what the best mechanism loses, its proof, what others would cost."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,10 +12,10 @@ from sievert.questions.design import LEAKS, Design
 from sievert.report import plots
 from sievert.report._page import Page, Picture, page_html
 
-__all__ = ["design_html", "design_lines"]
+__all__ = ["lines", "page"]
 
 
-def design_lines(design: Design) -> Iterator[tuple[str, list[str]]]:
+def lines(design: Design) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
@@ -80,7 +82,7 @@ def _amount(leak: Leak, value: float) -> str:
     return in_percent(min(value, 1.0)) if shares or leak.name == "bayes risk" else f"{value:.4g}"
 
 
-def design_html(scenario: Scenario, design: Design) -> str:
+def page(design: Design, scenario: Scenario) -> str:
     """The design as one page that works offline."""
     source = Path(scenario.source).name
     pictures = [
@@ -100,7 +102,7 @@ def design_html(scenario: Scenario, design: Design) -> str:
             title=design.title,
             made_by=f"Design for {source}",
             headline=str(design),
-            sections=list(design_lines(design)),
+            sections=list(lines(design)),
             pictures=pictures,
             proofs=[
                 f"`sievert design {source} --proof proof.json` saves the mechanism with multipliers that "

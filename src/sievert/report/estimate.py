@@ -8,19 +8,17 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from sievert.estimation import (
-    Estimate,
-)
+from sievert.estimation import Estimate
 from sievert.files import Scenario
-from sievert.questions.estimate import SAID_ABOVE, SHOWN_FILES, FileEstimate, _share
+from sievert.questions.estimate import SHOWN_FILES, FileEstimate, _share
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import LARGEST_BARS
 
-__all__ = ["estimate_figure", "estimate_html", "estimate_lines", "table_header", "table_rows"]
+__all__ = ["lines", "page", "table"]
 
 
-def estimate_html(scenario: Scenario, result: FileEstimate) -> str:
+def page(result: FileEstimate, scenario: Scenario) -> str:
     """The estimate as one self-contained page."""
     source = Path(scenario.source).name
     return page_html(
@@ -28,9 +26,9 @@ def estimate_html(scenario: Scenario, result: FileEstimate) -> str:
             title=result.title,
             made_by=f"Estimate from the reports of {source}",
             headline=str(result),
-            sections=list(estimate_lines(result)),
-            tables=[Table("Every value", table_header(result), list(table_rows(result)))],
-            pictures=[Picture(*_words(result), estimate_figure(result))],
+            sections=list(lines(result)),
+            tables=[Table("Every value", *table(result))],
+            pictures=[Picture(*_words(result), _figure(result))],
             proofs=_proofs(source, result),
             text=scenario.to_toml(),
             private=result.private,
@@ -38,7 +36,7 @@ def estimate_html(scenario: Scenario, result: FileEstimate) -> str:
     )
 
 
-def estimate_figure(result: FileEstimate) -> go.Figure:
+def _figure(result: FileEstimate) -> go.Figure:
     """Original, noisy and estimated shares side by side."""
     found = result.estimate
     return plots.estimated_distribution(
@@ -88,7 +86,7 @@ def _proofs(source: str, result: FileEstimate) -> list[str]:
     ]
 
 
-def estimate_lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
+def lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     found = result.estimate
     files = ", ".join(Path(name).name for name in result.files[:SHOWN_FILES])
@@ -101,9 +99,8 @@ def estimate_lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
     yield "How good the estimate is", _quality(found)
     if result.original is not None:
         yield "Against the original", _against(result)
-    remarks = [remark for remark in found.remarks if not remark.startswith(SAID_ABOVE)]
-    if remarks:
-        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
+    if found.remarks:
+        yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
 
 
 def _quality(found: Estimate) -> list[str]:
@@ -150,8 +147,8 @@ def _against(result: FileEstimate) -> list[str]:
     return lines
 
 
-def table_header(result: FileEstimate) -> list[str]:
-    """Names of the table's columns."""
+def table(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: what was reported and estimated, its interval, and where known the original."""
     header = ["value", "reported", "estimated"]
     if result.estimate.interval is not None:
         header.append(f"{result.estimate.level:.0%} interval")
@@ -159,11 +156,10 @@ def table_header(result: FileEstimate) -> list[str]:
         header.append("possible")
     if result.original is not None:
         header.append("original")
-    return header
+    return header, list(_rows(result))
 
 
-def table_rows(result: FileEstimate) -> Iterator[list[str]]:
-    """One row a value: reported, estimated, its interval, and where known the original."""
+def _rows(result: FileEstimate) -> Iterator[list[str]]:
     found = result.estimate
     for i, item in enumerate(found.inputs):
         count: Any = result.reported.get(item)

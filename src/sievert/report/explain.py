@@ -12,10 +12,10 @@ from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, 
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 
-__all__ = ["explain_html", "explanation_lines"]
+__all__ = ["lines", "page"]
 
 
-def explain_html(report: ClaimReport, text: str | None = None) -> str:
+def page(report: ClaimReport, text: str | None = None) -> str:
     """The whole page, working offline; `text` is the file it was made from."""
     found = report.explanation
     tables = []
@@ -37,7 +37,7 @@ def explain_html(report: ClaimReport, text: str | None = None) -> str:
             title=report.title,
             made_by=f"Explanation of a claim, {found.claim}",
             headline=str(report),
-            sections=[item for item in explanation_lines(report) if item[0] != OTHER_NUMBERS],
+            sections=[item for item in lines(report) if item[0] != OTHER_NUMBERS],
             good=report.passed if report.checks or not report.kept else None,
             tables=tables,
             pictures=[picture],
@@ -50,7 +50,7 @@ def explain_html(report: ClaimReport, text: str | None = None) -> str:
     )
 
 
-def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
+def lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     found = report.explanation
     if found.policy is not None:
@@ -84,7 +84,7 @@ def explanation_lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         yield "Certificate", [f"None: {found.uncertified}."]
     if report.checks:
         lines = [f"{check.name[0].upper()}{str(check)[1:]}." for check in report.checks]
-        if any(check.name.startswith("total ε") and math.isinf(check.value) for check in report.checks):
+        if any(check.key == "eps" and math.isinf(check.value) for check in report.checks):
             lines.append(
                 "This claim has no finite ε at that δ; say in [accept] at which δ the total ε is judged, for "
                 "instance delta = 1e-6, with eps."

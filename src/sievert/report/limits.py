@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from sievert.files import Scenario
-from sievert.limits import WorstLeakage, worst_leakage
-from sievert.questions.limits import Limits
+from sievert.limits import WorstLeakage
+from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
 from sievert.report.plots._policies import policy_graph
 from sievert.results import in_bits
 from sievert.spaces import Metric
 
-__all__ = ["limits_html", "limits_lines", "limits_pictures"]
+__all__ = ["lines", "page"]
 
-# Shares of the range, coarse before fine, so that a curve may stop at any of them.
-COARSE_TO_FINE = np.array([0, 16, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15]) / 16
-FEWEST_POINTS = 5
-# A curve may take this many seconds; a policy that needs longer for one ε has no curve.
-CURVE_SECONDS = 6.0
 LARGEST_GRAPH = 60
-# Twice a larger ε would not be a number.
-LARGEST_EPS = 1e308
 
 
-def limits_html(scenario: Scenario, limits: Limits) -> str:
+def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
     worst = limits.database
@@ -46,9 +35,9 @@ def limits_html(scenario: Scenario, limits: Limits) -> str:
             title=limits.title,
             made_by=f"Limits of {source} at ε = {limits.eps:g}",
             headline=str(limits),
-            sections=list(limits_lines(limits)),
+            sections=list(lines(limits)),
             tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
-            pictures=limits_pictures(scenario, limits),
+            pictures=_pictures(limits, scenario, curves),
             proofs=[
                 f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
                 "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
@@ -59,12 +48,9 @@ def limits_html(scenario: Scenario, limits: Limits) -> str:
     )
 
 
-def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
+def _pictures(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> list[Picture]:
     """Bounds against ε where that is quick, and the graph where it is small."""
-    pictures = []
-    curve = _curve(scenario, limits)
-    if curve is not None:
-        pictures.append(curve)
+    pictures = [] if curves is None else [_curve(limits, curves)]
     policy = scenario.policy
     databases = policy.constrained or policy.records == 1
     if isinstance(policy.secrets, Metric):
@@ -77,32 +63,13 @@ def limits_pictures(scenario: Scenario, limits: Limits) -> list[Picture]:
     return pictures
 
 
-def _curve(scenario: Scenario, limits: Limits) -> Picture | None:
-    if math.isinf(limits.eps):
-        return None
-    top = min(2 * limits.eps, LARGEST_EPS) if limits.eps > 0 else 2.0
-    found: dict[float, WorstLeakage] = {limits.eps: limits.database}
-    start = time.perf_counter()
-    for eps in (top * COARSE_TO_FINE**2).tolist():
-        if time.perf_counter() - start > CURVE_SECONDS:
-            break
-        found[eps] = worst_leakage(scenario.policy, eps)
-    if len(found) < FEWEST_POINTS:
-        return None
-    grid = sorted(found)
-    found_in_order = [found[eps] for eps in grid]
-    curves = {
-        "diameter bound": [item.diameter.bits for item in found_in_order],
-        "radius bound": [item.radius.bits for item in found_in_order],
-        "packing bound": [item.packing.bits for item in found_in_order],
-        "most that any mechanism leaks": [item.upper.bits for item in found_in_order],
-    }
-    figure = leakage_curve(grid, curves, here=limits.eps)
+def _curve(limits: Limits, curves: LimitCurves) -> Picture:
+    figure = leakage_curve(curves.eps, curves.bits, here=limits.eps)
     caption = "What any mechanism of this policy could leak about the whole database as ε varies."
     return Picture("Leakage against ε", caption, figure)
 
 
-def limits_lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
+def lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What is protected", [limits.policy]
     yield "The whole database", _worst_lines(limits.database, limits.used_bits)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 from sievert.numerics import belief_growth, in_percent, number
 from sievert.release import NoisyTable, Preview, Release
+from sievert.results import Result
 
-__all__ = ["preview_lines", "release_lines", "table_lines"]
+__all__ = ["lines", "table_lines"]
 
 SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
 
 
-def preview_lines(found: Preview) -> Iterator[tuple[str, list[str]]]:
-    """Headings and the sentences below them."""
+@singledispatch
+def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them, of a release or of the preview of one."""
+    raise TypeError(f"{type(result).__name__} is no release")
+
+
+@lines.register
+def _(found: Preview) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [found.policy]
     yield "What would be released", [f"{_capital(found.released)}, through {found.mechanism}.", found.promise]
     yield "How good it would be", list(_errors(found))
@@ -78,8 +86,8 @@ def _ledger(found: Preview) -> Iterator[str]:
         yield f"It adds up what is learned about {found.about}."
 
 
-def release_lines(found: Release) -> Iterator[tuple[str, list[str]]]:
-    """Headings and the sentences below them."""
+@lines.register
+def _(found: Release) -> Iterator[tuple[str, list[str]]]:
     if found.table is not None:
         yield "Released", list(_table(found.table))
     if found.notes:

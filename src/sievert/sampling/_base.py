@@ -221,6 +221,12 @@ class OperatingSystemBits(BitSource):
 class SeededBits(BitSource):
     """Repeatable bits for tests and simulations (Philox4x32-10); whoever knows the seed knows the noise.
 
+    Parameters
+    ----------
+    seed : a whole number
+
+    Examples
+    --------
     >>> SeededBits(7).words(0, range(2)) == SeededBits(7).words(0, range(2))
     array([ True,  True])
     """
@@ -277,8 +283,21 @@ class ReplayedBits(BitSource):
 def bit_source(insecure_rng: object = None) -> BitSource:
     """The operating system's bits, unless a seed is asked for by name.
 
-    `insecure_rng` is an integer seed, a numpy Generator (which supplies a seed), or a `BitSource`.
+    Parameters
+    ----------
+    insecure_rng : None for the operating system; an integer seed, a numpy Generator (which supplies a
+        seed), or a `BitSource`
 
+    Returns
+    -------
+    BitSource
+
+    Notes
+    -----
+    Cost: O(1); bits are drawn when they are needed.
+
+    Examples
+    --------
     >>> bit_source().secure, bit_source(insecure_rng=7).secure
     (True, False)
     """

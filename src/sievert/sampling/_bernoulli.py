@@ -45,6 +45,22 @@ BLOCK = 2**16
 def bernoulli(p: object, *, timing: Timing = "fixed", insecure_rng: object = None) -> Coin:
     """1 with rational probability p, else 0.
 
+    Parameters
+    ----------
+    p : a rational probability
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: 8 bytes a coin; exact: integers only.
+
+    Examples
+    --------
     >>> bernoulli("1/3", insecure_rng=1).noise(6)
     array([1, 0, 1, 0, 1, 1])
     """
@@ -59,6 +75,22 @@ def bernoulli(p: object, *, timing: Timing = "fixed", insecure_rng: object = Non
 def bernoulli_exp(gamma: object, *, timing: Timing = "fixed", insecure_rng: object = None) -> Coin:
     """1 with probability e^-γ, rational γ ≥ 0; else 0.
 
+    Parameters
+    ----------
+    gamma : a rational number ≥ 0
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: 8 bytes a coin; exact: integers only.
+
+    Examples
+    --------
     >>> bernoulli_exp("1/2", insecure_rng=1).noise(6)
     array([1, 1, 1, 1, 1, 1])
     """
@@ -104,6 +136,22 @@ def bernoulli_exp_each(
 ) -> ExponentialCoins:
     """A coin for every input: 1 with probability e^-(k/denominator) for the integer k ≥ 0, else 0.
 
+    Parameters
+    ----------
+    denominator : of γ, whose numerators are the inputs
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: 4 bytes a coin and more where γ is large; exact: integers only.
+
+    Examples
+    --------
     >>> bernoulli_exp_each(2, insecure_rng=1).draw([0, 1, 2, 100])
     array([1, 1, 0, 0])
     """

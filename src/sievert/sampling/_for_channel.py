@@ -42,6 +42,22 @@ def for_channel(channel: Channel, *, timing: Timing = "fixed", insecure_rng: obj
     list: the cells of a table in steps, or places by row and column. Others, known only by floats, are
     refused: their reference sampler is `floats.of_channel`.
 
+    Parameters
+    ----------
+    channel : Channel
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: that of the sampler of its family; of rational rows O(inputs·outputs) for setting up.
+
+    Examples
+    --------
     >>> from sievert.channels._channel import Channel
     >>> warner = Channel([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["yes", "no"], outputs=["yes", "no"])
     >>> for_channel(warner, insecure_rng=2).draw(["yes", "no", "no"]).tolist()

@@ -43,6 +43,24 @@ def truncated_geometric(
 
     The N-geometric on the grid 0, 1/N, …, 1 is `truncated_geometric(N + 1, eps/N)`.
 
+    Parameters
+    ----------
+    n : how many values 0…n-1
+    eps, alpha : exactly one of ε (nats per unit, rational) and the rational ratio alpha = e^-ε
+    low, high : instead of n, the range
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: 8 bytes a draw at ε = 1; exact: integers only.
+
+    Examples
+    --------
     >>> truncated_geometric(3, alpha="1/2", insecure_rng=1).draw([0, 1, 2, 2])
     array([0, 1, 0, 2])
     """
@@ -128,8 +146,24 @@ def irregular_geometric(
     """The geometric kernel on increasing rational points; positions in, positions out.
 
     The privacy between points x and x' is exactly ε·|x - x'|. Points need rational ε, or integer gaps.
-    Setting up takes about 30 µs for each pair of points, less where gaps repeat.
 
+    Parameters
+    ----------
+    points : increasing rational numbers
+    eps, alpha : exactly one of ε (nats per unit, rational) and the rational ratio alpha = e^-ε
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: under 0.1 ms for each pair of points for setting up, less where gaps repeat; 8 bytes a draw.
+
+    Examples
+    --------
     >>> irregular_geometric([0, 1, 5], alpha="1/2", insecure_rng=1).draw([0, 1, 2, 2])
     array([0, 1, 1, 2])
     """

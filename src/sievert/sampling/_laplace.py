@@ -57,8 +57,19 @@ def discrete_laplace(
     ----------
     eps, alpha, scale : exactly one of ε (nats per unit, rational; a float is read as written), the rational
         ratio alpha = e^-ε, and scale = 1/ε. For a query of sensitivity s give eps/s.
-    timing, insecure_rng : see `Sampler`
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
 
+    Returns
+    -------
+    NoiseSampler
+
+    Notes
+    -----
+    Cost: 8 bytes a draw at ε = 1, 24 at ε = 1/1000; exact: integers only.
+
+    Examples
+    --------
     >>> discrete_laplace(alpha="1/2", insecure_rng=1).noise(8)
     array([-2,  0, -3,  0, -2, -1,  0,  0])
     """

@@ -49,6 +49,23 @@ def discrete_gaussian(
 
     For a query of sensitivity Δ it satisfies ρ-zCDP with ρ = Δ²/2σ². Its variance is at most σ².
 
+    Parameters
+    ----------
+    sigma : the rational scale σ
+    variance : instead of it, rational σ²
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    NoiseSampler
+
+    Notes
+    -----
+    Cost: 8 bytes a draw for σ from 2 to 1000; exact: integers only.
+
+    Examples
+    --------
     >>> discrete_gaussian(2, insecure_rng=1).noise(6)
     array([-2, -1, -3,  0, -3, -2])
     """
@@ -196,7 +213,18 @@ def planar_geometric(
     eps : nats per lattice step: for a level l within a radius r and lattice steps u, eps = l·u/r
     bounds : ((first row, last row), (first column, last column)) to which outputs are clamped
     timing : "fixed" draws a number of proposals that depends on the batch alone, and takes the first accepted
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
 
+    Returns
+    -------
+    NoiseSampler
+
+    Notes
+    -----
+    Cost: 29 bytes a draw, at ε = 1 as at 1/100; exact: integers only.
+
+    Examples
+    --------
     >>> planar_geometric(1, insecure_rng=1).noise(3)
     array([[-1,  0],
            [ 0,  1],

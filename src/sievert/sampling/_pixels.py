@@ -50,7 +50,19 @@ def pixelated_laplace(
     denominator : inputs are then the integers k = 0…denominator, meaning low + k/denominator·(high - low).
         Without it inputs are numbers, each taken exactly (a float is the binary fraction it stores); this is
         slower.
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
 
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: 48 bytes a draw, for 8 pixels as for 4096; exact: integers only.
+
+    Examples
+    --------
     >>> pixelated_laplace(8, "5/2", denominator=3, insecure_rng=1).draw([0, 1, 2, 3])
     array([0, 0, 7, 4])
     """

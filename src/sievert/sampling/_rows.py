@@ -54,6 +54,22 @@ UNION_BITS = 20
 def rational_rows(matrix: Any, *, timing: Timing = "fixed", insecure_rng: object = None) -> RationalRows:
     """The exact sampler of any matrix of rational rows; outputs of probability 0 never occur.
 
+    Parameters
+    ----------
+    matrix : rows of rational probabilities
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: O(inputs·outputs) for setting up, a search in the row for each draw; exact: integers only.
+
+    Examples
+    --------
     >>> rational_rows([["1/2", 0, "1/2"], [0, 1, 0]], insecure_rng=1).draw([0, 0, 0, 1])
     array([0, 0, 0, 1])
     """
@@ -233,9 +249,25 @@ def exponential_rows(
 ) -> ExponentialRows:
     """Row positions in, column positions out, with P(y | x) ∝ e^(-eps·distances[x][y]).
 
-    Distances are taken exactly (a float is the binary fraction it stores); infinity means never. Setting up
-    takes about 30 µs for each entry, less where distances repeat.
+    Distances are taken exactly (a float is the binary fraction it stores); infinity means never.
 
+    Parameters
+    ----------
+    distances : one row an input, one column an output
+    eps : ε in nats per unit of distance, rational
+    timing : "fixed" (equal work whatever the noise) or "fast"
+    insecure_rng : a seed, a numpy Generator or a `BitSource`, for tests only; by default the operating system
+
+    Returns
+    -------
+    Sampler
+
+    Notes
+    -----
+    Cost: under 0.1 ms for each entry for setting up, less where distances repeat; 8 bytes a draw.
+
+    Examples
+    --------
     >>> exponential_rows([[0, 1, 2], [1, 0, 1], [2, 1, 0]], 1, insecure_rng=1).draw([0, 1, 2])
     array([0, 1, 0])
     """

@@ -48,6 +48,21 @@ LARGEST_EDGES = 50_000_000
 def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
     """A graph on 0…size-1 from an array of pairs of vertices; repeated and reversed pairs count once.
 
+    Parameters
+    ----------
+    pairs : array of shape (edges, 2)
+    size : number of vertices; by default just enough
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(edges·log edges).
+
+    Examples
+    --------
     >>> of_pairs([[0, 1], [1, 0], [2, 1]])
     Graph(3 nodes, 2 edges)
     """
@@ -81,6 +96,20 @@ def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
 def path(n: int) -> Graph:
     """n vertices in a row: diameter n - 1, radius n // 2.
 
+    Parameters
+    ----------
+    n : number of vertices
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> path(3).labelled_edges()
     [(0, 1), (1, 2)]
     """
@@ -91,8 +120,26 @@ def path(n: int) -> Graph:
 
 
 def cycle(n: int) -> Graph:
-    """n vertices in a ring (two of them: one edge): diameter n // 2 (Edwards et al., Ex. 4).
+    """n vertices in a ring (two of them: one edge): diameter n // 2.
 
+    Parameters
+    ----------
+    n : number of vertices
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    References
+    ----------
+    Edwards et al., Ex. 4.
+
+    Examples
+    --------
     >>> len(cycle(5).edges)
     5
     """
@@ -105,6 +152,20 @@ def cycle(n: int) -> Graph:
 def complete(n: int) -> Graph:
     """Every two of n vertices joined.
 
+    Parameters
+    ----------
+    n : number of vertices
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n²).
+
+    Examples
+    --------
     >>> len(complete(4).edges)
     6
     """
@@ -116,6 +177,20 @@ def complete(n: int) -> Graph:
 def star(n: int) -> Graph:
     """Vertex 0 joined to each of the n - 1 others.
 
+    Parameters
+    ----------
+    n : number of vertices
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> star(3).labelled_edges()
     [(0, 1), (0, 2)]
     """
@@ -128,6 +203,20 @@ def star(n: int) -> Graph:
 def grid(rows: int, columns: int) -> Graph:
     """Cells (row, column), each joined to the next in its row and in its column.
 
+    Parameters
+    ----------
+    rows, columns : size of the grid
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(cells).
+
+    Examples
+    --------
     >>> grid(2, 2).labelled_edges()
     [((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 0), (0, 1)), ((1, 0), (1, 1))]
     """
@@ -141,8 +230,27 @@ def grid(rows: int, columns: int) -> Graph:
 
 
 def hamming(length: int, values: int) -> Graph:
-    """Tuples of `length` entries 0…values-1, joined when they differ in one (Alvim et al., Prop 13).
+    """Tuples of `length` entries 0…values-1, joined when they differ in one.
 
+    Parameters
+    ----------
+    length : entries of a tuple
+    values : how many values an entry may have
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(values^length·length·values).
+
+    References
+    ----------
+    Alvim et al., Prop 13.
+
+    Examples
+    --------
     >>> hamming(2, 3)
     Graph(9 nodes, 18 edges)
     """
@@ -163,6 +271,20 @@ def hamming(length: int, values: int) -> Graph:
 def hypercube(dimension: int) -> Graph:
     """Tuples of `dimension` bits, joined when they differ in one: `hamming(dimension, 2)`.
 
+    Parameters
+    ----------
+    dimension : number of bits
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(2^dimension·dimension).
+
+    Examples
+    --------
     >>> hypercube(3)
     Graph(8 nodes, 12 edges)
     """
@@ -172,6 +294,16 @@ def hypercube(dimension: int) -> Graph:
 def petersen() -> Graph:
     """Pairs of five things, joined when disjoint: distance-regular {3,2;1,1}.
 
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
     >>> petersen()
     Graph(10 nodes, 15 edges)
     """
@@ -183,6 +315,20 @@ def petersen() -> Graph:
 def triangular(n: int) -> Graph:
     """T(n): pairs of n things, joined when they share one.
 
+    Parameters
+    ----------
+    n : number of things
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n³).
+
+    Examples
+    --------
     >>> triangular(8)
     Graph(28 nodes, 168 edges)
     """
@@ -217,6 +363,20 @@ def chang(k: int) -> Graph:
     T(8) switched with respect to four disjoint edges, an 8-cycle, or a triangle and a pentagon of K8:
     whether two vertices are joined is inverted when exactly one of them is in the set.
 
+    Parameters
+    ----------
+    k : 1, 2 or 3
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
     >>> chang(1)
     Graph(28 nodes, 168 edges)
     """
@@ -233,6 +393,16 @@ def chang(k: int) -> Graph:
 def truncated_tetrahedron() -> Graph:
     """The twelve corners (i, j), i ≠ j, of four triangles: vertex-transitive, not distance-regular.
 
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
     >>> truncated_tetrahedron()
     Graph(12 nodes, 18 edges)
     """
@@ -248,6 +418,20 @@ def truncated_tetrahedron() -> Graph:
 def binary_tree(depth: int) -> Graph:
     """The complete binary tree with 2^(depth+1) - 1 vertices; 0 is the root, 2v+1 and 2v+2 the children of v.
 
+    Parameters
+    ----------
+    depth : steps from the root to a leaf
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(2^depth).
+
+    Examples
+    --------
     >>> binary_tree(6).size
     127
     """
@@ -260,6 +444,21 @@ def binary_tree(depth: int) -> Graph:
 def random_tree(n: int, rng: int | np.random.Generator | None = None) -> Graph:
     """A random recursive tree: vertex k is joined to one of 0…k-1, each equally likely.
 
+    Parameters
+    ----------
+    n : number of vertices
+    rng : seed or generator
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
     >>> len(random_tree(10, rng=1).edges)
     9
     """
@@ -272,9 +471,27 @@ def random_tree(n: int, rng: int | np.random.Generator | None = None) -> Graph:
 def theorem_five(n: int) -> Graph:
     """One K4 and n - 1 disjoint K2: the graphs on which the diameter bound is tight as ε → 0.
 
-    Neither regular nor distance-regular, n components of diameter 1 (Edwards et al., Thm 5; it needs
-    n ≥ 2). `papers.blowfish.theorem_five` is the channel.
+    Neither regular nor distance-regular, n components of diameter 1; n ≥ 2 is needed.
+    `papers.blowfish.theorem_five` is the channel.
 
+    Parameters
+    ----------
+    n : number of components
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(n).
+
+    References
+    ----------
+    Edwards et al., Thm 5.
+
+    Examples
+    --------
     >>> theorem_five(3)
     Graph(8 nodes, 8 edges)
     """
@@ -290,6 +507,20 @@ def theorem_five(n: int) -> Graph:
 def disjoint_union(*graphs: Graph) -> Graph:
     """Graphs side by side; vertex v of the k-th is (k, v).
 
+    Parameters
+    ----------
+    graphs : the graphs
+
+    Returns
+    -------
+    Graph
+
+    Notes
+    -----
+    Cost: O(vertices + edges).
+
+    Examples
+    --------
     >>> disjoint_union(path(2), path(1)).components()
     [[(0, 0), (0, 1)], [(1, 0)]]
     """

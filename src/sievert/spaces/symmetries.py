@@ -80,6 +80,22 @@ class Symmetries(Result):
 def symmetries(graph: Graph, group: Automorphisms | None = None) -> Symmetries:
     """Automorphisms, orbits, vertex-transitivity and distance-regularity of a graph.
 
+    Parameters
+    ----------
+    graph : Graph
+    group : its automorphisms, if they are known already
+
+    Returns
+    -------
+    Symmetries
+
+    Notes
+    -----
+    Cost: that of finding generators of the automorphisms, by BLISS, and distances from one vertex of each
+    orbit.
+
+    Examples
+    --------
     >>> print(symmetries(Graph.cycle(range(6))))
     12 automorphisms; vertex-transitive; distance-regular with intersection array {2,1,1;1,1,2}
     """
@@ -116,6 +132,20 @@ def _group_of(group: object) -> Automorphisms | None:
 def is_vertex_transitive(graph: Graph) -> bool:
     """Whether some automorphism moves any vertex to any other.
 
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    Cost: that of finding generators of the automorphisms, by BLISS.
+
+    Examples
+    --------
     >>> is_vertex_transitive(Graph.path(range(3)))
     False
     """
@@ -172,10 +202,21 @@ def pair_orbits(graph: Graph | Automorphisms, colours: ArrayLike | None = None) 
     colours : array_like, optional
         Only automorphisms that keep the colour of every vertex.
 
+    Returns
+    -------
+    PairOrbits
+        The orbit of each ordered pair, and one pair of each orbit.
+
     Notes
     -----
     Each generator joins the pairs it moves to their images: O(g·n²) at most, less where generators move
     few vertices. (Edwards et al., Lem 7 averages over exactly these orbits.)
+
+    Cost: O(generators·n²) for n vertices.
+
+    References
+    ----------
+    Edwards et al., Lem 7.
 
     Examples
     --------
@@ -253,10 +294,20 @@ def product_symmetries(graph: Graph, records: int, group: Automorphisms | None =
     a multiset of `records` orbits of pairs of values. A product is vertex-transitive just when its factor
     is (products of connected graphs have unique prime factors).
 
+    Parameters
+    ----------
+    graph : Graph of one record
+    records : how many records
+    group : its automorphisms, if they are known already
+
     Returns
     -------
     ProductSymmetries
         `order_bits` is log2 of |Aut(graph)|^records · records!, the number of symmetries known.
+
+    Notes
+    -----
+    Cost: that of `sv.symmetries.pair_orbits` for one record, whatever the number of records.
 
     Examples
     --------
@@ -289,6 +340,21 @@ def product_orbit_size(sizes: Sequence[int], times: Sequence[int]) -> int:
 
     The records are arranged in a multinomial number of ways, and each chooses within its orbit.
 
+    Parameters
+    ----------
+    sizes : of the orbits of the factor
+    times : how often each occurs
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    Cost: O(orbits) products of whole numbers.
+
+    Examples
+    --------
     >>> product_orbit_size([1, 2], times=[2, 1])
     6
     """
@@ -309,8 +375,28 @@ def product_generators(group: Automorphisms, records: int) -> Automorphisms:
     """The known symmetries of a small product as permutations of its databases, listed first record slowest.
 
     The automorphisms of the graph on the first record, the exchange of the first two records and the
-    rotation of all (Edwards et al., Thm 6 and Remark 2).
+    rotation of all.
 
+    Parameters
+    ----------
+    group : automorphisms of the graph of one record
+    records : how many records
+
+    Returns
+    -------
+    Automorphisms
+        Of the databases.
+
+    Notes
+    -----
+    Cost: O(values^records·generators).
+
+    References
+    ----------
+    Edwards et al., Thm 6 and Remark 2; Edwards et al., Thm 6 and Remark 2.
+
+    Examples
+    --------
     >>> from sievert.spaces.graphs import path
     >>> product_generators(automorphisms(path(2)), 3).order
     48

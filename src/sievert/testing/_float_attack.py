@@ -88,6 +88,25 @@ def float_support_attack(
     Against an exact sampler every output is traced back to bits that make the sampler itself produce it from
     `other`, by running it on them.
 
+    Parameters
+    ----------
+    sampler : TextbookLaplace, or the exact noise of `sv.sampling.discrete_laplace`
+    x : the input that is drawn for
+    other : the input that is tried
+    draws : how many outputs
+    rng : seed of the textbook sampler
+
+    Returns
+    -------
+    SupportAttack
+        Which share of the outputs the other input cannot produce.
+
+    Notes
+    -----
+    Cost: O(draws).
+
+    Examples
+    --------
     >>> from sievert.sampling._laplace import discrete_laplace
     >>> print(float_support_attack(discrete_laplace(1), 0, 1, draws=200))
     none of 200 outputs of input 0 is impossible under input 1

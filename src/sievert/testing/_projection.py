@@ -60,6 +60,19 @@ def project(less_safe: Channel, safer: Channel) -> Projection:
 
     The advantage is quadratic in the distance, so near the boundary the witness of `refines` says more.
 
+    Parameters
+    ----------
+    less_safe, safer : channels on the same inputs
+
+    Returns
+    -------
+    Projection
+        The `distance`, and the `advantage` of the adversary.
+
+    Notes
+    -----
+    Cost: a least-squares problem of outputs² variables.
+
     Examples
     --------
     >>> a = Channel([["3/4", 0, "1/4", 0], ["3/4", "1/4", 0, 0], [0, "1/4", "1/4", "1/2"]])
@@ -87,6 +100,21 @@ def project(less_safe: Channel, safer: Channel) -> Projection:
 def hull_distance(channel: Channel, posterior: Any) -> float:
     """Euclidean distance of a distribution from the hull of the channel's posteriors under the uniform prior.
 
+    Parameters
+    ----------
+    channel : Channel
+    posterior : probabilities of the secrets
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Cost: a least-squares problem of as many variables as the channel has outputs.
+
+    Examples
+    --------
     >>> a = Channel([["4/5", "1/5"], ["2/5", "3/5"]])
     >>> round(hull_distance(a, [1 / 3, 2 / 3]), 6), round(hull_distance(a, [3 / 4, 1 / 4]), 6)
     (0.0, 0.117851)

@@ -236,7 +236,27 @@ class ResponseProtocol(Protocol):
 
 
 def randomised_response(values: int | Iterable[object], eps: float) -> ResponseProtocol:
-    """k-ary randomised response on the values (or that many): best for fewer than 3·e^eps + 2 values."""
+    """k-ary randomised response on the values (or that many): best for fewer than 3·e^eps + 2 values.
+
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+    eps : ε in nats
+
+    Returns
+    -------
+    ResponseProtocol
+
+    Notes
+    -----
+    Cost: O(1) a report.
+
+    Examples
+    --------
+    >>> protocol = randomised_response(["a", "b"], 2.0)
+    >>> protocol.privatise(["a", "b", "a"], rng=1).tolist()
+    [0, 0, 0]
+    """
     return ResponseProtocol(values, eps)
 
 
@@ -297,5 +317,26 @@ class UnaryEncoding(Protocol):
 def unary(
     values: int | Iterable[object], eps: float, kind: Literal["optimised", "symmetric"] = "optimised"
 ) -> UnaryEncoding:
-    """Unary encoding; "optimised" (OUE) has the least variance for rare values, 4·e^eps/(N·(e^eps-1)²)."""
+    """Unary encoding; "optimised" (OUE) has the least variance for rare values, 4·e^eps/(N·(e^eps-1)²).
+
+    Parameters
+    ----------
+    values : how many values, or the values themselves
+    eps : ε in nats
+    kind : "optimised" (OUE), or "symmetric" (the basic RAPPOR)
+
+    Returns
+    -------
+    UnaryEncoding
+
+    Notes
+    -----
+    Cost: O(values) a report.
+
+    Examples
+    --------
+    >>> protocol = unary(["a", "b", "c"], 2.0)
+    >>> protocol.privatise(["a", "b"], rng=1).shape
+    (2, 3)
+    """
     return UnaryEncoding(values, eps, kind)

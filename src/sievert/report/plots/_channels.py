@@ -40,7 +40,22 @@ def channel_heatmap(channel: Channel, darkest: float | None = None) -> go.Figure
 
     Parameters
     ----------
+    channel : Channel
     darkest : the probability with the darkest shade, for pictures to be compared (the channel's largest)
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(inputs·outputs).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> sv.plots.channel_heatmap(sv.mechanisms.warner()).data[0].z.tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
     """
     finite = finite_channel(channel)
     if darkest is not None:
@@ -76,6 +91,26 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
     """Posteriors of one or more channels on two or three secrets; the area of a point is its probability.
 
     B is safer than A at worst when every posterior of B lies among those of A (within their hull).
+
+    Parameters
+    ----------
+    channels : by name
+    prior : belief in the two or three secrets; uniform by default
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(outputs).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> figure = sv.plots.hypers({"survey": sv.mechanisms.warner()})
+    >>> [trace.name for trace in figure.data if trace.name]
+    ['survey', 'before']
     """
     channels = named("channels", channels, Channel, "a sv.Channel")
     secrets = next(iter(channels.values())).finite().inputs
@@ -124,7 +159,30 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
 
 
 def simplex_surface(values: FloatArray, beliefs: FloatArray, unit: str) -> go.Figure:
-    """A function of the belief in three secrets, as the colour of a triangle's points."""
+    """A function of the belief in three secrets, as the colour of a triangle's points.
+
+    Parameters
+    ----------
+    values : of the function
+    beliefs : one row of three probabilities for each value
+    unit : what the values are
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(points).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> import numpy as np
+    >>> figure = sv.plots.simplex_surface(np.ones(3), np.eye(3), "bits")
+    >>> len(figure.data) > 0
+    True
+    """
     spots = floats(beliefs, "beliefs", ChannelError, "give three probabilities for each point")
     if spots.ndim != 2 or spots.shape[1] != 3 or not np.isfinite(spots).all():
         raise ChannelError(f"beliefs is {brief(beliefs)}; give three probabilities for each point")
@@ -190,7 +248,28 @@ def _bare(figure: go.Figure) -> go.Figure:
 
 
 def beliefs(channel: Channel, prior: object = None, output: Hashable | None = None) -> go.Figure:
-    """Belief in each secret before the release and after one output (the most revealing by default)."""
+    """Belief in each secret before the release and after one output (the most revealing by default).
+
+    Parameters
+    ----------
+    channel : Channel
+    prior : belief in the secrets; uniform by default
+    output : what was seen; by default the most revealing output
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(inputs·outputs).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> [trace.name for trace in sv.plots.beliefs(sv.mechanisms.warner()).data]
+    ['before', 'after output yes']
+    """
     finite = finite_channel(channel)
     belief = as_prior(prior, finite).astype(np.float64)
     joint = joint_distribution(finite, belief).astype(np.float64)
@@ -224,7 +303,27 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
 
 
 def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
-    """Misses against false alarms of whoever tells two inputs apart; the grey line is guessing blindly."""
+    """Misses against false alarms of whoever tells two inputs apart; the grey line is guessing blindly.
+
+    Parameters
+    ----------
+    curves : Tradeoff by name
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(corners).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> curve = sv.divergences.tradeoff_function(sv.mechanisms.warner(), pair=("yes", "no"))
+    >>> [trace.name for trace in sv.plots.tradeoff_curve({"survey": curve}).data]
+    ['without the output', 'survey']
+    """
     figure = go.Figure()
     blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
     figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)

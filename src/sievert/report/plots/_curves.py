@@ -53,7 +53,31 @@ def leakage_curve(
     limit: float | None = None,
     unit: str = "leakage (bits)",
 ) -> go.Figure:
-    """Leakage of a family as ε varies, with the file's own ε and limit marked."""
+    """Leakage of a family as ε varies, with the file's own ε and limit marked.
+
+    Parameters
+    ----------
+    eps : the levels
+    curves : by name, a value for each level
+    here : the ε to be marked
+    limit : the limit to be marked
+    unit : what the values are
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(levels·curves).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> figure = sv.plots.leakage_curve([0.5, 1.0], {"noise": [0.3, 0.6]}, here=1.0)
+    >>> figure.data[0].name
+    'noise'
+    """
     levels = numbers("eps", eps)
     figure = go.Figure()
     for position, (name, values) in enumerate(named("curves", curves, object, "its numbers").items()):
@@ -88,7 +112,30 @@ LONG_RUN = curve_line(1, 2.0)
 
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:
-    """limit - 2^(-n·rate), at least the blind guess: the right exponent, not the right factor."""
+    """limit - 2^(-n·rate), at least the blind guess: the right exponent, not the right factor.
+
+    Parameters
+    ----------
+    point : SuccessProbability
+    rate_bits : rate of utility, in bits an observation
+
+    Returns
+    -------
+    float
+        A probability.
+
+    Notes
+    -----
+    Cost: O(1).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> coin = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> point = sv.success_probability(coin, observations=100)
+    >>> round(sv.plots.long_run(point, sv.observations.rates(coin).utility.bits), 4)
+    0.8701
+    """
     instance("point", point, SuccessProbability, "what sv.success_probability returns", DataError)
     rate_bits = non_negative("rate_bits", rate_bits, DataError, infinite=True)
     # A finite rate never quite arrives.
@@ -99,7 +146,30 @@ def long_run(point: SuccessProbability, rate_bits: float) -> float:
 
 
 def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
-    """Probability of a right guess after n observations, with its bounds and its long run beside it."""
+    """Probability of a right guess after n observations, with its bounds and its long run beside it.
+
+    Parameters
+    ----------
+    curve : SuccessCurve
+    rate_bits : rate of utility, in bits an observation
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(observations).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> coin = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]])
+    >>> rate = sv.observations.rates(coin).utility.bits
+    >>> figure = sv.plots.success_curve(sv.observations.success_curve(coin, observations=range(1, 9)), rate)
+    >>> len(figure.data) > 1
+    True
+    """
     instance("curve", curve, SuccessCurve, "what sv.observations.success_curve returns", DataError)
     rate_bits = non_negative("rate_bits", rate_bits, DataError, infinite=True)
     counts = curve.observations
@@ -127,7 +197,28 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
 
 
 def breach_curve(curve: BreachCurve) -> go.Figure:
-    """Probability of a breach by all n observations, and by the first m for some m up to n."""
+    """Probability of a breach by all n observations, and by the first m for some m up to n.
+
+    Parameters
+    ----------
+    curve : BreachCurve
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(observations).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> survey = sv.mechanisms.warner()
+    >>> found = sv.observations.breach_curve(survey, predicate=["yes"], level=0.5, observations=9)
+    >>> len(sv.plots.breach_curve(found).data) > 1
+    True
+    """
     instance("curve", curve, BreachCurve, "what sv.observations.breach_curve returns", DataError)
     counts = np.arange(1, len(curve.at) + 1).tolist()
     figure = go.Figure()
@@ -172,6 +263,28 @@ def threshold_curves(
     """For each pair (in use, replacement): the largest safe ε of the replacement against the ε in use.
 
     Below its curve a replacement is safe against every adversary; the grey diagonal is equal ε.
+
+    Parameters
+    ----------
+    pairs : of names of families, as in `sv.threshold`
+    n : number of inputs
+    eps : the levels in use
+    names : of the curves
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: one `sv.threshold` for each pair and level.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> figure = sv.plots.threshold_curves([("truncated-geometric", "randomised-response")], 5, [1.0, 4.0])
+    >>> round(figure.data[1].y[0], 6)
+    0.735326
     """
     levels = numbers("eps", eps)
     wanted = [tuple(listed("pairs", pair, "two families each")) for pair in listed("pairs", pairs, "pairs")]
@@ -212,6 +325,26 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     Neighbours in the order of the loss are joined. An arrow leads to the one that is at least as safe against
     every adversary (without a head they tell the same); a dotted line says that neither is, or that it is
     undecided. Towards the lower left is better.
+
+    Parameters
+    ----------
+    found : Candidates
+    gain : which of its adversaries
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(mechanisms).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> found = sv.candidates(sv.metrics.line(3), 1.0, loss=sv.losses.absolute(3))
+    >>> sv.plots.candidates(found).layout.xaxis.title.text
+    'what the adversary reaches (exact guess)'
     """
     instance("found", found, Candidates, "what sv.candidates returns", DataError)
     gain = whole("gain", gain, DataError, least=0, most=len(found.alternatives[0].leaks) - 1)
@@ -285,7 +418,27 @@ def _arrow(tail: tuple[float, float], head: tuple[float, float]) -> dict[str, ob
 
 
 def frontier(found: Frontier) -> go.Figure:
-    """Least loss against what the adversary may reach; nothing lies below the line."""
+    """Least loss against what the adversary may reach; nothing lies below the line.
+
+    Parameters
+    ----------
+    found : Frontier
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(points).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> found = sv.frontier(None, sv.losses.bayes_risk(2), points=3)
+    >>> [round(y, 6) for y in sv.plots.frontier(found).data[0].y]
+    [0.5, 0.25, 0.0]
+    """
     instance("found", found, Frontier, "what sv.frontier returns", DataError)
     figure = go.Figure()
     figure.add_scatter(
@@ -325,6 +478,29 @@ def estimated_distribution(
     """Original, noisy and estimated shares of each value; whiskers are intervals of the estimate.
 
     Only reports that are themselves values can be drawn beside them.
+
+    Parameters
+    ----------
+    names : of the values
+    estimated : share of each
+    reported : shares of the noisy reports
+    original : true shares, where they are known
+    interval : lower and upper end for each value
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(values).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> figure = sv.plots.estimated_distribution(["a", "b"], [0.7, 0.3], original=[0.6, 0.4])
+    >>> [trace.name for trace in figure.data]
+    ['original', 'estimated']
     """
     names = labels_of(listed("names", names, "values"), "names", "values", DataError)
     estimated = numbers("estimated", estimated, tuple(names)).tolist()

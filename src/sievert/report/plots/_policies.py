@@ -33,8 +33,23 @@ def policy_graph(
 
     Parameters
     ----------
+    what : Policy, SecretGraph or Graph
     colour : "component" (what can never be confused with what) or "orbit" (which databases are alike)
     witness : two adjacent databases to mark, such as `sv.epsilon(channel, policy).pair`
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(databases + adjacent pairs) for the picture, and a layout of the graph.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> len(sv.plots.policy_graph(sv.secrets.line(3)).data)
+    2
     """
     choice("colour", colour, ("component", "orbit"), PolicyError)
     instance("what", what, Policy | Graph, "a sv.Policy, or a graph of secrets", PolicyError)
@@ -154,6 +169,21 @@ def places_before_after(before: Any, after: Any, region: Region | None = None) -
     before, after : arrays [places, 2] of latitude and longitude in degrees, in the same order
     region : the policy's region; axes are then metres east and north of its south-western corner, and its
         border is drawn. Otherwise they are degrees, stretched so that the map has its true shape.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(places).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> figure = sv.plots.places_before_after([[46.0, 7.0]], [[46.01, 7.02]])
+    >>> [trace.name for trace in figure.data]
+    [None, 'before', 'after']
     """
     if region is not None:
         instance("region", region, Region, "the region of a policy, or None", DataError)

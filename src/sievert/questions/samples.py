@@ -1,0 +1,94 @@
+"""What runs of a mechanism show about a claim: they can refute it, but a pass proves nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sievert.channels.divergences import neighbours_of
+from sievert.errors import FileError
+from sievert.estimation import BayesRisk, BlackBoxAudit, audit_samples, bayes_risk
+from sievert.files import Scenario
+from sievert.questions.explain import stated_claim
+from sievert.results import Result
+from sievert.tables import read_table
+
+__all__ = ["SamplesAudit", "samples_audit"]
+
+
+@dataclass(frozen=True)
+class SamplesAudit(Result):
+    """Runs held against a claim, and how well the input can be guessed from them.
+
+    `inputs` is how many different ones there are; `any_two` whether any two were taken for neighbours.
+    """
+
+    title: str
+    audit: BlackBoxAudit
+    guess: BayesRisk
+    inputs: int
+    any_two: bool
+
+    @property
+    def passed(self) -> bool:
+        """Whether the runs leave the claim standing."""
+        return self.audit.passed
+
+    def __str__(self) -> str:
+        return str(self.audit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The two findings."""
+        return {"audit": self.audit.to_dict(), "guess": self.guess.to_dict()}
+
+
+def samples_audit(
+    samples: Path,
+    scenario: Scenario | None = None,
+    eps: float | None = None,
+    delta: float | None = None,
+    confidence: float = 0.95,
+    seed: int | None = None,
+) -> SamplesAudit:
+    """Hold runs against a claim: the one given, or the file's, which says what are neighbours."""
+    inputs, outputs = _runs(samples)
+    policy: Any = None
+    if scenario is not None:
+        policy = scenario.answers
+        known = {str(label): label for label in neighbours_of(policy)[0]}
+        inputs = [known.get(str(item), item) for item in inputs]
+        if eps is None and (scenario.document.claim or scenario.document.mechanism):
+            stated = stated_claim(scenario)
+            eps = stated.get("eps")
+            delta = stated.get("delta") if delta is None else delta
+    return SamplesAudit(
+        f"What do the runs in {samples.name} show?",
+        audit_samples(inputs, outputs, eps, delta or 0.0, confidence, policy_or_metric=policy, rng=seed),
+        bayes_risk(inputs, outputs, confidence=confidence, rng=seed),
+        len(set(inputs)),
+        policy is None,
+    )
+
+
+def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:
+    """Inputs and outputs from a table with the columns input and output (several: output_1, output_2, …)."""
+    table = read_table(path)
+    columns = [k for k, name in enumerate(table.header) if name == "output" or name.startswith("output_")]
+    if "input" not in table.header or not columns:
+        raise FileError(
+            f"{path}: has the columns {', '.join(table.header)}; give one run a row, with the columns input "
+            "and output (output_1, output_2, … for vectors)"
+        )
+    given = table.header.index("input")
+    inputs = [table.value(row[given]) for row in table.rows]
+    cells = [[row[k] for k in columns] for row in table.rows]
+    try:
+        numbers = [[float(entry) for entry in row] for row in cells]
+        is_numeric = all(math.isfinite(entry) for row in numbers for entry in row)
+    except (TypeError, ValueError):
+        is_numeric = False
+    chosen: list[list[Any]] = numbers if is_numeric else cells
+    return inputs, [row[0] if len(columns) == 1 else tuple(row) for row in chosen]
