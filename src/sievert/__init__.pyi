@@ -28,8 +28,8 @@ from .estimation._estimate import estimate as estimate
 from .estimation._inversion import estimate_mean as estimate_mean
 from .estimation._reports import identifiability as identifiability
 from .estimation._transport import kantorovich as kantorovich
-from .files._scenario import load as load
-from .files._scenario import save as save
+from .files._loading import load as load
+from .files._loading import save as save
 from .limits import adapters as adapters
 from .limits import bounds as bounds
 from .limits import promises as promises

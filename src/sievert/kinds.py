@@ -266,9 +266,8 @@ class Noun(Section):
     @classmethod
     def _tagged(cls) -> bool:
         """Whether a table may name the kind under the tag."""
-        return any(found.name is not None and not found.bare for found in cls.kinds().values()) or bool(
-            cls.default
-        )
+        tables = any(found.name is not None and not found.bare for found in cls.kinds().values())
+        return tables or cls.default in cls.names()
 
     @classmethod
     def _spellings(cls) -> str:

@@ -7,6 +7,8 @@ from ._document import dumps as dumps
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
 from ._identity import identified as identified
+from ._loading import load as load
+from ._loading import load_scenario as load_scenario
 from ._noise import exact_alpha as exact_alpha
 from ._noise import finite_eps as finite_eps
 from ._paths import contents as contents
@@ -14,6 +16,4 @@ from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
 from ._scenario import Scenario as Scenario
 from ._scenario import file_eps as file_eps
-from ._scenario import load as load
-from ._scenario import load_scenario as load_scenario
 from ._schema import document_schema as document_schema

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sievert.errors import FileError
-from sievert.files._scenario import Scenario, load_scenario
+from sievert.files._loading import load_scenario
+from sievert.files._scenario import Scenario
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
 

@@ -1,12 +1,11 @@
 """The one file: policy, query, mechanism, adversary, use, acceptance, data and release in TOML.
 
-`load` reads it into a `Scenario`: the objects that every command works on. Errors name the key.
+A `Scenario` holds the objects that every command works on. Errors name the key.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,29 +26,21 @@ from sievert.files._document import (
     UseModel,
     dumps,
 )
-from sievert.files._mistakes import validated
 from sievert.files._noise import Tabulated, noise_of, tabulated
-from sievert.files._paths import FolderReader, files_read, refuse_private
+from sievert.files._paths import files_read
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
-from sievert.numerics import file_path, require_size
 from sievert.policies import Answers, Policy, Query
-from sievert.proofs import Proof, load_proof, save_proof
 from sievert.spaces import Labels, Metric, Region, metrics
-from sievert.tables import existing, read_channel, write_channel, write_text
 
 __all__ = [
     "Scenario",
     "file_eps",
     "inputs_metric",
-    "load",
-    "load_scenario",
-    "save",
 ]
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
-LARGEST_FILE = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -271,117 +262,6 @@ class Scenario:
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
-
-
-def load(path: str | Path) -> Scenario | Channel | Proof:
-    """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json).
-
-    Parameters
-    ----------
-    path : the file; its suffix says what it holds
-
-    Returns
-    -------
-    Scenario, Channel or Proof
-        What the file holds.
-
-    Notes
-    -----
-    Cost: one reading of the file, and of the public files that a scenario names. Private data are not opened.
-
-    Examples
-    --------
-    >>> import sievert as sv
-    >>> scenario = sv.load("examples/census-count.toml")
-    >>> scenario.policy.records, scenario.query.words
-    (100, 'the number of records that are very low or low')
-    """
-    target = existing(path)
-    if target.suffix == ".json":
-        return load_proof(target)
-    if target.suffix != ".toml":
-        return read_channel(target)
-    document = validated(_toml(target), str(target), FolderReader(target.parent))
-    refuse_private(document, target.parent, str(target))
-    return Scenario(document, target.parent, str(target))
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file; some editors begin one with a byte-order mark."""
-    size = path.stat().st_size
-    require_size(size, LARGEST_FILE, f"{path}: in bytes, it", "put long lists into tables of their own")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as problem:
-        raise FileError(f"{path}: cannot be read ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
-    except RecursionError:
-        raise FileError(
-            f"{path}: lists or tables are nested too deeply; no key needs more than five levels"
-        ) from None
-    except tomllib.TOMLDecodeError as problem:
-        raise FileError(f"{path}: is not valid TOML: {problem}") from None
-    except ValueError:
-        raise FileError(
-            f"{path}: holds a whole number of thousands of digits, or a day that is in no calendar"
-        ) from None
-
-
-def load_scenario(path: str | Path) -> Scenario:
-    """Read a scenario, refusing any other kind of file."""
-    target = existing(path, "; give the path of a TOML file")
-    if target.suffix != ".toml":
-        raise FileError(
-            f"{target}: a TOML file is needed here; write one that names the channel under [mechanism]"
-        )
-    loaded = load(target)
-    assert isinstance(loaded, Scenario)
-    return loaded
-
-
-def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
-    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
-
-    Parameters
-    ----------
-    item : Scenario, Channel or Proof
-    path : where to; a file that is already there is replaced
-
-    Returns
-    -------
-    Path
-        The file that was written.
-
-    Notes
-    -----
-    The file is written beside its place and then moved there, so that a full disk leaves the old one.
-
-    Cost: one writing of the file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import sievert as sv
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = sv.save(sv.mechanisms.warner(), f"{folder}/warner.csv")
-    ...     print(sv.load(path).exact[0, 0])
-    3/4
-    """
-    target = file_path("path", path, FileError)
-    if isinstance(item, Proof):
-        if target.suffix != ".json":
-            raise FileError(f"{target}: a proof is written to .json")
-        return write_text(target, save_proof(item))
-    if isinstance(item, Channel):
-        return write_channel(item, target)
-    if not isinstance(item, Scenario):
-        raise FileError(
-            f"{target}: a {type(item).__name__} is not saved; give a scenario, a channel or a proof"
-        )
-    if target.suffix != ".toml":
-        raise FileError(f"{target}: a scenario is written to .toml")
-    return write_text(target, item.to_toml())
 
 
 def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:

@@ -72,7 +72,8 @@ class AskedQuery(Noun, noun="query"):
     tables_only = True
     default = "record"
     elsewhere: ClassVar[Mapping[str, str]] = {"mean": "a mean is a sum divided by a public number of records"}
-    form: ClassVar[type[Form]]
+    # What is known of its form without the data: nothing, where it is any function.
+    form: ClassVar[type[Form]] = Tabulated
 
     @property
     def is_record(self) -> bool:
@@ -286,7 +287,6 @@ class AskedHistogram(AskedQuery):
 class AskedTable(AskedQuery):
     """Any function of the database, in a public file."""
 
-    form = Tabulated
     table: Annotated[
         PublicPath, Field(description="a CSV with a column for each record and one for the answer")
     ]

@@ -1,0 +1,145 @@
+"""A kind is one class: once registered, the file, its errors, its schema and what it writes know it."""
+
+import tomllib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import Field
+
+import sievert as sv
+from sievert.errors import FileError
+from sievert.files import document_schema, load_scenario
+from sievert.kinds import Noun, Positive, kind, paths_in
+from sievert.policies import AskedQuery, Policy, Query
+from sievert.spaces import SecretGraph, Secrets, Values
+from sievert.tables import Rows, Source
+
+
+class LetterValues(Values):
+    """The first letters of the alphabet."""
+
+    letters: Annotated[Positive, Field(description="how many")]
+
+    def labels(self) -> Sequence[Hashable]:
+        return "abcdefghijklmnopqrstuvwxyz"[: self.letters]
+
+
+class StarSecrets(Secrets):
+    """The first value and each other may not be told apart."""
+
+    def over(self, values: Values | None) -> SecretGraph:
+        assert values is not None
+        first, *others = values.labels()
+        return sv.secrets.edges([first, *others], [(first, other) for other in others])
+
+
+class AskedMost(AskedQuery):
+    """The greatest value."""
+
+    def over(self, policy: Policy, columns: Sequence[str]) -> Query:
+        return Query.from_table(max)
+
+
+class MemorySource(Source):
+    """Rows that are held in memory."""
+
+    rows_of: Annotated[Mapping[str, list[str]], Field(description="a list for each column")]
+
+    def rows(self, folder: Path) -> Rows:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def made_up() -> Iterator[None]:
+    kinds: list[tuple[type[Noun], str | None, str | None, type[Noun]]] = [
+        (Values, None, "letters", LetterValues),
+        (Secrets, "star", None, StarSecrets),
+        (AskedQuery, "most", None, AskedMost),
+        (Source, None, "rows_of", MemorySource),
+    ]
+    for noun, name, key, owner in kinds:
+        kind(noun, name, key=key)(owner)
+    yield
+    for noun, name, key, _ in kinds:
+        del noun.registry[str(name or key)]
+
+
+FILE = """
+version = 1
+[policy]
+values = { letters = 3 }
+secrets = "star"
+records = 2
+[query]
+kind = "most"
+[data]
+rows_of = { letter = ["a", "b"] }
+column = "letter"
+"""
+
+
+def _written(folder: Path, text: str) -> Path:
+    path = folder / "file.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.usefixtures("made_up")
+def test_a_kind_is_one_class(tmp_path: Path) -> None:
+    scenario = load_scenario(_written(tmp_path, FILE))
+    assert scenario.policy.values == ("a", "b", "c")
+    assert scenario.policy.distance(("b", "a"), ("c", "a")) == 2
+    assert scenario.answers.labels == ("a", "b", "c")
+    assert scenario.columns == ["letter"]
+    assert tomllib.loads(scenario.to_toml()) == tomllib.loads(FILE)
+    assert list(Draft202012Validator(document_schema()).iter_errors(tomllib.loads(FILE))) == []
+
+
+@pytest.mark.usefixtures("made_up")
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("letters = 3", "leters = 3"), r"values\.leters is unknown.*did you mean 'letters'"),
+        (("letters = 3", "letters = 0"), r"values\.letters must be greater than or equal to 1"),
+        (('"star"', '"stra"'), r"secrets must be .*'star' or a table.*did you mean 'star'"),
+        (('kind = "most"', 'kind = "mots"'), r"query\.kind must be .*'most'.*did you mean 'most'"),
+        (("rows_of =", 'input = "x.csv"\nrows_of ='), r"give exactly one of input, rows_of"),
+    ],
+)
+def test_errors_know_the_kinds(tmp_path: Path, wrong: tuple[str, str], message: str) -> None:
+    with pytest.raises(FileError, match=message):
+        load_scenario(_written(tmp_path, FILE.replace(*wrong)))
+
+
+def test_without_the_class_there_is_no_kind(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="letters is unknown"):
+        load_scenario(_written(tmp_path, FILE))
+
+
+def test_paths_are_named_as_the_file_writes_them(tmp_path: Path) -> None:
+    text = """
+    version = 1
+    [policy]
+    values = { product = [["a"], { file = "codes.csv" }] }
+    permitted = { databases = "known.csv", total = 3 }
+    [query]
+    kind = "table"
+    table = "answers.csv"
+    [adversary]
+    prior = "prior.csv"
+    gains = [{ matrix = "gain.csv" }]
+    [data]
+    input = "data.csv"
+    """
+    document = load_scenario(_written(tmp_path, text)).document
+    assert {key: str(path) for key, path in paths_in(document)} == {
+        "policy.values.product, entry 2.file": "codes.csv",
+        "policy.permitted.databases": "known.csv",
+        "query.table": "answers.csv",
+        "adversary.prior": "prior.csv",
+        "adversary.gains, entry 1.matrix": "gain.csv",
+        "data.input": "data.csv",
+    }
