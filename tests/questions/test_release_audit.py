@@ -75,7 +75,7 @@ def test_many_releases_and_limits(tmp_path: Path) -> None:
 def test_a_belief_about_the_record_is_used(tmp_path: Path) -> None:
     text = HISTOGRAM + "[adversary]\nrecord_prior = [0.8, 0.1, 0.1]\n"
     found = noise_audit(described(tmp_path, text))
-    assert found.record.before == pytest.approx(0.8) and found.record.method.startswith("bound")
+    assert found.record.before == pytest.approx(0.8) and found.record.is_bound
     preview = sv.release.preview(described(tmp_path, text), output=tmp_path / "out.csv")
     assert (preview.guess_before, preview.guess_is_bound) == (pytest.approx(0.8), True)
 
