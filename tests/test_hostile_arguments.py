@@ -264,6 +264,7 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.Channel([[1, 0], [0, 1]], inputs=range(10**30)), TooLargeError, "more items than can be"),
     (lambda: sv.priors.as_prior(None, range(10**30)), TooLargeError, "more items than can be counted"),
     (lambda: as_gain(np.eye(3), range(10**30)), TooLargeError, "more items than can be counted"),
+    (lambda: sv.graphs.of_pairs(range(10**12)), GraphError, "give rows of two vertices"),
     (lambda: sv.graphs.of_pairs([[np.ma.masked, 0], [0, 1]]), GraphError, "pairs is"),
     (lambda: sv.estimation.audit_outputs([0.5, np.ma.masked] * 9, [1] * 9, 1.0), ChannelError, "masked"),
     (lambda: sv.Channel.from_blocks(np.array([1, 2], dtype="m8[s]")), ChannelError, "is not a whole number"),

@@ -67,8 +67,8 @@ def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
     Graph(3 nodes, 2 edges)
     """
     try:
-        if holds_masked(pairs):
-            raise ValueError("one is missing")
+        if isinstance(pairs, range) or holds_masked(pairs):
+            raise ValueError("these are no pairs")
         array = np.asarray(pairs)
     except (TypeError, ValueError):
         raise GraphError(f"pairs is {brief(pairs)}; give rows of two vertices") from None
