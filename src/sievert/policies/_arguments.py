@@ -9,14 +9,7 @@ from sievert.policies._policy import Policy
 from sievert.policies._query import Query
 from sievert.spaces import Graph, Metric
 
-__all__ = ["policy_of", "policy_or_answers_of", "query_of", "query_over", "target_of"]
-
-
-def policy_of(given: object, argument: str = "policy") -> Policy:
-    """The policy a function was given."""
-    words = "a sv.Policy, such as sv.Policy.differential(values, records=n)"
-    found: Policy = instance(argument, given, Policy, words, PolicyError)
-    return found
+__all__ = ["policy_or_answers_of", "query_of", "query_over", "target_of"]
 
 
 def policy_or_answers_of(given: object, argument: str = "policy") -> Policy | Answers:

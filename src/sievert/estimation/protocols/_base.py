@@ -180,15 +180,6 @@ class Protocol(ABC):
             raise EstimationError(f"values: {brief(problem.args[0])} is not one of {shown(labels)}") from None
 
 
-def shares_of(frequencies: Any) -> FloatArray:
-    """Frequencies between 0 and 1, of one value or of many."""
-    rule = "give frequencies from 0 to 1"
-    found = floats(frequencies, "frequencies", EstimationError, rule)
-    if not ((found >= 0) & (found <= 1)).all():
-        raise EstimationError(f"frequencies is {brief(frequencies)}; {rule}")
-    return found
-
-
 # ── k-ary randomised response: report a value, the true one most often ──────────────────────────────────────
 
 
