@@ -197,7 +197,7 @@ class Policy:
     @property
     def preset(self) -> str:
         """What such a policy is called: local, differential, metric or blowfish."""
-        return self.secrets.preset(self.records) if isinstance(self.secrets, SecretGraph) else "metric"
+        return self.secrets.presets[self.records > 1] if isinstance(self.secrets, SecretGraph) else "metric"
 
     @property
     def constrained(self) -> bool:

@@ -62,15 +62,13 @@ class SecretGraph(Graph):
     # Whether it joins any two values, or each with the next, by its definition.
     is_complete: bool = False
     is_path: bool = False
+    # What a policy with these secrets is called, with one record and with more.
+    presets: tuple[str, str] = ("blowfish", "blowfish")
 
     @property
     def values(self) -> Labels:
         """The values a record can take."""
         return self.nodes
-
-    def preset(self, records: int) -> str:
-        """What a policy with these secrets in so many records is called."""
-        return "blowfish"
 
     def diameter(self) -> int | None:
         """The most edges between two values, where that is known without distances."""
@@ -86,13 +84,10 @@ class CompleteGraph(SecretGraph):
 
     words = "no two values may be told apart"
     is_complete = True
+    presets = ("local", "differential")
 
     def __init__(self, nodes: Labels) -> None:
         self.nodes = nodes
-
-    def preset(self, records: int) -> str:
-        """Differential privacy, which is local where there is one record."""
-        return "local" if records == 1 else "differential"
 
     def diameter(self) -> int:
         """One edge, or none where there is one value."""
@@ -143,10 +138,7 @@ class PresenceGraph(SecretGraph):
 
     words = "whether a record is present, and with which value, may not be told"
     absent = ABSENT
-
-    def preset(self, records: int) -> str:
-        """Differential privacy, whose neighbours have one record more or less."""
-        return "differential (add-remove)"
+    presets = ("differential (add-remove)", "differential (add-remove)")
 
     def diameter(self) -> int:
         """Out with one value and in with another."""
