@@ -378,9 +378,9 @@ class TestReference:
 
     @pytest.mark.parametrize("bad", [0, -1, math.inf, math.nan, "1"])
     def test_bad_parameters(self, bad: Any) -> None:
-        with pytest.raises(MechanismError, match="must be a positive number"):
+        with pytest.raises(MechanismError, match="must be a finite number > 0"):
             floats.laplace(bad)
-        with pytest.raises(MechanismError, match="must be a positive number"):
+        with pytest.raises(MechanismError, match="must be a finite number > 0"):
             floats.planar_laplace(bad)
 
 

@@ -213,15 +213,16 @@ def _family(first: Channel, second: Channel) -> Verdict | None:
     family = member_of(first)
     if family is None:
         return None
-    if not _both_exact(first, second):
-        return _float_verdict(first, second, decide_family(family, first.rounded(), second.rounded()))
-    decided = decide_family_exactly(family, second)
+    both = _both_exact(first, second)
+    decided = decide_family_exactly(family, second) if both else None
     if decided is not None:
         return _exact_verdict(first, second, decided)
-    other = member_of(second)
+    # A member's parameter is exact also where its entries have too many digits to be listed.
+    other = member_of(second) if family.exact else None
     closed = family_proof(family, other)
     if closed is None or other is None:
-        return None
+        floats = None if both else decide_family(family, first.rounded(), second.rounded())
+        return None if floats is None else _float_verdict(first, second, floats)
     method = "closed form of two families"
     if closed.holds:
         return Verdict(True, "average", 0.0, closed, None, method, True)
@@ -229,8 +230,8 @@ def _family(first: Channel, second: Channel) -> Verdict | None:
     found = decide_family(family, a, b)
     witness = None
     if found.witness is not None and found.lower > 0:
-        floats, others = (Channel.trusted(table, "float", first.inputs) for table in (a, b))
-        witness = objected(floats, others, found.witness, found.method).witness
+        rounded, others = (Channel.trusted(table, "float", first.inputs) for table in (a, b))
+        witness = objected(rounded, others, found.witness, found.method).witness
     return Verdict(False, "average", found.lower, closed, witness, method, True)
 
 
