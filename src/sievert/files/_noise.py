@@ -19,7 +19,7 @@ from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
 
-__all__ = ["Tabulated", "exact_alpha", "finite_eps", "leaves_list", "noise_of", "tabulated"]
+__all__ = ["Tabulated", "drops_rows", "exact_alpha", "finite_eps", "leaves_list", "noise_of", "tabulated"]
 
 # A smaller alpha releases the data itself, for all that anybody could notice.
 LEAST_ALPHA = Fraction(1, 10**300)
@@ -38,7 +38,7 @@ def tabulated(scenario: Scenario) -> Tabulated:
     """The table that [query] asks for, with the rows that [release] leaves out."""
     policy = scenario.policy
     statistic = _statistic(scenario)
-    drops = _drops(scenario)
+    drops = drops_rows(scenario)
     complete = policy.hides_any_two and not policy.constrained
     if drops and policy.absent is None and not complete:
         raise QueryError(
@@ -50,7 +50,8 @@ def tabulated(scenario: Scenario) -> Tabulated:
     return Tabulated(statistic, sensitivity, drops)
 
 
-def _drops(scenario: Scenario) -> bool:
+def drops_rows(scenario: Scenario) -> bool:
+    """Whether [release] leaves out some of the rows that do not fit."""
     rules = scenario.document.release or ReleaseModel()
     return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
 
@@ -61,7 +62,7 @@ def leaves_list(scenario: Scenario) -> bool:
     over_data = bool(scenario.columns) and scenario.document.query.is_table
     if family is None or family.added() is None or not over_data:
         return False
-    if not _drops(scenario) or policy.absent is not None:
+    if not drops_rows(scenario) or policy.absent is not None:
         return False
     table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
     return (
