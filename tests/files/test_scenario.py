@@ -386,3 +386,15 @@ def test_every_text_is_written_so_that_it_is_read_again(tmp_path: Path) -> None:
     path.write_text('version = 1\n[policy]\nvalues = ["\\u007f", "\\u0000", "\\"", "é"]\n', encoding="utf-8")
     saved = sv.load(sv.save(sv.load(path), tmp_path / "copy.toml"))
     assert saved.policy.values == ("\x7f", "\0", '"', "é")
+
+
+def test_what_is_wrong_with_the_query_is_not_said_of_the_mechanism(tmp_path: Path) -> None:
+    text = """
+    version = 1
+    policy = { values = { product = [["x", "y"], [0, 1]] }, records = 2 }
+    query = { kind = "histogram", by = "n" }
+    mechanism = { kind = "geometric", alpha = 0.5 }
+    data = { input = "data.csv", column = ["c", "n"] }
+    """
+    with pytest.raises(FileError, match="query: by: a histogram by n"):
+        _ = scenario(tmp_path, text).claimed_eps

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sievert.channels import Channel, NoiseChannel, StatedPrior, TableNoise, epsilon
 from sievert.channels.priors import as_prior
-from sievert.errors import FileError, SievertError, TooLargeError
+from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files._document import (
     AcceptModel,
     Document,
@@ -70,7 +70,9 @@ class Scenario:
         except TooLargeError as problem:
             raise TooLargeError(f"{self.source}, {table}: {problem.in_file()}", size=problem.size) from None
         except SievertError as problem:
-            raise FileError(f"{self.source}, {table}: {problem.in_file()}") from None
+            # A mechanism asks the query how far one record moves it.
+            asked = table == "mechanism" and isinstance(problem, QueryError)
+            raise FileError(f"{self.source}, {'query' if asked else table}: {problem.in_file()}") from None
 
     @cached_property
     def policy(self) -> Policy:
