@@ -320,3 +320,15 @@ def test_a_family_that_breaks_its_own_promise_is_not_drawn(tmp_path: Path, law: 
             make_plan(load_scenario(tmp_path / "file.toml"))
     finally:
         del Family.registry["lying"]
+
+
+@pytest.mark.parametrize("sampler", ["exact", "float"])
+def test_a_matrix_that_breaks_its_claim_is_not_drawn(tmp_path: Path, sampler: str) -> None:
+    path = tmp_path / "file.toml"
+    described(tmp_path, "matrix")
+    text = path.read_text(encoding="utf-8") + f'sampler = "{sampler}"\n'
+    path.write_text(text, encoding="utf-8")
+    assert make_plan(load_scenario(path)).exact is (sampler == "exact")
+    path.write_text(text.replace("eps = 1.0", "eps = 0.1"), encoding="utf-8")
+    with pytest.raises(FileError, match=r"claims ε = 0\.1 but only satisfies ε = 0\.693147"):
+        make_plan(load_scenario(path))

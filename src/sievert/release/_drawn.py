@@ -65,8 +65,10 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
     words, claimed = scenario.mechanism.words(), scenario.claimed_eps
     rules = scenario.document.release
     if rules is not None and rules.sampler == "float":
-        eps = rounded_up(epsilon(channel, scenario.answers).nats)
-        return Drawn(channel, eps, f"{words}, drawn in floating point", exact=False)
+        true = epsilon(channel, scenario.answers).nats
+        if claimed is not None:
+            _require_kept(claimed, true)
+        return Drawn(channel, rounded_up(true), f"{words}, drawn in floating point", exact=False)
     if channel.shape[0] * channel.shape[1] > LARGEST_ROWS:
         raise FileError(
             f"mechanism: a channel of {channel.shape[0]} by {channel.shape[1]} entries is too large to be "
