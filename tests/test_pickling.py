@@ -6,6 +6,7 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,34 @@ def test_a_pool_of_processes_answers_and_raises() -> None:
         assert distance.result(timeout=60).value == 3
         with pytest.raises(TooLargeError):
             refused.result(timeout=60)
+
+
+ONE_COLUMN = """version = 1
+[policy]
+values = { range = [0, 2] }
+records = 3
+[data]
+input = "data.csv"
+column = "n"
+"""
+TWO_COLUMNS = ONE_COLUMN.replace("{ range = [0, 2] }", '{ product = [["x", "y"], [0, 2]] }').replace(
+    '"n"', '["c", "n"]'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        (ONE_COLUMN, 'kind = "sum"'),
+        (ONE_COLUMN, 'kind = "count"\nwhere = { at_least = 1 }'),
+        (TWO_COLUMNS, 'kind = "sum"\nof = "n"'),
+        (TWO_COLUMNS, 'kind = "count"\nwhere = { n = { at_most = 1 }, c = "x" }'),
+    ],
+)
+def test_a_file_with_columns(tmp_path: Path, text: str, query: str) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(f"{text}[query]\n{query}\n", encoding="utf-8")
+    scenario = sv.load(path)
+    assert scenario.answers.labels
+    again = pickle.loads(pickle.dumps(scenario))
+    assert again.query.answers(again.policy).labels == scenario.answers.labels

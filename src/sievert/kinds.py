@@ -222,6 +222,8 @@ class Noun(Section):
             return known[leading[0]]
         if not leading and cls.default is not None:
             return known[cls.default]
+        if not cls.key_names():
+            raise _mistake("kind", table, cls._spellings(), choices=cls.names(), elsewhere={})
         for key, value in table.items():
             if key not in cls.key_names():
                 raise _mistake("key", value, "", (key,), choices=cls.key_names())

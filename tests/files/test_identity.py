@@ -157,3 +157,35 @@ def test_a_comparison_is_about_both_files_in_order(tmp_path: Path) -> None:
     assert run("verify", proof, first, second).exit_code == 0
     assert run("verify", proof, second, first).exit_code == 1
     assert not check_identity(load_proof(proof), first)
+
+
+def test_rows_left_out_and_the_order_of_columns_are_part_of_the_question(tmp_path: Path) -> None:
+    """A proof that clamped rows keep ε says nothing about dropped ones, which move a sum further."""
+    text = """
+version = 1
+[policy]
+values = { product = [[1, 2], [10, 11, 12]] }
+records = 4
+[query]
+kind = "sum"
+of = "b"
+[mechanism]
+kind = "geometric"
+alpha = "1/2"
+[data]
+input = "data.csv"
+column = ["a", "b"]
+[release]
+ledger = "budget.toml"
+unknown = "reject"
+"""
+    path, proof = tmp_path / "sum.toml", tmp_path / "proof.json"
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "budget.toml").write_text("person = 30.0\n")
+    made = run("release", path, "--preview", "--proof", proof)
+    assert made.exit_code == 0, made.output
+    assert run("verify", proof, path).exit_code == 0
+    for old, new in (('"reject"', '"drop"'), ('["a", "b"]', '["b", "a"]')):
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        done = run("verify", proof, path)
+        assert done.exit_code == 1 and "not about" in done.output, done.output

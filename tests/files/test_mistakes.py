@@ -72,6 +72,10 @@ MISTAKES = {
     ),
     # Public tables.
     "prior twice": (HEAD + RESPONSE + '[adversary]\nprior = "twice.csv"\n', "twice.csv: 'a' is there twice"),
+    "prior as a table": (
+        HEAD + RESPONSE + "[adversary]\nprior = { a = 1 }\n",
+        "adversary.prior must be 'uniform', a list or the path of a file",
+    ),
     "prior short": (HEAD + RESPONSE + '[adversary]\nprior = "short.csv"\n', "no weight for 'b'; give each"),
     "prior extra": (HEAD + RESPONSE + '[adversary]\nprior = "extra.csv"\n', "'c' is not one of 'a', 'b'"),
     "prior nan": (

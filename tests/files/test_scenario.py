@@ -1,5 +1,6 @@
 """The TOML file: every documented key works, every mistake names its key."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -189,7 +190,8 @@ def test_files_beside_the_file(tmp_path: Path) -> None:
 
 
 def test_a_scenario_is_written_and_read_back(tmp_path: Path) -> None:
-    loaded = load_scenario(Path("examples/survey-response.toml"))
+    copy = shutil.copy("examples/survey-response.toml", tmp_path)
+    loaded = load_scenario(copy)
     sv.save(loaded, tmp_path / "again.toml")
     again = load_scenario(tmp_path / "again.toml")
     assert again.document == loaded.document
@@ -361,3 +363,38 @@ def test_a_channel_file_is_no_scenario(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("input,x,y\n0,1/2,1/2\n")
     with pytest.raises(FileError, match="TOML"):
         load_scenario(tmp_path / "c.csv")
+
+
+def test_a_file_saved_elsewhere_names_the_same_files(tmp_path: Path) -> None:
+    """A ledger or a map that a copy named anew would be another one."""
+    (tmp_path / "points.csv").write_text("label,x,y\na,0,0\nb,3,4\n")
+    path = tmp_path / "file.toml"
+    path.write_text(
+        'version = 1\n[policy]\nsecrets = { metric = "euclidean", points = "points.csv" }\n'
+        '[data]\ninput = "data.csv"\n[release]\nledger = "budget.toml"\noutput = "out.csv"\n'
+    )
+    (tmp_path / "below").mkdir()
+    moved = sv.load(sv.save(sv.load(path), tmp_path / "below" / "copy.toml"))
+    assert moved.policy.values == ("a", "b")
+    assert moved.document.data.input == "../data.csv"
+    assert moved.document.release.ledger == "../budget.toml"
+    assert moved.document.release.output == "out.csv"
+
+
+def test_every_text_is_written_so_that_it_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text('version = 1\n[policy]\nvalues = ["\\u007f", "\\u0000", "\\"", "é"]\n', encoding="utf-8")
+    saved = sv.load(sv.save(sv.load(path), tmp_path / "copy.toml"))
+    assert saved.policy.values == ("\x7f", "\0", '"', "é")
+
+
+def test_what_is_wrong_with_the_query_is_not_said_of_the_mechanism(tmp_path: Path) -> None:
+    text = """
+    version = 1
+    policy = { values = { product = [["x", "y"], [0, 1]] }, records = 2 }
+    query = { kind = "histogram", by = "n" }
+    mechanism = { kind = "geometric", alpha = 0.5 }
+    data = { input = "data.csv", column = ["c", "n"] }
+    """
+    with pytest.raises(FileError, match="query: by: a histogram by n"):
+        _ = scenario(tmp_path, text).claimed_eps

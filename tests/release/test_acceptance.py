@@ -1,6 +1,7 @@
 """A release that the file's [accept] refuses is not made unless it is asked for by name."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.errors import NotAcceptedError
+from sievert.errors import NotAcceptedError, TooLargeError
+from sievert.files import load_scenario
+from sievert.questions.noise import noise_audit
+from sievert.release import make_plan
 
 TABLE = """version = 1
 [policy]
@@ -142,3 +146,43 @@ def test_nothing_is_released_on_a_claim_that_does_not_hold(
     assert not (tmp_path / "budget.ledger").exists()
     path.write_text(path.read_text().replace(claim, "eps = 30.0"))
     assert sievert("release", path)[0] == 0
+
+
+DROPPED = """version = 1
+[policy]
+values = [10, 11, 12]
+records = 4
+[query]
+kind = "sum"
+[mechanism]
+kind = "geometric"
+alpha = "1/2"
+[accept]
+eps = 2.0
+delta = 1e-6
+[data]
+input = "data.csv"
+column = "v"
+[release]
+ledger = "budget.toml"
+out_of_range = "drop"
+"""
+
+
+def test_rows_left_out_count_for_every_question(tmp_path: Path) -> None:
+    """A dropped row moves the sum by 12, two values by 2: α^-12 is what is drawn, charged and judged."""
+    file = tmp_path / "file.toml"
+    file.write_text(DROPPED, encoding="utf-8")
+    scenario = load_scenario(file)
+    plan = make_plan(scenario)
+    assert float(plan.eps) == pytest.approx(12 * math.log(2))
+    assert noise_audit(scenario).eps == plan.eps
+    assert not noise_audit(scenario).passed
+    assert scenario.claimed_eps == pytest.approx(12 * math.log(2))
+    with pytest.raises(TooLargeError, match="no database of the policy has"):
+        sv.audit(scenario)
+    with pytest.raises(NotAcceptedError, match=r"8\.318 EXCEEDS"):
+        sv.release.run(scenario)
+    for harmless in (DROPPED.replace("[10, 11, 12]", "[0, 1, 2]"), DROPPED.replace('"drop"', '"clamp"')):
+        file.write_text(harmless, encoding="utf-8")
+        assert sv.audit(file).epsilon.nats == pytest.approx(2 * math.log(2))

@@ -18,8 +18,11 @@ from scipy.stats import chisquare
 
 import sievert as sv
 from sievert.channels import CellNoise, PlanarNoise, SumNoise, TableNoise
+from sievert.errors import FileError
 from sievert.files import Scenario, load_scenario
-from sievert.mechanisms import noise_on_cells
+from sievert.kinds import kind
+from sievert.mechanisms import Family, LevelledFamily, noise_on_cells
+from sievert.policies import Answers, Query
 from sievert.questions import is_listed
 from sievert.release import make_plan
 from sievert.sampling import BitSource, SeededBits, for_channel
@@ -297,3 +300,35 @@ def test_noise_without_a_list_says_so() -> None:
     assert again.level == noise.level and str(again) == str(noise)
     simulated = noise.sample([np.full(12, 50)] * 3, rng=1)
     assert simulated.shape == (3, 12)
+
+
+@pytest.mark.parametrize("law", [sv.mechanisms.randomised_response, sv.mechanisms.truncated_geometric])
+def test_a_family_that_breaks_its_own_promise_is_not_drawn(tmp_path: Path, law: Callable[..., Any]) -> None:
+    class Lying(LevelledFamily):
+        """Twice the ε that it says."""
+
+        def channel(self, answers: Answers, query: Query) -> sv.Channel:
+            assert self.eps is not None
+            return law(answers.labels, 2 * self.eps)
+
+    kind(Family, "lying")(Lying)
+    try:
+        values, policy, query, _ = KINDS["truncated"]
+        text = FILE.format(values=values, policy=policy, query=query, mechanism='kind = "lying"\neps = 1.0')
+        (tmp_path / "file.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(FileError, match="claims ε = 1 but only satisfies ε = "):
+            make_plan(load_scenario(tmp_path / "file.toml"))
+    finally:
+        del Family.registry["lying"]
+
+
+@pytest.mark.parametrize("sampler", ["exact", "float"])
+def test_a_matrix_that_breaks_its_claim_is_not_drawn(tmp_path: Path, sampler: str) -> None:
+    path = tmp_path / "file.toml"
+    described(tmp_path, "matrix")
+    text = path.read_text(encoding="utf-8") + f'sampler = "{sampler}"\n'
+    path.write_text(text, encoding="utf-8")
+    assert make_plan(load_scenario(path)).exact is (sampler == "exact")
+    path.write_text(text.replace("eps = 1.0", "eps = 0.1"), encoding="utf-8")
+    with pytest.raises(FileError, match=r"claims ε = 0\.1 but only satisfies ε = 0\.693147"):
+        make_plan(load_scenario(path))

@@ -260,7 +260,12 @@ def dumps(document: dict[str, Any]) -> str:
 
 def _key(key: str) -> str:
     bare = key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key)
-    return key if bare else json.dumps(key, ensure_ascii=False)
+    return key if bare else _text(key)
+
+
+def _text(text: str) -> str:
+    """A text in quotes; JSON leaves the one control character alone that TOML does not allow."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(item: Any) -> str:
@@ -269,7 +274,7 @@ def _value(item: Any) -> str:
     if isinstance(item, int | float):
         return repr(item)
     if isinstance(item, str):
-        return json.dumps(item, ensure_ascii=False)
+        return _text(item)
     if isinstance(item, dict):
         inner = ", ".join(f"{_key(str(key))} = {_value(value)}" for key, value in item.items())
         return f"{{ {inner} }}" if inner else "{}"

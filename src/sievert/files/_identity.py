@@ -2,8 +2,9 @@
 
 A proof holds numbers only; that they are the numbers of this policy, this query and this ε is what its digest
 says. The digest covers every table that a proof may rest on, with defaults filled in, and the contents of the
-files they name; title, limits, data and outputs are left out. It is a label that the writer of the proof put
-there: it tells proofs of different files apart, not an honest writer from a dishonest one.
+files they name, the order of several columns and whether rows are left out; title, limits, data and outputs
+are not part of it. It is a label that the writer of the proof put there: it tells proofs of different files
+apart, not an honest writer from a dishonest one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 
 from sievert.errors import FileError
 from sievert.files._loading import load_scenario
+from sievert.files._noise import drops_rows
 from sievert.files._scenario import Scenario
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
@@ -48,6 +50,10 @@ def identified(proof: ProofKind, scenario: Scenario, **options: Any) -> ProofKin
 def question_digest(scenario: Scenario, **options: Any) -> str:
     """The digest of a file's question; options are what a command was told instead of the file's own."""
     content = scenario.document.model_dump(mode="json", include=TABLES)
+    if len(scenario.columns) > 1:  # their order says which part of a value a query means
+        content["columns"] = scenario.columns
+    if drops_rows(scenario):  # a row left out moves a table, too
+        content["drops"] = True
     files = {
         name: _contents(scenario.folder / name) for name in sorted(set(_named(content, scenario.folder)))
     }

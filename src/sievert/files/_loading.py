@@ -8,8 +8,9 @@ from typing import Any
 
 from sievert.channels import Channel
 from sievert.errors import FileError
+from sievert.files._document import dumps
 from sievert.files._mistakes import validated
-from sievert.files._paths import FolderReader, refuse_private
+from sievert.files._paths import FolderReader, moved, refuse_private
 from sievert.files._scenario import Scenario
 from sievert.numerics import file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
@@ -102,7 +103,8 @@ def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
 
     Notes
     -----
-    The file is written beside its place and then moved there, so that a full disk leaves the old one.
+    The file is written beside its place and then moved there, so that a full disk leaves the old one. In
+    another folder a scenario still names the same files; only its output goes below the new one.
 
     Cost: one writing of the file.
 
@@ -128,4 +130,7 @@ def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
         )
     if target.suffix != ".toml":
         raise FileError(f"{target}: a scenario is written to .toml")
-    return write_text(target, item.to_toml())
+    if target.parent.resolve() == item.folder.resolve():
+        return write_text(target, item.to_toml())
+    content = moved(item.document.model_dump(exclude_unset=True), item.folder, target.parent)
+    return write_text(target, dumps(content))

@@ -19,7 +19,7 @@ from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
 
-__all__ = ["Tabulated", "exact_alpha", "finite_eps", "noise_of", "tabulated"]
+__all__ = ["Tabulated", "drops_rows", "exact_alpha", "finite_eps", "leaves_list", "noise_of", "tabulated"]
 
 # A smaller alpha releases the data itself, for all that anybody could notice.
 LEAST_ALPHA = Fraction(1, 10**300)
@@ -38,8 +38,7 @@ def tabulated(scenario: Scenario) -> Tabulated:
     """The table that [query] asks for, with the rows that [release] leaves out."""
     policy = scenario.policy
     statistic = _statistic(scenario)
-    rules = scenario.document.release or ReleaseModel()
-    drops = "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+    drops = drops_rows(scenario)
     complete = policy.hides_any_two and not policy.constrained
     if drops and policy.absent is None and not complete:
         raise QueryError(
@@ -49,6 +48,27 @@ def tabulated(scenario: Scenario) -> Tabulated:
         )
     sensitivity = statistic.sensitivity(policy, absence=drops and policy.absent is None)
     return Tabulated(statistic, sensitivity, drops)
+
+
+def drops_rows(scenario: Scenario) -> bool:
+    """Whether [release] leaves out some of the rows that do not fit."""
+    rules = scenario.document.release or ReleaseModel()
+    return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+
+
+def leaves_list(scenario: Scenario) -> bool:
+    """Whether rows that [release] leaves out lead to answers, or further, than any database of the policy."""
+    family, policy = scenario.document.mechanism, scenario.policy
+    over_data = bool(scenario.columns) and scenario.document.query.is_table
+    if family is None or family.added() is None or not over_data:
+        return False
+    if not drops_rows(scenario) or policy.absent is not None:
+        return False
+    table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
+    return (
+        table.range(policy) != table.range(policy, True)
+        or table.sensitivity(policy).steps != sensitivity.steps
+    )
 
 
 def _statistic(scenario: Scenario) -> Statistic:

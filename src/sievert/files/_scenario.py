@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, NoiseChannel, StatedPrior, epsilon
+from sievert.channels import Channel, NoiseChannel, StatedPrior, TableNoise, epsilon
 from sievert.channels.priors import as_prior
-from sievert.errors import FileError, SievertError, TooLargeError
+from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files._document import (
     AcceptModel,
     Document,
     UseModel,
     dumps,
 )
-from sievert.files._noise import Tabulated, noise_of, tabulated
+from sievert.files._noise import Tabulated, leaves_list, noise_of, tabulated
 from sievert.files._paths import files_read
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
@@ -70,7 +70,9 @@ class Scenario:
         except TooLargeError as problem:
             raise TooLargeError(f"{self.source}, {table}: {problem.in_file()}", size=problem.size) from None
         except SievertError as problem:
-            raise FileError(f"{self.source}, {table}: {problem.in_file()}") from None
+            # A mechanism asks the query how far one record moves it.
+            asked = table == "mechanism" and isinstance(problem, QueryError)
+            raise FileError(f"{self.source}, {'query' if asked else table}: {problem.in_file()}") from None
 
     @cached_property
     def policy(self) -> Policy:
@@ -125,7 +127,18 @@ class Scenario:
         """The mechanism as a channel on the answers."""
         return self._channel_of(self.mechanism)
 
+    @cached_property
+    def _leaves_list(self) -> bool:
+        with self._at("release"):
+            return leaves_list(self)
+
     def _channel_of(self, family: Family) -> Channel:
+        if self._leaves_list:
+            raise TooLargeError(
+                f"{self.source}, release: rows that are dropped lead to answers that no database of the "
+                "policy has, so the answers are not listed; `sievert audit FILE` answers by the sensitivity",
+                size=math.inf,
+            )
         answers, query = self.answers, self.query
         with self._at("mechanism"):
             return family.channel(answers, query)
@@ -136,6 +149,9 @@ class Scenario:
         stated = self.document.claim
         if stated is None:
             with self._at("mechanism"):
+                noise = self.noise if self.mechanism.promised is None and self._leaves_list else None
+                if isinstance(noise, TableNoise):
+                    return float(noise.eps_of(self.tabulated.sensitivity))
                 return self.mechanism.claimed(self.policy, self.query)
         return None if stated.delta else stated.eps
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -165,18 +166,19 @@ class Bounds(Section):
         """How many records are within the bounds; only numbers can be compared with them."""
         low = -math.inf if self.at_least is None else self.at_least
         high = math.inf if self.at_most is None else self.at_most
-
-        def counted(value: Any) -> bool:
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise QueryError(
-                    f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
-                    "with it; list the values that are counted instead"
-                )
-            return low <= value <= high
-
+        counted = partial(_between, low, high)
         given = (("at least", self.at_least), ("at most", self.at_most))
         words = " and ".join(f"{name} {bound:g}" for name, bound in given if bound is not None)
         return dataclasses.replace(Query.count(counted), words=f"the number of records that are {words}")
+
+
+def _between(low: float, high: float, value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise QueryError(
+            f"where: the value {value!r} is not a number, so at_least and at_most cannot be compared "
+            "with it; list the values that are counted instead"
+        )
+    return low <= value <= high
 
 
 Condition = Annotated[Value | list[Value] | Bounds, Field(union_mode="left_to_right")]
@@ -201,17 +203,18 @@ class AskedCount(AskedQuery):
             return _count(self.where)
         conditions = {column_place(name, columns, "where"): _count(part) for name, part in self.where.items()}
         counts = {place: _contribution(query) for place, query in conditions.items()}
-
-        def counted(value: Any) -> bool:
-            parts = value if len(columns) > 1 else (value,)
-            return all(count(parts[place]) for place, count in counts.items())
-
+        counted = partial(_all_hold, counts, len(columns) > 1)
         described = (
             f"{columns[place]} {query.words.removeprefix('the number of records that are ')}"
             for place, query in conditions.items()
         )
         words = f"the number of records with {' and '.join(described)}"
         return dataclasses.replace(Query.count(counted), words=words)
+
+
+def _all_hold(counts: Mapping[int, Callable[[Hashable], Any]], several: bool, value: Any) -> bool:
+    parts = value if several else (value,)
+    return all(count(parts[place]) for place, count in counts.items())
 
 
 def _count(condition: Any) -> Query:
@@ -243,11 +246,12 @@ class AskedSum(AskedQuery):
                 f'summed? Add of = "{columns[-1]}"'
             )
         place = 0 if self.of is None else column_place(self.of, columns, "of")
-
-        def part(value: Any) -> Any:
-            return as_number(value[place] if len(columns) > 1 else value)
-
+        part = partial(_number_at, place) if len(columns) > 1 else as_number
         return Query(f"the sum of {columns[place]}", Sum(part))
+
+
+def _number_at(place: int, value: Any) -> Any:
+    return as_number(value[place])
 
 
 @kind(AskedQuery, "histogram")
@@ -273,14 +277,14 @@ class AskedHistogram(AskedQuery):
         words = f"how many records there are by {', '.join(by)}"
         if [column_place(name, columns, "by") for name in by] == list(range(len(columns))):
             return Query(words, Histogram())
+        return Query(words, Tabulated(function=partial(_unlisted, tuple(by), tuple(columns))))
 
-        def unlisted(database: Any) -> Hashable:
-            raise QueryError(
-                f"by: a histogram by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
-                "released, but its answers are not listed; to audit it, describe these columns alone"
-            )
 
-        return Query(words, Tabulated(function=unlisted))
+def _unlisted(by: Sequence[str], columns: Sequence[str], database: Any) -> Hashable:
+    raise QueryError(
+        f"by: a histogram by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
+        "released, but its answers are not listed; to audit it, describe these columns alone"
+    )
 
 
 @kind(AskedQuery, "table")

@@ -65,8 +65,10 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
     words, claimed = scenario.mechanism.words(), scenario.claimed_eps
     rules = scenario.document.release
     if rules is not None and rules.sampler == "float":
-        eps = rounded_up(epsilon(channel, scenario.answers).nats)
-        return Drawn(channel, eps, f"{words}, drawn in floating point", exact=False)
+        true = epsilon(channel, scenario.answers).nats
+        if claimed is not None:
+            _require_kept(claimed, true)
+        return Drawn(channel, rounded_up(true), f"{words}, drawn in floating point", exact=False)
     if channel.shape[0] * channel.shape[1] > LARGEST_ROWS:
         raise FileError(
             f"mechanism: a channel of {channel.shape[0]} by {channel.shape[1]} entries is too large to be "
@@ -75,11 +77,8 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
         )
     exact = _exactly(channel)
     found = epsilon(exact, scenario.answers)
-    if claimed is not None and found.nats > claimed + CLAIM_TOLERANCE * max(1.0, claimed):
-        raise FileError(
-            f"mechanism: claims ε = {claimed:g} but only satisfies ε = {found.nats:.6g}; nothing is "
-            "released on a promise that does not hold (see sievert audit)"
-        )
+    if claimed is not None:
+        _require_kept(claimed, found.nats)
     if channel.form != "exact" and claimed is not None and not keeps(exact, scenario.answers, claimed):
         exact = _kept_claim(exact, scenario.answers, claimed)
         found = epsilon(exact, scenario.answers)
@@ -90,6 +89,7 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
 def _response(channel: ResponseChannel, scenario: Scenario) -> Drawn:
     eps = _promised(channel, scenario, Fraction(1))
     _require_unit_distance(scenario, eps)
+    _require_kept(float(eps), epsilon(channel, scenario.answers).nats)
     return Drawn(channel, eps, scenario.mechanism.words())
 
 
@@ -100,7 +100,9 @@ def _kernel(channel: Channel, scenario: Scenario) -> Drawn:
     statistic = scenario.query.statistic(scenario.policy)
     assert statistic is not None
     per_unit = statistic.sensitivity(scenario.policy).steps * statistic.step
-    return Drawn(channel, _promised(channel, scenario, per_unit), scenario.mechanism.words())
+    eps = _promised(channel, scenario, per_unit)
+    _require_kept(float(eps), epsilon(channel, scenario.answers).nats)
+    return Drawn(channel, eps, scenario.mechanism.words())
 
 
 @drawn.register
@@ -120,6 +122,15 @@ def _promised(channel: Channel, scenario: Scenario, units: Fraction) -> Fraction
         return rounded_up(epsilon(channel, scenario.answers).nats)
     alpha = exact_alpha(family.written()["alpha"])
     return rounded_up(-log_fraction(alpha) * float(units)) if alpha != 1 else Fraction(0)
+
+
+def _require_kept(claimed: float, true: float) -> None:
+    """Refuse a channel that does not keep the ε that its family claims for it."""
+    if true > claimed + CLAIM_TOLERANCE * max(1.0, claimed):
+        raise FileError(
+            f"mechanism: claims ε = {claimed:g} but only satisfies ε = {true:.6g}; nothing is "
+            "released on a promise that does not hold (see sievert audit)"
+        )
 
 
 def _require_unit_distance(scenario: Scenario, eps: Fraction) -> None:
