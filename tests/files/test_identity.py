@@ -149,6 +149,14 @@ def test_files_that_are_named_count_by_their_contents(tmp_path: Path) -> None:
     assert digest_of(path) != before
 
 
+def test_a_value_that_happens_to_name_a_file_is_no_path(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('version = 1\npolicy = { values = ["a", "b"] }\n', encoding="utf-8")
+    before = digest_of(path)
+    (tmp_path / "a").write_text("anything", encoding="utf-8")
+    assert digest_of(path) == before
+
+
 def test_a_comparison_is_about_both_files_in_order(tmp_path: Path) -> None:
     first, second, proof = (tmp_path / name for name in ("a.csv", "b.csv", "proof.json"))
     sv.save(sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]]), first)

@@ -53,6 +53,10 @@ MISTAKES = {
         "query.where: give at_least, at_most or both",
     ),
     "by": (HEAD + '[query]\nkind = "histogram"\nby = "town"\n', "is not one of the columns of"),
+    "by twice": (
+        HEAD + '[data]\ninput = "x.csv"\ncolumn = "c"\n[query]\nkind = "histogram"\nby = ["c", "c"]\n',
+        "by: 'c' is there twice; name each column once",
+    ),
     "values beside a partition": (
         HEAD + 'secrets = { partition = [["a"], ["b", "c"]] }\n',
         "values is 'a', 'b' but the secrets name 'a', 'b', 'c'",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +18,7 @@ from sievert.errors import FileError
 from sievert.files._loading import load_scenario
 from sievert.files._noise import drops_rows
 from sievert.files._scenario import Scenario
+from sievert.kinds import paths_in
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
 
@@ -54,9 +54,9 @@ def question_digest(scenario: Scenario, **options: Any) -> str:
         content["columns"] = scenario.columns
     if drops_rows(scenario):  # a row left out moves a table, too
         content["drops"] = True
-    files = {
-        name: _contents(scenario.folder / name) for name in sorted(set(_named(content, scenario.folder)))
-    }
+    tables = [getattr(scenario.document, table) for table in sorted(TABLES)]
+    named = {str(name) for _, name in paths_in(tables) if (scenario.folder / name).is_file()}
+    files = {name: _contents(scenario.folder / name) for name in sorted(named)}
     told = {name: value for name, value in options.items() if value is not None}
     canonical = json.dumps({"question": content, "files": files, "options": told}, sort_keys=True)
     return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
@@ -101,24 +101,6 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
             f"proves{told} is: {result.statement}",
         )
     return Verification(True, f"about {names}{f' asked with{asked}' if asked else ''}: {result.statement}")
-
-
-def _named(content: Any, folder: Path) -> Iterator[str]:
-    """Every text that names a file: whichever key it stands at, the file is part of the question."""
-    if isinstance(content, dict):
-        content = [*content.keys(), *content.values()]
-    if isinstance(content, list):
-        for item in content:
-            yield from _named(item, folder)
-    elif isinstance(content, str) and _is_file(folder / content):
-        yield content
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _contents(path: Path) -> str:

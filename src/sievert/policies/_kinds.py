@@ -274,6 +274,9 @@ class AskedHistogram(AskedQuery):
         if self.by is None:
             return Query.histogram()
         by = self.counted_by(columns)
+        twice = [name for name in by if by.count(name) > 1]
+        if twice:
+            raise FileError(f"by: {brief(twice[0])} is there twice; name each column once")
         words = f"how many records there are by {', '.join(by)}"
         if [column_place(name, columns, "by") for name in by] == list(range(len(columns))):
             return Query(words, Histogram())

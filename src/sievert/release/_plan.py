@@ -184,7 +184,7 @@ class Plan:
         parts = [document.model_dump_json(include={"policy", "mechanism"})]
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
         parts += ["seeded"] if self.seeded else []
-        parts += contents([document.policy, document.mechanism], self.scenario.folder)
+        parts += contents([document.policy, document.mechanism, self.rules.remap], self.scenario.folder)
         return _hash(*parts)
 
 
