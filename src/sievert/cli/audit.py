@@ -13,7 +13,6 @@ from sievert.cli._present import Asked, Force, present
 from sievert.cli._printing import progress_bar
 
 if TYPE_CHECKING:
-    from sievert.files import Scenario
     from sievert.questions.audit import Audit
     from sievert.questions.noise import NoiseAudit
     from sievert.questions.samples import SamplesAudit
@@ -67,36 +66,14 @@ def audit(
         raise MechanismError("give a file, or runs of a black box with --samples RUNS.csv")
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
+    from sievert.questions.audit import audit as run_audit
+    from sievert.report.audit import page_of
+
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, report=report)
-    found, page = _audited(scenario, report)
-    _present(found, asked, as_json, page)
-
-
-def _audited(scenario: Scenario, report: Path | None) -> tuple[Audit | NoiseAudit, Callable[[], str] | None]:
-    """The audit and its page; a table with too many answers to list is audited by its sensitivity."""
-    from sievert.errors import FileError, TooLargeError
-    from sievert.questions import has_added_noise, has_noise_in_cells
-    from sievert.questions.audit import audit as run_audit
-    from sievert.questions.audit import leakage_curves
-    from sievert.report.audit import page
-
-    if not has_noise_in_cells(scenario):
-        try:
-            with progress_bar():
-                result = run_audit(scenario)
-            return result, lambda: page(result, scenario, leakage_curves(scenario, result))
-        except TooLargeError:
-            if not has_added_noise(scenario):
-                raise
-    if report is not None:
-        raise FileError(
-            "--report draws what each input is released as, and a table with too many answers to list has "
-            "too many inputs for that; leave --report out, or keep the answer with --json"
-        )
-    from sievert.questions.noise import noise_audit
-
-    return noise_audit(scenario), None
+    with progress_bar():
+        found = run_audit(scenario)
+    _present(found, asked, as_json, page_of(found, scenario))
 
 
 def _present(

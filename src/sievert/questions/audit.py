@@ -35,23 +35,22 @@ from sievert.questions._accept import (
     Check,
     Promise,
     checks,
+    has_added_noise,
     has_noise_in_cells,
     kept_promise,
     least_record,
     repeated_record,
 )
+from sievert.questions.noise import NoiseAudit, noise_audit
 from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = [
     "Audit",
-    "Check",
     "Finding",
     "LeakageCurves",
     "audit",
-    "checks",
     "findings",
-    "has_noise_in_cells",
     "leakage_curves",
 ]
 
@@ -141,7 +140,7 @@ class Audit(Result):
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
 
 
-def audit(scenario: Scenario | str | Path) -> Audit:
+def audit(scenario: Scenario | str | Path) -> Audit | NoiseAudit:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
     Parameters
@@ -152,7 +151,8 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     -------
     Audit
         Whether the promise holds, what one record, the answer and the database give away, and whether each
-        limit of `[accept]` is kept.
+        limit of `[accept]` is kept. For a table of data with too many answers to list, a `NoiseAudit`: the
+        same about the person, from the sensitivity of the table.
 
     Notes
     -----
@@ -168,12 +168,17 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario)
-    if has_noise_in_cells(scenario):
-        raise TooLargeError(
-            f"{scenario.source}: a histogram with noise in every cell has too many outputs to list; `sievert "
-            "audit FILE` and sievert.questions.noise.noise_audit answer from its sensitivity",
-            size=math.inf,
-        )
+    if not has_noise_in_cells(scenario):
+        try:
+            return _audit_of_list(scenario)
+        except TooLargeError:
+            if not has_added_noise(scenario):
+                raise
+    return noise_audit(scenario)
+
+
+def _audit_of_list(scenario: Scenario) -> Audit:
+    """The audit of a mechanism whose inputs and outputs can be listed."""
     policy = scenario.policy
     channel, answers = scenario.channel, scenario.answers
     found = epsilon(channel, answers)

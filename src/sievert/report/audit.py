@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import singledispatch
 from pathlib import Path
 
+from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, LeakageCurves
+from sievert.questions.audit import Audit, Finding, LeakageCurves, leakage_curves
 from sievert.questions.noise import NoiseAudit
 from sievert.questions.samples import SamplesAudit
 from sievert.report import plots
@@ -17,7 +18,7 @@ from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["lines", "page", "pictures"]
+__all__ = ["lines", "page", "page_of", "pictures"]
 
 
 @singledispatch
@@ -194,6 +195,28 @@ def _worst(audit: Audit) -> list[str]:
 
 # More values than this make a graph that nobody can read.
 LARGEST_GRAPH = 30
+
+
+@singledispatch
+def page_of(result: Result, scenario: Scenario) -> Callable[[], str]:
+    """How the page of an audit of any kind is made."""
+    raise TypeError(f"{type(result).__name__} is no audit")
+
+
+@page_of.register
+def _page_of_list(result: Audit, scenario: Scenario) -> Callable[[], str]:
+    return lambda: page(result, scenario, leakage_curves(scenario, result))
+
+
+@page_of.register
+def _page_of_noise(result: NoiseAudit, scenario: Scenario) -> Callable[[], str]:
+    def refuse() -> str:
+        raise FileError(
+            "--report draws what each input is released as, and a table with too many answers to list has "
+            "too many inputs for that; leave --report out, or keep the answer with --json"
+        )
+
+    return refuse
 
 
 def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
