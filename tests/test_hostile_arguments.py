@@ -264,6 +264,7 @@ REFUSED: list[tuple[Callable[[], object], type[SievertError], str]] = [
     (lambda: sv.Channel([[1, 0], [0, 1]], inputs=range(10**30)), TooLargeError, "more items than can be"),
     (lambda: sv.priors.as_prior(None, range(10**30)), TooLargeError, "more items than can be counted"),
     (lambda: sv.priors.as_prior(np.array([]), ()), PriorError, "sums to 0"),
+    (lambda: sv.gains.property(["a", 1], int), GainError, "holds has no answer for the secret 'a'"),
     (lambda: as_gain(np.eye(3), range(10**30)), TooLargeError, "more items than can be counted"),
     (lambda: sv.graphs.of_pairs(range(10**12)), GraphError, "give rows of two vertices"),
     (lambda: sv.graphs.of_pairs([[np.ma.masked, 0], [0, 1]]), GraphError, "pairs is"),

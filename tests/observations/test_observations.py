@@ -606,3 +606,11 @@ def test_nearly_equal_rows_are_told_apart_in_the_end(h: float) -> None:
     assert found.most <= found.least * (1 + 1e-4)
     budget = sv.query_budget(channel, 0.9)
     assert budget.queries is not None and abs(budget.queries + 1 - found.least) <= 1e-6 * found.least
+
+
+def test_points_between_others_are_bounds() -> None:
+    curve = sv.observations.success_curve(
+        sv.mechanisms.randomised_response(3, 1.0), None, range(1, 5001), rng=1
+    )
+    assert all(point.exact == (point.method == "exact by types") for point in curve.points)
+    assert not all(point.exact for point in curve.points)

@@ -177,7 +177,7 @@ def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
         items = by_label(prior, labels, "prior", PriorError)
     if isinstance(items, np.ndarray) and items.dtype == np.float64:
         # Nothing to complain about: taken as it is. Otherwise the loop below finds the entry to name.
-        good = items.min(initial=0) >= 0 and abs(float(items.sum()) - 1) <= SUM_TOLERANCE
+        good = bool(items.size) and float(items.min()) >= 0 and abs(float(items.sum()) - 1) <= SUM_TOLERANCE
         if good:
             return items
     values = list(items)  # type: ignore[call-overload]

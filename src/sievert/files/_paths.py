@@ -97,7 +97,7 @@ def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
             continue
         path = folder / name
         found += [path, *map(Path, glob.glob(str(path), recursive=True))]
-        if key == "release.ledger":
+        if key == "release.ledger" and path.name:
             found.append(path.with_suffix(".ledger"))
     return found
 

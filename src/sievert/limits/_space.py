@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import PolicyError
 from sievert.numerics import kernel_weights
-from sievert.programs import LinearProgram, solved
+from sievert.programs import LinearProgram, Unsolved, solved
 from sievert.proofs import ProofSpace
 from sievert.spaces import Edges, Graph, Labels, Metric, extents, isomorphic_components
 from sievert.spaces.secrets import CompleteGraph
@@ -277,7 +277,11 @@ def packing(space: Space, eps: float, objective: FloatArray | None = None) -> Pa
         np.zeros(size),
         np.full(size, np.inf),
     )
-    solution = solved(program, tolerance=1e-10)
+    try:
+        solution = solved(program, tolerance=1e-10)
+    except Unsolved:
+        # Whatever the multipliers, they are scaled below until they cover every point.
+        solution = solved(program, tolerance=1e-7)
     y = np.maximum(-solution.dual, 0.0)
     covered = kernel @ y
     counted = cost > 0

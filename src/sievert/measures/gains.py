@@ -195,7 +195,7 @@ def property(
     labels = secret_labels(secrets)
     require_table(2, len(labels))
     if callable(holds):
-        row = np.array([bool(holds(item)) for item in labels], dtype=np.int64)
+        row = np.array([_has(holds, item) for item in labels], dtype=np.int64)
     else:
         if isinstance(holds, str) or not iterable(holds):
             raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
@@ -205,6 +205,15 @@ def property(
             raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
         row = np.array([item in inside for item in labels], dtype=np.int64)
     return matrix_adversary(np.stack([row, 1 - row]), [True, False], "property", secrets=labels)
+
+
+def _has(holds: Callable[[Any], object], secret: object) -> bool:
+    try:
+        return bool(holds(secret))
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as problem:
+        raise GainError(
+            f"holds has no answer for the secret {brief(secret)} ({problem}); give a function of every secret"
+        ) from problem
 
 
 def within(metric: Metric, radius: float) -> MatrixAdversary:

@@ -91,7 +91,8 @@ class TruncatedGeometricChannel(StructuredChannel):
         size = self.shape[0]
         distances = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
         if self.form == "log":
-            return np.asarray(log_of(self.weight_vector()) - self.level.eps * distances)
+            with np.errstate(over="ignore"):  # beyond the largest float, an entry is 0
+                return np.asarray(log_of(self.weight_vector()) - self.level.eps * distances)
         assert self.level.alpha is not None
         end, inner = self.weights()
         # Each product of a power with a weight is computed once; 0^0 = 1.

@@ -24,6 +24,9 @@ def observation_counts(observations: object) -> list[int]:
         raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")
     if isinstance(observations, Sized):
         _require_short(count_of(observations))
+    if isinstance(observations, range) and observations:
+        ends = {observation_count(n, ChannelError) for n in (observations[0], observations[-1])}
+        return list(observations) if observations[0] == min(ends) else list(observations[::-1])
     counts = sorted({observation_count(n, ChannelError) for n in observations})
     if not counts:
         raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")

@@ -409,7 +409,9 @@ def success_curve(
     found = _exact_curve(attack, queries[:exact])
     if exact < len(queries):
         found += _anchored_curve(attack, queries[exact:], found[-1:], generator)
-    return SuccessCurve(tuple(replace(point, observations=n) for point, n in zip(found, counts, strict=True)))
+    if attack.round != 1:
+        found = [replace(point, observations=n) for point, n in zip(found, counts, strict=True)]
+    return SuccessCurve(tuple(found))
 
 
 def _affordable(attack: Attack, queries: list[int], work: int) -> int:
@@ -457,5 +459,9 @@ def _anchored_curve(
         last, following = found[-1], known[places[bisect_right(places, i)]]
         method = SIMULATION if SIMULATION in (last.method, following.method) else BOUNDS
         upper = max(last.lower, following.upper)
-        found.append(replace(last, observations=q, upper=upper, method=method))
+        found.append(
+            SuccessProbability(
+                q, last.lower, upper, method, last.before, last.limit, last.missing_bits, exact=False
+            )
+        )
     return found[len(before) :]

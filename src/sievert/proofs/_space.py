@@ -243,15 +243,19 @@ def _enclosed(rate: Fraction, lengths: FloatArray, error: float) -> tuple[FloatA
     """e^(rate·length) for every true length within a relative error of the given one.
 
     The exponent then moves by x = |rate|·length·error at most, and 1 - x ≤ e^-x, e^x ≤ 1 + 1.01x for
-    x ≤ 0.01; 2% more, and 4 units, cover the rounding here. Beyond 0.01 the direction alone is kept.
+    x ≤ 0.01; 2% more, and 4 units, cover the rounding here. Beyond 0.01 the direction is kept, and for an
+    exponent beyond 1000 that the true one is beyond 900, where e^-900 < 1e-300.
     """
     low, high = exp_enclosure(rate, lengths)
     if error == 0:
         return low, high
-    moved = np.where(np.isinf(lengths), 0.0, float(abs(rate)) * lengths * (error * 1.02))
+    with np.errstate(over="ignore"):
+        exponent = float(abs(rate)) * lengths
+    moved = np.where(np.isinf(lengths), 0.0, exponent * (error * 1.02))
     sure = moved <= 0.01
     moved = np.minimum(moved, 0.01) + 4 * UNIT
-    worst = (0.0, 1.0) if rate < 0 else (1.0, np.inf)
+    far = (exponent > 1000) & (error < 0.09)
+    worst = (0.0, np.where(far, 1e-300, 1.0)) if rate < 0 else (np.where(far, 1e300, 1.0), np.inf)
     return np.where(sure, low * (1 - moved), worst[0]), np.where(sure, high * (1 + 1.01 * moved), worst[1])
 
 
