@@ -24,14 +24,13 @@ from sievert.mechanisms import GeometricChannel, IrregularGeometricChannel, Trun
 from sievert.numerics import log_fraction, rounded_up
 from sievert.policies import Answers
 from sievert.proofs import Decay
+from sievert.questions import CLAIM_TOLERANCE
 from sievert.spaces import align
 
 __all__ = ["Drawn", "drawn_channel"]
 LARGEST_ROWS = 1_000_000
 # Digits of a probability in an exact row.
 MOST_BITS = 20_000
-# A mechanism whose ε exceeds the file's claim by more than this is refused.
-CLAIM_TOLERANCE = 1e-9
 # How much of the average row is mixed into a channel whose rounding exceeds its claim.
 SMALLEST_SHARES = tuple(Fraction(1, 2**bits) for bits in (36, 32, 28, 24, 20))
 # A claim that the channel uses up to this share is what is charged; far below it, the channel's own ε is.
