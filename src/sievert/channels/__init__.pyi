@@ -19,6 +19,10 @@ from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
 from ._kinds import StatedPrior as StatedPrior
+from ._laws import GeometricLaw as GeometricLaw
+from ._laws import NoiseLaw as NoiseLaw
+from ._laws import log_tail as log_tail
+from ._laws import two_sided_noise as two_sided_noise
 from ._level import Privacy as Privacy
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise
@@ -26,8 +30,6 @@ from ._noise import NoiseChannel as NoiseChannel
 from ._noise import PlanarNoise as PlanarNoise
 from ._noise import SumNoise as SumNoise
 from ._noise import TableNoise as TableNoise
-from ._noise import log_tail as log_tail
-from ._noise import two_sided_noise as two_sided_noise
 from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon

@@ -76,7 +76,7 @@ def _parameter(plan: Plan) -> dict[str, str]:
     """The noise's own parameter and what it is for."""
     if plan.noise is None:
         return {}
-    name, level = plan.noise.level.written
+    name, level = plan.noise.written
     return {f"{name}_of_step": str(level), "step": str(plan.noise.statistic.step)}
 
 
