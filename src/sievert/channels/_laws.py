@@ -66,7 +66,10 @@ class NoiseLaw(ABC):
 
     def radius(self, confidence: float) -> int:
         """The least r with P(|noise| ≤ r) ≥ confidence, which is below 1."""
-        target = math.log1p(-confidence)
+        return self.beyond(math.log1p(-confidence))
+
+    def beyond(self, target: float) -> int:
+        """The least r with ln P(|noise| > r) ≤ target."""
         low, high = -1, 1
         while self._outside(high) > target:
             low, high = high, 2 * high

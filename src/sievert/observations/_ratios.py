@@ -48,7 +48,7 @@ class Ratios:
 
     @property
     def shown(self) -> float:
-        """Probability that the record, where it is there, is shown for certain; by symmetry that of `hidden`."""
+        """Probability that a record which is there is shown for certain; by symmetry that of `hidden`."""
         return self.hidden
 
     def log_lower(self) -> FloatArray:
@@ -77,7 +77,8 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     eps = law.level.eps
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
     if steps == 1:
-        return Ratios(eps * (2 * np.arange(releases + 1.0) - releases), _binomial(releases, eps))
+        hits = np.arange(releases + 1, dtype=np.float64)
+        return Ratios(eps * (2 * hits - releases), _binomial(releases, eps))
     # Noise z strictly between 0 and c shows 2z - c, noise at or beyond an end shows the end.
     ends = law.log_upper(np.array([0.0, steps]))
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
@@ -148,4 +149,4 @@ def expected_largest(ratios: Ratios, log_beliefs: FloatArray, counts: IntArray, 
     floor = math.log(other) if other > 0 else -math.inf
     total = float(np.exp(np.maximum(values, floor)) @ chance)
     certain = float(np.exp(log_beliefs) @ counts) * ratios.shown
-    return total + certain + other * ratios.hidden ** float(counts.sum())
+    return float(total + certain + other * ratios.hidden ** int(counts.sum()))
