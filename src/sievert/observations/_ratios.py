@@ -78,7 +78,7 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
     if steps == 1:
         hits = np.arange(releases + 1, dtype=np.float64)
-        return Ratios(eps * (2 * hits - releases), _binomial(releases, eps))
+        return Ratios(np.asarray(eps * (2 * hits - releases), dtype=np.float64), _binomial(releases, eps))
     # Noise z strictly between 0 and c shows 2z - c, noise at or beyond an end shows the end.
     ends = law.log_upper(np.array([0.0, steps]))
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
