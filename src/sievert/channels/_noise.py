@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
-from sievert.channels._level import Privacy
 from sievert.channels._making import Form
+from sievert.channels._structured import Privacy
 from sievert.errors import ChannelError, TooLargeError
 from sievert.numerics import generator_of, number
 from sievert.policies import Policy, Sensitivity, Statistic

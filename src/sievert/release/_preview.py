@@ -15,11 +15,10 @@ from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
 from sievert.questions import Check, guessed, is_listed
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._clamping import clamping
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
-from sievert.release._sidecar import policy_words, promise, query_words
+from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.results import Result
 
 __all__ = ["Preview", "preview"]

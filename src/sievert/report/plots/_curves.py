@@ -388,8 +388,7 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
         line={"color": BEFORE, "dash": "dot", "width": 2},
         annotation={"text": "no release", "yref": "paper", "y": 1, "yanchor": "bottom"},
     )
-    adversary = "exact guess" if leak.name == "identity" else leak.name
-    figure = laid_out(figure, f"what the adversary reaches ({adversary})", f"{found.loss_name} loss")
+    figure = laid_out(figure, f"what the adversary reaches ({leak.title})", f"{found.loss_name} loss")
     reached = [leak.before, *(x for x, _ in place.values())]
     room = 0.05 * (max(reached) - min(reached)) or 0.05
     ends = [min(reached) - room, max(reached) + room]
