@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.errors import FileError
 from sievert.files import Scenario, load_scenario
 from sievert.questions.noise import noise_audit
 from sievert.report.audit import lines
