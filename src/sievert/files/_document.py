@@ -365,8 +365,7 @@ def _noun_schema(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any
         table = _kind_schema(noun, found, definitions)
         if found.key is not None and found.key in (noun.list_key, noun.text_key):
             branches.append(table["properties"][found.key])
-        elif not found.bare or found.owner.model_fields:
-            branches.append(table)
+        branches.append(table)
     if noun.joined is not None:
         tables = [branch["properties"] for branch in branches if "properties" in branch]
         keys = {key: item for table in tables for key, item in table.items()}

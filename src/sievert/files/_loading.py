@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -222,8 +222,9 @@ def _right_key_of_kind(error: ErrorDetails) -> str:
     """What was meant by a key that a kind does not have: another kind, another spelling, or another table."""
     if error["msg"]:
         return f"does not go here: {error['msg']}"
-    choices, written = error["ctx"]["choices"], str(error["loc"][-1])
-    return f"is unknown; {_nearest(written, choices, in_table=len(error['loc']) == 2)}"
+    known, written = error["ctx"], str(error["loc"][-1])
+    leads, plain = known.get("leads", []), known.get("plain", [])
+    return f"is unknown; {_nearest(written, known['choices'], len(error['loc']) == 2, leads, plain)}"
 
 
 def _right_key(error: ErrorDetails) -> str:
@@ -232,9 +233,15 @@ def _right_key(error: ErrorDetails) -> str:
     return _nearest(str(error["loc"][-1]), known, in_table=True)
 
 
-def _nearest(written: str, known: list[str], in_table: bool) -> str:
-    """The key that was meant: of this table, or of another where it may have been put in the wrong one."""
-    hint = did_you_mean(written, known)
+def _nearest(
+    written: str, known: list[str], in_table: bool, leads: Sequence[str] = (), plain: Sequence[str] = ()
+) -> str:
+    """The key that was meant: of this table, or of another where it may have been put in the wrong one.
+
+    Where nothing names the kind, that is what was misspelt: `leads` are the keys that would, and `plain` is
+    what could stand in place of the table.
+    """
+    hint = did_you_mean(written, leads) or did_you_mean(written, known)
     homes = [
         f"[{name}]"
         for name, field in Document.model_fields.items()
@@ -242,6 +249,8 @@ def _nearest(written: str, known: list[str], in_table: bool) -> str:
     ]
     if not hint and homes and in_table:
         return f"it is a key of {' and of '.join(homes)}"
+    if not hint and plain:
+        hint = f"; in place of the table write {_alternatives(list(plain))}"
     return f"keys here are {', '.join(known)}{hint}"
 
 

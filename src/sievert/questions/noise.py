@@ -94,11 +94,6 @@ class NoiseAudit(Result):
 
 def noise_audit(scenario: Scenario) -> NoiseAudit:
     """Audit a histogram with geometric noise in every cell, without listing its answers."""
-    if not scenario.columns:
-        raise FileError(
-            f"{scenario.source}, query: a histogram with geometric noise is audited by its columns; name "
-            'them under [data]: input = "data.csv" and column = "answer" (the data is not read)'
-        )
     noise = _noise(scenario)
     policy, sensitivity = scenario.policy, scenario.tabulated.sensitivity
     eps = noise.eps_of(sensitivity)

@@ -201,6 +201,8 @@ def _warnings(plan: Plan) -> list[str]:
     found = []
     if plan.seeded:
         found.append("NOT PRIVATE: the file is a test, and its noise comes from a seed.")
+    if plan.note is not None:
+        found.append(plan.note)
     if not plan.central and "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid):
         found.append(
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."

@@ -55,7 +55,7 @@ class Release(Result):
     arithmetic : "exact", or "float" where the file asked for it
     head : the ledger's last hash, to be noted elsewhere
     pending : earlier releases whose files could not be given their names yet
-    notes : what was clamped, rounded or left out
+    notes : what was clamped, rounded or left out, and why another ε was drawn than audited
     """
 
     id: str
@@ -309,7 +309,7 @@ def _result(
         tuple((name, rest) for name, rest in left.items() if name is not None),
         WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
         tuple(str(target) for late in ledger.pending for target in late.targets),
-        tuple(clamping(plan)),
+        (*clamping(plan), *([] if plan.note is None else [plan.note])),
     )
 
 
