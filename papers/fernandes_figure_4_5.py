@@ -41,7 +41,8 @@ def build() -> Page:
     ]
     header = ["ε₁", *COLUMNS]
     grid = [8 * k / 40 for k in range(1, 41)]
-    figure = threshold_curves(list(COLUMNS.values()), 5, grid, list(COLUMNS))
+    curves = {name: [threshold(*pair, eps, 5) for eps in grid] for name, pair in COLUMNS.items()}
+    figure = threshold_curves(grid, curves)
     figures = {"fernandes_figure_4_5": figure}
     return Page(
         "Fig 4.5: thresholds, five inputs", "Fernandes (2021)", header, rows, entries, figures=figures

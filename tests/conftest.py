@@ -6,6 +6,9 @@ from collections.abc import Callable
 from importlib.metadata import requires
 from types import ModuleType
 
+# Before NumPy is there: tests share the cores already, and threads that wait for each other cost them most.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 from packaging.requirements import Requirement

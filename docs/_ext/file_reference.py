@@ -72,12 +72,17 @@ def _kinds(noun: str, schema: dict[str, Any], shown: set[str], *, heading: bool 
     lines = [f"### {noun}", "", str(rule["description"]), ""] if heading else []
     lines += ["| written | meaning | further keys |", "|---|---|---|"]
     inner: list[str] = []
+    bare = [branch["const"] for branch in rule["anyOf"] if "const" in branch]
     for branch in rule["anyOf"]:
         if "$ref" in branch:
             inner.append(branch["$ref"].removeprefix("#/$defs/"))
             continue
         inner += [found for found in _nouns(branch) if found not in inner]
-        lines.append(f"| {_spelling(branch)} | {branch.get('description', '')} | {_further(branch)} |")
+        if "const" in branch:
+            continue
+        alone = f'`"{_name(branch)}"` or ' if _name(branch) in bare else ""
+        written = alone + _spelling(branch)
+        lines.append(f"| {written} | {branch.get('description', '')} | {_further(branch)} |")
     lines.append("")
     for found in inner:
         if found not in shown:
@@ -85,9 +90,13 @@ def _kinds(noun: str, schema: dict[str, Any], shown: set[str], *, heading: bool 
     return lines
 
 
+def _name(branch: dict[str, Any]) -> str | None:
+    """The name of the kind that a table names under its tag."""
+    items = branch.get("properties", {}).values()
+    return next((item["const"] for item in items if "const" in item), None)
+
+
 def _spelling(branch: dict[str, Any]) -> str:
-    if "const" in branch:
-        return f'`"{branch["const"]}"`'
     if "properties" not in branch:
         return _type(branch)
     if not _leading(branch):

@@ -102,7 +102,7 @@ class Noun(Section):
     tables_only: ClassVar[bool] = False
     # The kind meant by a table with neither tag nor leading key.
     default: ClassVar[str | None] = None
-    # Fields that take a plain list, or a text that is no name; a file does not write these keys.
+    # Leading keys that may be left out: of a plain list, and of a text that is no name.
     list_key: ClassVar[str | None] = None
     text_key: ClassVar[str | None] = None
     # The class that holds several kinds at once, where a table may have several leading keys.
@@ -150,15 +150,12 @@ class Noun(Section):
     @classmethod
     def leading(cls) -> list[str]:
         """The kinds that go by the leading key of a table."""
-        plain = (cls.list_key, cls.text_key)
-        return [key for key, found in cls.kinds().items() if found.key is not None and key not in plain]
+        return [key for key, found in cls.kinds().items() if found.key is not None]
 
     @classmethod
     def key_names(cls) -> list[str]:
         """Every key that a table of some kind may have, besides the tag."""
-        plain = (cls.list_key, cls.text_key)
-        found = (key for known in cls.kinds().values() for key in known.key_names())
-        return [key for key in dict.fromkeys(found) if key not in plain]
+        return list(dict.fromkeys(key for found in cls.kinds().values() for key in found.key_names()))
 
     @classmethod
     def resolve(cls, raw: Any, context: Any = None) -> Self:
@@ -175,7 +172,7 @@ class Noun(Section):
             return cls._with_keys(cls.kinds()[cls.list_key], {cls.list_key: raw}, context)
         if not isinstance(raw, dict):
             raise _mistake("kind", raw, cls._spellings(), choices=cls.names(), elsewhere={})
-        if cls.tag in raw:
+        if cls.tag in raw and cls.names():
             rest = {key: value for key, value in raw.items() if key != cls.tag}
             return cls._with_keys(cls._named(raw[cls.tag], (cls.tag,)), rest, context)
         leading = [key for key in cls.leading() if key in raw]
@@ -208,6 +205,8 @@ class Noun(Section):
     @classmethod
     def _named(cls, name: Any, where: tuple[str, ...]) -> Kind:
         found = cls.kinds().get(name) if isinstance(name, str) else None
+        if found is not None and found.name is None and where:
+            raise _mistake("value", name, f"a table names {name!r} by its key: {{ {name} = … }}", where)
         if found is None or found.name is None:
             listed = _listed([repr(n) for n in cls.names()]) if where else cls._spellings()
             raise _mistake("kind", name, listed, where, choices=cls.names(), elsewhere=dict(cls.elsewhere))
@@ -220,32 +219,36 @@ class Noun(Section):
         known = cls.kinds()
         if len(leading) == 1:
             return known[leading[0]]
-        if not leading and cls.default is not None:
-            return known[cls.default]
-        if not cls.key_names():
-            raise _mistake("kind", table, cls._spellings(), choices=cls.names(), elsewhere={})
         for key, value in table.items():
             if key not in cls.key_names():
-                raise _mistake("key", value, "", (key,), choices=cls.key_names())
+                leads = [*cls._tags(), *cls.leading()]
+                choices = [*cls._tags(), *cls.key_names()]
+                plain = cls._plain_spellings()
+                raise _mistake("key", value, "", (key,), choices=choices, leads=leads, plain=plain)
+        if not leading and cls.default is not None:
+            return known[cls.default]
         if cls.joined is not None:
-            raise _mistake("value", table, f"give {_listed(cls.leading())}, or several of them")
-        tagged = f'{cls.tag} = "…", ' if cls._tagged() else ""
+            raise _mistake("value", table, f"give {_listed(cls._keyed())}, or several of them")
+        ways = [f'{cls.tag} = "…"', *cls._keyed()] if cls._tags() else cls._keyed()
         given = f"given: {', '.join(leading) or 'none'}"
-        raise _mistake("value", table, f"give exactly one of {tagged}{', '.join(cls.leading())} ({given})")
+        raise _mistake("value", table, f"give exactly one of {', '.join(ways)} ({given})")
 
     @classmethod
     def _with_keys(cls, found: Kind, table: dict[str, Any], context: Any) -> Self:
         owner = found.owner
         if found.is_noun:
             return owner.resolve(table, context)  # type: ignore[return-value]
-        for key, value in table.items():
-            if key not in owner.model_fields:
-                raise _mistake("key", value, cls._misplaced(key), (key,), choices=cls._keys_of(found))
+        strange = [key for key in table if key not in owner.model_fields]
+        if strange:
+            # A key that no kind has is misspelt; one of another kind may be right where the kind is not.
+            known = cls.key_names()
+            key = min(strange, key=lambda key: key in known)
+            raise _mistake("key", table[key], cls._misplaced(key), (key,), choices=cls._keys_of(found))
         return owner.model_validate(table, context=context)  # type: ignore[return-value]
 
     @classmethod
     def _keys_of(cls, found: Kind) -> list[str]:
-        return [*([cls.tag] if found.name is not None and cls._tagged() else []), *found.owner.model_fields]
+        return [*(cls._tags() if found.name is not None else []), *found.owner.model_fields]
 
     @classmethod
     def _misplaced(cls, key: str) -> str:
@@ -266,19 +269,28 @@ class Noun(Section):
         return found
 
     @classmethod
-    def _tagged(cls) -> bool:
-        """Whether a table may name the kind under the tag."""
-        tables = any(found.name is not None and not found.bare for found in cls.kinds().values())
-        return tables or cls.default in cls.names()
+    def _tags(cls) -> list[str]:
+        """The key under which a table names a kind, where some kind has a name."""
+        return [cls.tag] if cls.names() else []
+
+    @classmethod
+    def _keyed(cls) -> list[str]:
+        """The leading keys that cannot be left out."""
+        return [key for key in cls.leading() if key not in (cls.list_key, cls.text_key)]
+
+    @classmethod
+    def _plain_spellings(cls) -> list[str]:
+        """What takes the place of a table."""
+        bare = [repr(name) for name, found in cls.kinds().items() if found.bare]
+        lists = ["a list"] if cls.list_key is not None else []
+        return [*bare, *lists, *(["the path of a file"] if cls.text_key is not None else [])]
 
     @classmethod
     def _spellings(cls) -> str:
-        bare = [repr(name) for name, found in cls.kinds().items() if found.bare]
-        keyed = cls.leading()
-        tables = ["a table" if not keyed or cls._tagged() else f"a table with one of {', '.join(keyed)}"]
-        lists = ["a list"] if cls.list_key is not None else []
-        texts = ["the path of a file"] if cls.text_key is not None else []
-        return _listed([*bare, *lists, *texts, *(tables if keyed or cls._tagged() else [])])
+        keyed = cls._keyed()
+        return _listed(
+            [*cls._plain_spellings(), *([f"a table with one of {', '.join(keyed)}"] if keyed else [])]
+        )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import sievert as sv
-from sievert.cli._printing import progress_bar
+from sievert.cli._present import progress_bar
 from sievert.numerics import advance, listening
 
 

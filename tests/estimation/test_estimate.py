@@ -255,6 +255,31 @@ def test_singular_channels_say_what_is_identifiable() -> None:
     assert sv.identifiability(tiny).complete
 
 
+@pytest.mark.parametrize("eps", [1e-300, 1e-12, 1e-9, 1e-4, 1.0, 1e4])
+def test_a_positive_definite_kernel_sees_every_direction(eps: float) -> None:
+    """The least eigenvalue of e^(-ε·d/2) on the corners of a cube is (1 - e^(-ε/2))³: no float shows it."""
+    cube = sv.graphs.hypercube(4).metric()
+    grid = sv.metrics.manhattan([[x, y] for x in range(4) for y in range(3)])
+    for metric in (cube, grid, sv.graphs.cycle(8).metric(), sv.metrics.line(9), sv.metrics.discrete(6)):
+        assert sv.identifiability(sv.mechanisms.exponential(metric, eps)).complete
+    uneven = sv.mechanisms.truncated_geometric([0, 1, 5, 5.5, 100], eps)
+    assert sv.identifiability(uneven).complete
+
+
+def test_what_floats_do_not_show_is_undetermined() -> None:
+    """No theorem says that e^(-t·d) is positive definite on two copies of K_{3,3} side by side; its least
+    eigenvalues are t² beside t, which floats do not show at a tiny t."""
+    third = np.ones((3, 3))
+    one = np.block([[2 * third - 2 * np.eye(3), third], [third, 2 * third - 2 * np.eye(3)]])
+    metric = sv.Metric(np.block([[one, one + 1], [one + 1, one]]))
+    assert sv.identifiability(sv.mechanisms.exponential(metric, 1.0)).complete
+    found = sv.identifiability(sv.mechanisms.exponential(metric, 1e-18))
+    assert found.undetermined and not found.complete
+    assert "at least" in str(found) and "undetermined at this precision" in str(found)
+    same = sv.identifiability(sv.Channel([["1/2", "1/2"], ["1/2", "1/2"]]))
+    assert not same.undetermined and same.rank == 1
+
+
 def test_integers_beyond_the_inputs_count_for_the_ends() -> None:
     noise = sv.mechanisms.geometric(4, 0.8)
     counts = {-5: 3, -1: 2, 0: 10, 1: 20, 2: 15, 3: 4, 9: 1}

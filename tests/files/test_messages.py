@@ -18,6 +18,21 @@ SPELLING = {
         "key policy.values.rang is unknown",
         "did you mean 'range'?",
     ),
+    "key instead of a list": (
+        'version = 1\npolicy = { values = { listed = ["a"] } }',
+        "key policy.values.listed is unknown",
+        "did you mean 'list'?",
+    ),
+    "tag of a table with a default": (
+        HEAD + 'records = 2\n[query]\nwhere = ["a"]\nknd = "count"\n',
+        "key query.knd is unknown",
+        "did you mean 'kind'?",
+    ),
+    "kind by its key": (
+        HEAD + 'secrets = { kind = "threshold", threshold = 1 }\n',
+        "key policy.secrets.kind",
+        "names 'threshold' by its key: { threshold = … }",
+    ),
     "key in a list": (
         HEAD + "[adversary]\ngains = [{ wihtin = 2 }]\n",
         "key adversary.gains, entry 1, wihtin is unknown",
@@ -148,3 +163,17 @@ def test_values_are_finite(tmp_path: Path, value: str) -> None:
     (tmp_path / "file.toml").write_text(f"version = 1\n[policy]\nvalues = [{value}, 1]\n")
     with pytest.raises(FileError, match=r"policy.values, entry 1 must be a finite number, a text or a list"):
         load_scenario(tmp_path / "file.toml")
+
+
+def test_a_table_is_named_once(tmp_path: Path) -> None:
+    text = 'version = 1\npolicy = { values = [1, 2], records = 2 }\nquery = { kind = "record" }\n'
+    (tmp_path / "file.toml").write_text(text)
+    with pytest.raises(FileError, match=r"file\.toml, query: record releases one value"):
+        _ = load_scenario(tmp_path / "file.toml").answers
+    several = (
+        'version = 1\npolicy = { values = [[1, 2], [3, 4]], records = 2 }\nquery = { kind = "sum" }\n'
+        'data = { input = "x.csv", column = ["a", "b"] }\n'
+    )
+    (tmp_path / "file.toml").write_text(several)
+    with pytest.raises(FileError, match=r"file\.toml, query: a sum needs of"):
+        _ = load_scenario(tmp_path / "file.toml").query

@@ -78,7 +78,7 @@ MISTAKES = {
     "prior twice": (HEAD + RESPONSE + '[adversary]\nprior = "twice.csv"\n', "twice.csv: 'a' is there twice"),
     "prior as a table": (
         HEAD + RESPONSE + "[adversary]\nprior = { a = 1 }\n",
-        "adversary.prior must be 'uniform', a list or the path of a file",
+        "keys here are kind, probabilities, file; in place of the table write 'uniform', a list or the path",
     ),
     "prior short": (HEAD + RESPONSE + '[adversary]\nprior = "short.csv"\n', "no weight for 'b'; give each"),
     "prior extra": (HEAD + RESPONSE + '[adversary]\nprior = "extra.csv"\n', "'c' is not one of 'a', 'b'"),

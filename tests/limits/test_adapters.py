@@ -9,9 +9,9 @@ import pytest
 import sievert as sv
 from sievert.errors import SievertError
 from sievert.limits import explain_claim
-from sievert.limits._events import claim_of_event
 from sievert.limits._measurements import claim_of_measurement
 from sievert.limits._replacement import ReplacementClaim
+from sievert.limits.adapters import claim_of_event
 from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
 
 

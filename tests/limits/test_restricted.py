@@ -9,10 +9,9 @@ import pytest
 import sievert as sv
 from sievert.errors import GainError, PolicyError
 from sievert.limits import worst_leakage
-from sievert.limits._groups import _covering
 from sievert.limits._objectives import explicit_space
 from sievert.limits._programs import full_program
-from sievert.limits._restricted import individual_groups, worst_about
+from sievert.limits._restricted import _covering, individual_groups, worst_about
 from sievert.limits._space import packing, space_of
 from sievert.policies import Policy
 from sievert.spaces import Graph, graphs, metrics, secrets

@@ -393,3 +393,26 @@ def test_the_page_marks_what_is_easiest_to_tell_apart() -> None:
     assert any(trace.name == "easiest to tell apart" for trace in picture.figure.data)
     many = sv.load("examples/census-count.toml")
     assert len(pictures_of(many, sv.audit(many))) == 3
+
+
+@pytest.mark.parametrize("records", [3, 1000])
+@pytest.mark.parametrize("query", ['kind = "histogram"', 'kind = "count"\nwhere = ["a"]'])
+def test_noise_on_a_table_is_audited_without_data(tmp_path: Path, records: int, query: str) -> None:
+    text = f"""version = 1
+[policy]
+values = ["a", "b", "c"]
+records = {records}
+[query]
+{query}
+[mechanism]
+kind = "geometric"
+eps = 0.5
+[accept]
+guess = 0.6
+"""
+    found = []
+    for rest in ("", '[data]\ninput = "none.csv"\ncolumn = "answer"\n'):
+        (tmp_path / "file.toml").write_text(text + rest, encoding="utf-8")
+        found.append(sv.audit(tmp_path / "file.toml").to_dict())
+    alone, beside = ({k: v for k, v in item.items() if k != "query"} for item in found)
+    assert alone == beside

@@ -65,6 +65,19 @@ def test_a_claim_beside_a_matrix(tmp_path: Path) -> None:
     assert math.log(7 / 3) < 0.85
 
 
+@pytest.mark.parametrize("claim", ["eps = 0.8\ndelta = 0.1", "rho = 0.5", "sigma = 0.5"])
+def test_the_eps_of_a_matrix_is_judged_beside_another_claim(tmp_path: Path, claim: str) -> None:
+    (tmp_path / "rr.csv").write_text(",x,y\na,0.7,0.3\nb,0.3,0.7\nc,0.5,0.5\n", encoding="utf-8")
+    for eps, kept in (("0.5", False), ("0.85", True)):
+        path = written(tmp_path, f'[claim]\n{claim}\n[mechanism]\nmatrix = "rr.csv"\neps = {eps}\n')
+        found = sv.audit(path)
+        assert found.promise is not None and found.promise.kept == found.passed == kept
+        assert found.promise.claim.endswith(f"and, under [mechanism], ε = {eps}")
+        assert found.promise.satisfied.endswith("and ε = 0.847298")
+        done = CliRunner().invoke(app, ["explain", str(path)])
+        assert done.exit_code == (0 if kept else 1), done.output
+
+
 def test_the_divergences_of_a_promise_in_rho(tmp_path: Path) -> None:
     """D_α/α of randomised response, largest over α > 1, is what ρ must not be below."""
     found = sv.audit(written(tmp_path, f"[claim]\nrho = 0.5\n{BY_RATIO}")).promise

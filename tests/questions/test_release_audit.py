@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.errors import FileError
 from sievert.files import Scenario, load_scenario
 from sievert.questions.noise import noise_audit
 from sievert.report.audit import lines
@@ -92,5 +91,5 @@ def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
     found = sv.audit(tmp_path / "file.toml")
     assert isinstance(found, sv.results.NoiseAudit) and found.passed
     assert content["eps"] == float(found.eps)
-    with pytest.raises(FileError, match=r"name them under \[data\]"):
-        noise_audit(described(tmp_path, HISTOGRAM.partition("[data]")[0]))
+    alone = noise_audit(described(tmp_path, HISTOGRAM.partition("[data]")[0]))
+    assert (alone.eps, alone.record) == (1, noise_audit(described(tmp_path, HISTOGRAM)).record)

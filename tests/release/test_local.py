@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import weakref
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,17 @@ def test_parquet_arrow_and_csv_agree(tmp_path: Path) -> None:
             sv.release.run(described, data=tmp_path / name, output=tmp_path / "never.csv")
     with pytest.raises(FileError, match="data is read from"):
         sv.release.run(described, data=tmp_path / "file.toml", output=tmp_path / "never.csv")
+
+
+def test_a_run_lets_its_callback_go(tmp_path: Path) -> None:
+    class Heard:
+        def __call__(self, word: str, rows: int, total: int | None) -> None: ...
+
+    heard = Heard()
+    held = weakref.ref(heard)
+    done = sv.release.run(scenario(tmp_path, AGES, "age", [1, 2, 3]), progress=heard)
+    del heard
+    assert held() is None and done.eps
 
 
 def test_rows_that_people_own(tmp_path: Path) -> None:

@@ -332,3 +332,19 @@ def test_a_matrix_that_breaks_its_claim_is_not_drawn(tmp_path: Path, sampler: st
     path.write_text(text.replace("eps = 1.0", "eps = 0.1"), encoding="utf-8")
     with pytest.raises(FileError, match=r"claims ε = 0\.1 but only satisfies ε = 0\.693147"):
         make_plan(load_scenario(path))
+
+
+def test_a_preview_says_why_another_eps_is_charged_than_audited(tmp_path: Path) -> None:
+    """e^-600 in fractions cannot keep ε = 600 and be rounded: what is drawn is mixed, and costs less."""
+    path = tmp_path / "file.toml"
+    mechanism = 'kind = "exponential"\neps = {}'
+    text = FILE.format(values=TEXTS, policy="", query=RECORD, mechanism=mechanism)
+    (tmp_path / "budget.toml").write_text("person = 1000.0\n")
+    path.write_text(text.format("600.0"), encoding="utf-8")
+    found = sv.release.preview(path)
+    assert sv.audit(path).epsilon.nats == pytest.approx(600) and found.eps < 30
+    (note,) = [warning for warning in found.warnings if "in fractions" in warning]
+    assert f"have ε = {float(found.eps):.6g}, which is charged" in note and "has ε = 600" in note
+    path.write_text(text.format("1.0"), encoding="utf-8")
+    usual = sv.release.preview(path)
+    assert usual.eps == 1 and not any("in fractions" in warning for warning in usual.warnings)

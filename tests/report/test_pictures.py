@@ -77,9 +77,12 @@ def test_a_surface_has_one_colour_a_belief() -> None:
 
 
 def test_threshold_curves_hold_the_thresholds() -> None:
-    figure = threshold_curves([("truncated-geometric", "randomised-response")], 5, [1.0, 4.0])
-    assert list(figure.data[1].y) == pytest.approx([0.735325664, 3.981856216])
-    assert figure.data[1].name == "randomised-response for truncated-geometric"
+    figure = threshold_curves([1.0, 4.0], {"response": [0.735325664, 3.981856216]})
+    assert list(figure.data[0].x) == [0, 4.0]
+    assert list(figure.data[1].y) == [0.735325664, 3.981856216]
+    assert figure.data[1].name == "response"
+    with pytest.raises(DataError, match="response"):
+        threshold_curves([1.0, 4.0], {"response": [0.7]})
 
 
 def test_every_picture_is_reachable_as_sv_plots() -> None:
@@ -160,7 +163,7 @@ def pictures() -> dict[str, go.Figure]:
         "policy_graph": policy_graph(sv.graphs.cycle(4)),
         "simplex_surface": simplex_surface(np.ones(1), np.full((1, 3), 1 / 3), "bits"),
         "success_curve": sv.plots.success_curve(curve, 0.2),
-        "threshold_curves": threshold_curves([("truncated-geometric", "randomised-response")], 3, [1.0]),
+        "threshold_curves": threshold_curves([1.0], {"response": [0.7]}),
         "tradeoff_curve": sv.plots.tradeoff_curve({"A": sv.explain(eps=1.0).curve}),
     }
 

@@ -21,9 +21,9 @@ from ._hyper import reduction as reduction
 from ._kinds import StatedPrior as StatedPrior
 from ._laws import GeometricLaw as GeometricLaw
 from ._laws import NoiseLaw as NoiseLaw
+from ._laws import Privacy as Privacy
 from ._laws import log_tail as log_tail
 from ._laws import two_sided_noise as two_sided_noise
-from ._level import Privacy as Privacy
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise
 from ._noise import NoiseChannel as NoiseChannel

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
-from sievert.channels._laws import GeometricLaw, NoiseLaw
-from sievert.channels._level import Privacy
+from sievert.channels._laws import GeometricLaw, NoiseLaw, Privacy
 from sievert.channels._making import Form
 from sievert.errors import ChannelError, MechanismError, TooLargeError
 from sievert.numerics import generator_of, number

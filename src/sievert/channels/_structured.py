@@ -2,7 +2,8 @@
 
 A structured channel is a `Channel`: small ones behave like any other, because their matrix is built when
 it is first needed; large ones answer what their rule answers in closed form and otherwise say how large
-the matrix would be.
+the matrix would be. The parameter of a family is eps in nats, or alpha = e^-eps (rational where entries are
+exact).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, Level, label_array
 from sievert.channels._composition import require_dense
-from sievert.channels._level import Privacy
+from sievert.channels._laws import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, holds_masked
@@ -26,6 +27,7 @@ from sievert.spaces import Edges, Labels, Metric, labels_or_range
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
 
 __all__ = [
     "ResponseChannel",

@@ -1,21 +1,45 @@
-"""Every answer is shown in one way: sentences or JSON, and beside them the page and the proof asked for."""
+"""Every answer is shown in one way: sentences or JSON, and beside them the page and the proof asked for.
+
+Sentences are a title, a verdict and headings with wrapped lines below. Numbers given on the command line are
+plain decimal digits; what is not a number is refused by the option's name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+import math
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from sievert.cli._printing import print_json, print_sections
+from sievert.cli._streams import plain
+from sievert.numerics import brief
 from sievert.tables import Outputs
 
 if TYPE_CHECKING:
     from sievert.proofs import Proof
     from sievert.results import Result
 
-__all__ = ["Asked", "Force", "present"]
+
+__all__ = [
+    "Asked",
+    "Force",
+    "present",
+    "print_json",
+    "print_table",
+    "progress_bar",
+    "real_option",
+    "terminal",
+    "whole_option",
+]
 
 Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
 
@@ -57,7 +81,7 @@ def present(
         print_json({**result.to_dict(), **(data or {})})
         return
     heading = title if title is not None else str(getattr(result, "title", ""))
-    print_sections(heading, str(result), sections(result), good)
+    _print_sections(heading, str(result), sections(result), good)
     if table is not None:
         print()
         table()
@@ -90,3 +114,120 @@ def _save(asked: Asked, path: Path, certificate: Proof | None) -> bool:
     if certificate is not None:
         asked.write_text(path, save_proof(certificate))
     return certificate is not None
+
+
+def real_option(help: str) -> Any:
+    """An option that takes a real number."""
+    return typer.Option(parser=number, metavar="NUMBER", help=help)
+
+
+def whole_option(help: str) -> Any:
+    """An option that takes a whole number."""
+    return typer.Option(parser=whole_number, metavar="N", help=help)
+
+
+def number(written: str | float) -> float:
+    """A real number, perhaps inf; an option's default comes as the number it is.
+
+    >>> number("1e-3")
+    0.001
+    """
+    text = str(written)
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise typer.BadParameter(f"{brief(text)} is not a number.")
+    return value
+
+
+def whole_number(written: str | int) -> int:
+    """A whole number.
+
+    >>> whole_number("12")
+    12
+    """
+    text = str(written)
+    try:
+        if text.isascii() and "_" not in text:
+            return int(text)
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"{brief(text)} is not a whole number.")
+
+
+NARROWEST, WIDEST = 40, 100
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """Standard output or error, at the width it has; some report 0, or no number."""
+    size = shutil.get_terminal_size()
+    width = max(NARROWEST, size.columns)
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width, height=size.lines)
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print a result as JSON; letters that the output's encoding lacks are escaped."""
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(content, indent=2)
+    print(text)
+
+
+def _print_sections(
+    title: str, verdict: str, sections: Iterable[tuple[str, list[str]]], good: bool = True
+) -> None:
+    """Print an answer: verdict first, then each heading with its sentences."""
+    console = terminal()
+    width = min(console.width, WIDEST)
+    console.print(Text(plain(title), style="bold"))
+    for line in textwrap.wrap(plain(verdict), width):
+        console.print(Text(line, style="green" if good else "red"))
+    for heading, sentences in sections:
+        console.print()
+        console.print(Text(heading, style="bold"))
+        for sentence in sentences:
+            for line in textwrap.wrap(plain(sentence), width, initial_indent="  ", subsequent_indent="    "):
+                console.print(Text(line))
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """Print columns of texts, numbers to the right and the last column to the left."""
+    rows = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    console = terminal()
+    for number, cells in enumerate([header, *rows]):
+        line = "  ".join(cell.rjust(width) for cell, width in zip(cells[:-1], widths, strict=False))
+        console.print(Text(f"  {line}  {cells[-1]}".rstrip(), style="bold" if number == 0 else ""))
+
+
+# ── A progress bar on a terminal for work that takes long; nothing where the output is a file or a pipe ─────
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show how far the work inside has come, on standard error, and clear it away afterwards.
+
+    Work is heard of where it calls `advance`, or the function that is yielded.
+    """
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    from sievert.numerics import listening
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what[0].upper() + what[1:], total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        with listening(show):
+            yield show

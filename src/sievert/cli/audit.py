@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._options import real_option, whole_option
-from sievert.cli._present import Asked, Force, present
-from sievert.cli._printing import progress_bar
+from sievert.cli._present import Asked, Force, present, progress_bar, real_option, whole_option
 
 if TYPE_CHECKING:
     from sievert.questions.audit import Audit

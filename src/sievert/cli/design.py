@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._options import real_option
-from sievert.cli._present import Asked, Force, present
-from sievert.cli._printing import progress_bar
+from sievert.cli._present import Asked, Force, present, progress_bar, real_option
 
 __all__ = ["design"]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present
-from sievert.cli._printing import progress_bar, terminal
+from sievert.cli._present import Asked, Force, present, progress_bar, terminal
 from sievert.cli._streams import plain
 
 if TYPE_CHECKING:

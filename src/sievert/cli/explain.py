@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sievert.cli._options import real_option, whole_option
-from sievert.cli._present import Asked, Force, present
-from sievert.cli._printing import print_json
+from sievert.cli._present import Asked, Force, present, print_json, real_option, whole_option
 
 if TYPE_CHECKING:
     from sievert.files import Scenario

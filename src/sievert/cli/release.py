@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._options import real_option, whole_option
-from sievert.cli._present import Asked, Force, present
-from sievert.cli._printing import print_json, progress_bar
+from sievert.cli._present import Asked, Force, present, print_json, progress_bar, real_option, whole_option
 from sievert.cli._streams import complain, complain_of_data
 
 if TYPE_CHECKING:

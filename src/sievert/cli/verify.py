@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._printing import print_json
+from sievert.cli._present import print_json
 from sievert.cli._streams import plain
 
 __all__ = ["verify"]

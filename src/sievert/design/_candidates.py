@@ -20,7 +20,14 @@ from sievert.channels import Channel, epsilon, finite_channel, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._optimal import OptimalMechanism, as_loss, optimal_mechanism
 from sievert.errors import GainError, SievertError
-from sievert.measures import Adversary, MatrixAdversary, as_gain, posterior_vulnerability, vulnerability
+from sievert.measures import (
+    Adversary,
+    MatrixAdversary,
+    adversary_title,
+    as_gain,
+    posterior_vulnerability,
+    vulnerability,
+)
 from sievert.mechanisms import Family
 from sievert.numerics import advance, exact_matmul, fractions_of, instance
 from sievert.orders import refines
@@ -31,6 +38,8 @@ from sievert.spaces import Metric
 __all__ = ["Alternative", "Candidates", "Leak", "Neighbours", "Remap", "candidates", "remap"]
 
 Relation = Literal["equivalent", "safer", "less safe", "neither", "undecided"]
+# The name of the mechanism that was looked for.
+OPTIMAL = "optimal"
 # Inputs up to which neighbours are compared against every adversary.
 LARGEST_COMPARED = 40
 
@@ -43,6 +52,11 @@ class Leak(Result):
     before: float
     after: float
     is_loss: bool
+
+    @property
+    def title(self) -> str:
+        """What tables and pictures call the adversary."""
+        return adversary_title(self.name)
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,11 @@ class Alternative(Result):
     eps: float
     leaks: tuple[Leak, ...]
     mechanism: Channel = field(repr=False)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether it is the one that was looked for, beside the standard ones."""
+        return self.name == OPTIMAL
 
     def __str__(self) -> str:
         return f"{self.name}: loses {self.loss:.6g}, true ε = {self.eps:.6g}"
@@ -119,7 +138,7 @@ class Candidates(Result):
         return f"<p>{escape(str(self))}</p><table><tr>{head}</tr>{rows}</table>"
 
     def __str__(self) -> str:
-        rest = [item for item in self.alternatives if item.name != "optimal"]
+        rest = [item for item in self.alternatives if not item.is_optimal]
         if not rest:
             return f"the optimal mechanism loses {float(self.optimal.loss):.6g}"
         best = rest[0]
@@ -178,7 +197,7 @@ def candidates(
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
     standard, missing = _standard(metric, float(best.eps))
-    built = {"optimal": best.mechanism, **standard}
+    built = {OPTIMAL: best.mechanism, **standard}
     rows = []
     for done, (name, channel) in enumerate(built.items()):
         advance("weighing the candidates", done, len(built))
@@ -186,7 +205,7 @@ def candidates(
         rows.append(
             Alternative(
                 name,
-                float(best.loss) if name == "optimal" else float(found.after),
+                float(best.loss) if name == OPTIMAL else float(found.after),
                 None if found.before is None else float(found.before),
                 epsilon(channel, metric).nats,
                 tuple(_leak(channel, belief, adversary) for adversary in adversaries),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, get_args
@@ -225,19 +225,12 @@ def estimate(
     gap: float | None = fit.gap + slack
     if method == "inversion" and (fit.distribution < -NEGATIVE).any():
         gap = None
-        remarks.append("the inverse has negative entries; it is unbiased, but no distribution")
+    remarks += _doubts(method, reports, fit, limit)
     unique, ranges = _uniqueness(method, operator, shares, fit, gap)
     if ranges is not None:
         undetermined.append(
             "other distributions fit the reports as well; `ranges` says how far each value can move"
         )
-    if method == "ibu" and fit.gap > limit:
-        remarks.append(
-            f"IBU stopped after {fit.iterations} rounds, up to {reports.total * fit.gap:.3g} nats short of "
-            'the maximum; method="auto" is exact'
-        )
-    if method in ("auto", "maximum-likelihood") and _misfit(reports, fit):
-        remarks.append("the reports fit no distribution well: check that they really come from this channel")
     errors = _standard_errors(reports, fit, undetermined)
     limits = None
     if interval != "none":
@@ -260,6 +253,19 @@ def estimate(
         tuple(dict.fromkeys(remarks)),
         tuple(undetermined),
     )
+
+
+def _doubts(method: Method, reports: Reports, fit: Fit, limit: float) -> Iterator[str]:
+    """What speaks against the fit."""
+    if method == "inversion" and (fit.distribution < -NEGATIVE).any():
+        yield "the inverse has negative entries; it is unbiased, but no distribution"
+    if method == "ibu" and fit.gap > limit:
+        yield (
+            f"IBU stopped after {fit.iterations} rounds, up to {reports.total * fit.gap:.3g} nats short of "
+            'the maximum; method="auto" is exact'
+        )
+    if method in ("auto", "maximum-likelihood") and _misfit(reports, fit):
+        yield "the reports fit no distribution well: check that they really come from this channel"
 
 
 def _fit(

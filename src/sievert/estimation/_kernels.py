@@ -147,67 +147,23 @@ def network_simplex(
     for node in range(nodes):
         _attach(node, root, first, after, before)
     stack = np.empty(nodes + 1, dtype=np.int64)
-    arcs = sources * sinks
-    block = max(10, int(np.sqrt(arcs)))
     slack = -1e-14 * through_root
     position = 0
     pivots = 0
     while pivots < most:
-        # Pricing: the most negative arc of the first block that has one.
-        least, entering = slack, -1
-        scanned = 0
-        while scanned < arcs:
-            here = min(block, arcs - scanned)
-            for _ in range(here):
-                i = position // sinks
-                j = position - i * sinks
-                reduced = cost[i, j] + potential[i] - potential[sources + j]
-                if reduced < least:
-                    least, entering = reduced, position
-                position += 1
-                if position == arcs:
-                    position = 0
-            scanned += here
-            if entering >= 0:
-                break
+        entering, least, position = _priced(cost, potential, position, slack)
         if entering < 0:
             break
         pivots += 1
         tail = entering // sinks
         head = sources + entering - tail * sinks
-        u, v = tail, head
-        while u != v:
-            if depth[u] >= depth[v]:
-                u = parent[u]
-            else:
-                v = parent[v]
-        apex = u
-        delta, leaving, side = np.inf, -1, 0
-        u = tail
-        while u != apex:
-            if upward[u] == 1 and flow[u] < delta:
-                delta, leaving, side = flow[u], u, 1
-            u = parent[u]
-        u = head
-        while u != apex:
-            if upward[u] == 0 and flow[u] <= delta:
-                delta, leaving, side = flow[u], u, 2
-            u = parent[u]
-        u = tail
-        while u != apex:
-            flow[u] += -delta if upward[u] == 1 else delta
-            u = parent[u]
-        u = head
-        while u != apex:
-            flow[u] += delta if upward[u] == 1 else -delta
-            u = parent[u]
+        apex = _apex(tail, head, parent, depth)
+        delta, leaving, on_tail = _leaving(tail, head, apex, parent, upward, flow)
+        _push(tail, apex, -delta, parent, upward, flow)
+        _push(head, apex, delta, parent, upward, flow)
         # Hang the part below the leaving arc under the other end of the entering one.
-        if side == 1:
-            node, above, direction, shift = tail, head, 1, -least
-        else:
-            node, above, direction, shift = head, tail, 0, least
-        top = node
-        carried, last = delta, False
+        top, above, direction = (tail, head, 1) if on_tail else (head, tail, 0)
+        node, carried, last = top, delta, False
         while not last:
             last = node == leaving
             old_parent, old_flow, old_direction = parent[node], flow[node], upward[node]
@@ -216,16 +172,92 @@ def network_simplex(
             parent[node], flow[node], upward[node] = above, carried, direction
             above, node = node, old_parent
             carried, direction = old_flow, 1 - old_direction
-        size = 1
-        stack[0] = top
-        while size > 0:
-            size -= 1
-            node = stack[size]
-            depth[node] = depth[parent[node]] + 1
-            potential[node] += shift
-            child = first[node]
-            while child >= 0:
-                stack[size] = child
-                size += 1
-                child = after[child]
+        _lift(top, -least if on_tail else least, parent, depth, potential, first, after, stack)
     return flow, parent, upward, potential, pivots
+
+
+@compiled
+def _priced(cost: FloatArray, potential: FloatArray, position: Any, slack: Any) -> tuple[Any, Any, Any]:
+    """The most negative arc of the first block from a position on that has one, and its reduced cost."""
+    sources, sinks = cost.shape
+    arcs = sources * sinks
+    block = max(10, int(np.sqrt(arcs)))
+    least, entering = slack, -1
+    scanned = 0
+    while scanned < arcs and entering < 0:
+        here = min(block, arcs - scanned)
+        for _ in range(here):
+            i = position // sinks
+            j = position - i * sinks
+            reduced = cost[i, j] + potential[i] - potential[sources + j]
+            if reduced < least:
+                least, entering = reduced, position
+            position += 1
+            if position == arcs:
+                position = 0
+        scanned += here
+    return entering, least, position
+
+
+@compiled
+def _apex(u: Any, v: Any, parent: Integers, depth: Integers) -> Any:
+    """Where the ways up from two nodes meet."""
+    while u != v:
+        if depth[u] >= depth[v]:
+            u = parent[u]
+        else:
+            v = parent[v]
+    return u
+
+
+@compiled
+def _leaving(
+    tail: Any, head: Any, apex: Any, parent: Integers, upward: Integers, flow: FloatArray
+) -> tuple[Any, Any, Any]:
+    """The least flow against the cycle, the node below it, and whether that is on the tail's way up."""
+    delta, leaving, on_tail = np.inf, -1, False
+    u = tail
+    while u != apex:
+        if upward[u] == 1 and flow[u] < delta:
+            delta, leaving, on_tail = flow[u], u, True
+        u = parent[u]
+    u = head
+    while u != apex:
+        if upward[u] == 0 and flow[u] <= delta:
+            delta, leaving, on_tail = flow[u], u, False
+        u = parent[u]
+    return delta, leaving, on_tail
+
+
+@compiled
+def _push(u: Any, apex: Any, more: Any, parent: Integers, upward: Integers, flow: FloatArray) -> None:
+    """Add to the flow of each arc on the way up, with its direction."""
+    while u != apex:
+        flow[u] += more if upward[u] == 1 else -more
+        u = parent[u]
+
+
+@compiled
+def _lift(
+    top: Any,
+    shift: Any,
+    parent: Integers,
+    depth: Integers,
+    potential: FloatArray,
+    first: Integers,
+    after: Integers,
+    stack: Integers,
+) -> None:
+    """Depths and potentials of a part of the tree that was hung elsewhere."""
+    size = 1
+    stack[0] = top
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        depth[node] = depth[parent[node]] + 1
+        potential[node] += shift
+        child = first[node]
+        while child >= 0:
+            stack[size] = child
+            size += 1
+            child = after[child]

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
@@ -19,7 +20,12 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, ProductChannel, ResponseChannel, as_channel, finite_channel
 from sievert.errors import EstimationError, TooLargeError
-from sievert.mechanisms import GeometricChannel, TruncatedGeometricChannel
+from sievert.mechanisms import (
+    ExponentialChannel,
+    GeometricChannel,
+    IrregularGeometricChannel,
+    TruncatedGeometricChannel,
+)
 from sievert.numerics import brief, exact_rank, non_negative
 from sievert.observations import equal_rows
 from sievert.results import Result
@@ -219,6 +225,8 @@ SHOWN = 5
 LARGEST_MATRIX = 16_000_000
 # Components of a null vector above this are not rounding noise of the singular vectors (about 1e-15 each).
 NULL_ENTRY = 1e-9
+# Distances of so many points are judged in fractions where floats leave it open.
+MOST_POINTS = 64
 
 
 @dataclass(frozen=True)
@@ -230,12 +238,15 @@ class Identifiability(Result):
     rank : number of independent directions that reports can see, at most the number of inputs
     identified : for each input, whether its probability is determined
     same : groups of inputs whose reports are distributed alike; only their total is determined
+    undetermined : whether there may be more directions, too faint for floating point: `rank` and
+        `identified` then say what is seen for certain
     """
 
     inputs: Labels
     rank: int
     identified: tuple[bool, ...]
     same: tuple[tuple[object, ...], ...]
+    undetermined: bool = False
 
     @property
     def complete(self) -> bool:
@@ -247,7 +258,10 @@ class Identifiability(Result):
         if self.complete:
             return f"the reports determine the probabilities of all {size} values"
         known = [item for item, good in zip(self.inputs, self.identified, strict=True) if good]
-        words = [f"the reports see {self.rank} of {size} directions"]
+        least = "at least " if self.undetermined else ""
+        words = [f"the reports see {least}{self.rank} of {size} directions"]
+        if self.undetermined:
+            words.append("whether more is undetermined at this precision")
         words.append(
             f"they determine the probability of {shown(known)}"
             if known
@@ -306,9 +320,12 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     identified = [bool((np.abs(row) <= NULL_ENTRY).all()) for row in null]
     labels = channels[0].inputs
     alike = equal_rows(channels, list(range(size))) if rank < size else []
-    groups = [group for group in alike if len(group) > 1]
+    # Inputs with equal rows explain missing directions; others may be there, beyond the digits of logarithms,
+    # as where rows that look equal are seen to differ.
+    faint = rank < size and rank != len(alike) and any(item.form == "log" for item in channels)
+    groups = [group for group in alike if len(group) > 1] if rank <= len(alike) else []
     same = tuple(tuple(labels[i] for i in group) for group in groups)
-    return Identifiability(labels, rank, tuple(identified), same)
+    return Identifiability(labels, rank, tuple(identified), same, undetermined=faint)
 
 
 def _labels(channel: Channel) -> Labels:
@@ -328,6 +345,60 @@ def is_invertible(channel: Channel) -> bool:
 def _is_geometric_invertible(channel: TruncatedGeometricChannel) -> bool:
     """The kernel alpha^|i-j| is positive definite."""
     return channel.level.eps > 0
+
+
+@is_invertible.register
+def _is_irregular_invertible(channel: IrregularGeometricChannel) -> bool:
+    """Likewise e^(-eps·|x-y|) on distinct points, with a positive weight for each column."""
+    return channel.level.eps > 0
+
+
+@is_invertible.register
+def _is_exponential_invertible(channel: ExponentialChannel) -> bool:
+    """e^(-t·d) is a Gaussian kernel on distinct points of a Hilbert space, hence positive definite, where d
+    is of negative type: then it is a squared distance there (Schoenberg, 1938)."""
+    return channel.nominal > 0 and _is_of_negative_type(channel.distances)
+
+
+def _is_of_negative_type(distances: FloatArray) -> bool:
+    """Whether distances between distinct points are known to be squares of Euclidean ones.
+
+    They are iff d(i, 0) + d(0, j) - d(i, j) is positive semidefinite: clearly so in floats, or in fractions.
+    """
+    size = len(distances)
+    if distances.shape != (size, size) or not np.isfinite(distances).all():
+        return False
+    if (distances != distances.T).any() or (distances.diagonal() != 0).any():
+        return False
+    if (distances + np.eye(size) <= 0).any():
+        return False
+    products = distances[1:, :1] + distances[:1, 1:] - distances[1:, 1:]
+    values = np.linalg.eigvalsh(products)
+    # What rounding may change, of the entries and of the eigenvalues.
+    doubt = 16 * size * np.finfo(float).eps * float(np.abs(values).max(initial=0.0))
+    if values.min(initial=math.inf) > doubt:
+        return True
+    if size > MOST_POINTS:
+        return False
+    return _is_semidefinite([[Fraction(d) for d in row] for row in distances.tolist()])
+
+
+def _is_semidefinite(distances: list[list[Fraction]]) -> bool:
+    """The same without rounding: no pivot is negative, and one that is 0 has nothing in its row."""
+    first = distances[0]
+    rows = [[row[0] + first[j] - row[j] for j in range(1, len(first))] for row in distances[1:]]
+    while rows:
+        (pivot, *others), *below = rows
+        if pivot < 0 or (pivot == 0 and any(others)):
+            return False
+        if pivot == 0:
+            rows = [row[1:] for row in below]
+            continue
+        rows = [
+            [entry - lead * other / pivot for entry, other in zip(row, others, strict=True)]
+            for lead, *row in below
+        ]
+    return True
 
 
 @is_invertible.register

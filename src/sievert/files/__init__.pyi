@@ -3,6 +3,7 @@ from ._document import ClaimModel as ClaimModel
 from ._document import EstimateModel as EstimateModel
 from ._document import ReleaseModel as ReleaseModel
 from ._document import UseValue as UseValue
+from ._document import document_schema as document_schema
 from ._document import dumps as dumps
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
@@ -16,4 +17,3 @@ from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
 from ._scenario import Scenario as Scenario
 from ._scenario import file_eps as file_eps
-from ._schema import document_schema as document_schema

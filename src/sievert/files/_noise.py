@@ -59,8 +59,7 @@ def drops_rows(scenario: Scenario) -> bool:
 def leaves_list(scenario: Scenario) -> bool:
     """Whether rows that [release] leaves out lead to answers, or further, than any database of the policy."""
     family, policy = scenario.document.mechanism, scenario.policy
-    over_data = bool(scenario.columns) and scenario.document.query.is_table
-    if family is None or family.added() is None or not over_data:
+    if family is None or family.added() is None or not scenario.document.query.is_table:
         return False
     if not drops_rows(scenario) or policy.absent is not None:
         return False
@@ -87,6 +86,10 @@ def _statistic(scenario: Scenario) -> Statistic:
 
 def _histogram(scenario: Scenario) -> Statistic:
     columns, policy = scenario.columns, scenario.policy
+    if not columns:  # without data, by the values themselves
+        found = scenario.query.statistic(policy)
+        assert found is not None
+        return found
     by = scenario.document.query.counted_by(columns)
     places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
 
@@ -107,9 +110,9 @@ def noise_of(scenario: Scenario) -> NoiseChannel | None:
         return None
     if family.per_metre is not None:
         return _on_map(scenario, family.per_metre)
-    over_data = bool(scenario.columns) and scenario.document.query.is_table
     added = family.added()
-    return None if added is None or not over_data else _on_cells(scenario, added)
+    on_table = scenario.document.query.is_table
+    return None if added is None or not on_table else _on_cells(scenario, added)
 
 
 def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:

@@ -68,11 +68,20 @@ class Scenario:
         try:
             yield
         except TooLargeError as problem:
-            raise TooLargeError(f"{self.source}, {table}: {problem.in_file()}", size=problem.size) from None
+            raise TooLargeError(self._placed(table, problem), size=problem.size) from None
         except SievertError as problem:
             # A mechanism asks the query how far one record moves it.
             asked = table == "mechanism" and isinstance(problem, QueryError)
-            raise FileError(f"{self.source}, {'query' if asked else table}: {problem.in_file()}") from None
+            raise FileError(self._placed("query" if asked else table, problem)) from None
+
+    def _placed(self, table: str, problem: SievertError) -> str:
+        """The message with the file and the table in front, each once."""
+        text = problem.in_file()
+        if text.startswith(f"{self.source}, "):
+            return text
+        if text.startswith(f"{table}."):
+            return f"{self.source}, {text}"
+        return f"{self.source}, {table}: {text.removeprefix(f'{table}: ')}"
 
     @cached_property
     def policy(self) -> Policy:

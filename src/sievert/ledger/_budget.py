@@ -1,4 +1,9 @@
-"""How much privacy may be spent: in total for a person, and through single columns."""
+"""How much privacy may be spent: in total for a person, and through single columns.
+
+A ledger's ε is about two states of one person's records. A sum of ε holds only for pairs that every release
+bounds. So a ledger states its relation when it is opened, and a release is charged what it costs for that
+relation, or refused.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import BudgetError, FileError, LedgerError
-from sievert.ledger._relation import Relation, stated_relation
 from sievert.numerics import as_fraction, brief, number
 from sievert.tables import existing
 
-__all__ = ["Budget", "amount"]
+__all__ = [
+    "ADD_REMOVE",
+    "REPLACE",
+    "UNIT",
+    "WITHOUT_RELATION",
+    "Budget",
+    "Relation",
+    "amount",
+    "stated_relation",
+]
 
 Amounts = Mapping[str, Fraction]
 # Amounts outside these are mistakes; inside, every one can be written down and shown as a float.
@@ -121,3 +134,83 @@ def amount(value: object, what: str) -> Fraction:
     if found and not LEAST_AMOUNT <= found <= LARGEST_AMOUNT:
         raise LedgerError(f"{what} is {brief(value)}; {rule}")
     return found
+
+
+# What ε is counted for, unless a release says otherwise.
+UNIT = "pair of neighbours"
+# Ledgers of version 1 state no relation.
+WITHOUT_RELATION = "pairs that are neighbours in every release"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The pairs that a ledger's total is about.
+
+    Attributes
+    ----------
+    kind : "replace" (any two values), "add-remove" (there or not), "graph" (values that a secret graph
+        joins), "constrained" (databases adjacent under public knowledge), "metric" or "places"
+    words : the pairs, in words
+    unit : what ε is counted for
+    values, mark : hashes of the values, and of values, graph and public knowledge, where they matter
+    person_records : how many records a person owns at most
+    """
+
+    kind: str
+    words: str
+    unit: str = UNIT
+    values: str = ""
+    mark: str = ""
+    person_records: int = 1
+
+    @property
+    def is_places(self) -> bool:
+        """Whether the pairs are any two places, by their distance in metres."""
+        return self.kind == "places"
+
+    @property
+    def is_any_two(self) -> bool:
+        """Whether the pairs are any two values of a record."""
+        return self.kind == "replace"
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the pairs are the values that a secret graph joins."""
+        return self.kind == "graph"
+
+    @property
+    def reaches_any_two(self) -> bool:
+        """Whether values that are no pair are several pairs in a row."""
+        return self.kind in ("graph", "add-remove")
+
+    def same_pairs(self, other: Relation) -> bool:
+        """Whether both are about the same pairs, however many records a person owns."""
+        return self.kind == other.kind and self.mark == other.mark
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain data for the ledger; what does not apply is left out."""
+        given = {name: getattr(self, name) for name in ("kind", "words", "unit", "values", "mark")}
+        return {name: text for name, text in given.items() if text} | {"person_records": self.person_records}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Relation:
+        """The relation that a ledger was opened with."""
+        try:
+            return cls(**record)
+        except TypeError:
+            raise LedgerError(
+                f"the ledger's relation is {dict(record)!r}, which this version does not know; use the "
+                "version that opened it"
+            ) from None
+
+
+REPLACE = Relation("replace", "any two values of one person's records")
+ADD_REMOVE = Relation("add-remove", "one person's records being there or not")
+
+
+def stated_relation(value: object, what: str) -> Relation:
+    """The relation that a budget file names."""
+    known = {relation.kind: relation for relation in (REPLACE, ADD_REMOVE)}
+    if not isinstance(value, str) or value not in known:
+        raise LedgerError(f'{what} is {brief(value)}; it must be "replace" or "add-remove"')
+    return known[value]

@@ -21,10 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import LedgerError, LedgerOutputError
-from sievert.ledger._budget import Budget
-from sievert.ledger._chain import Chain, Record, locked, sync_folder
-from sievert.ledger._continuity import LEDGER, LOCK, add_note, last_note, refuse_lost_records, refuse_other
-from sievert.ledger._relation import REPLACE, UNIT, Relation
+from sievert.ledger._budget import REPLACE, UNIT, Budget, Relation
+from sievert.ledger._chain import (
+    LEDGER,
+    LOCK,
+    Chain,
+    Record,
+    add_note,
+    last_note,
+    locked,
+    refuse_lost_records,
+    refuse_other,
+    sync_folder,
+)
 from sievert.ledger._reservation import Reservation, check_name, check_targets, file_hash, temporary_name
 from sievert.numerics import brief, number
 

@@ -177,18 +177,8 @@ def _promised(measurement: Any, d_in: object, count: int) -> Claim:
 
 def _claim_of(measure: str, promised: Any, count: int) -> Claim:
     """A promise in the terms of an output measure."""
-    if measure == "MaxDivergence":
-        return ApproximateClaim(float(promised), 0.0, count)
-    if measure == "ZeroConcentratedDivergence":
-        return ZeroConcentratedClaim(float(promised), count)
-    if measure == "Approximate(MaxDivergence)":
-        eps, delta = promised
-        return ApproximateClaim(float(eps), float(delta), count)
-    if measure == "RenyiDivergence":
-        return RenyiClaim(ORDERS, tuple(float(promised(order)) for order in ORDERS), count)
-    if measure == "SmoothedMaxDivergence":
-        require_once(count, measure)
-        return ProfileClaim(limited(promised.delta), "an OpenDP measurement with a curve δ(ε)")
+    if measure in CLAIMS:
+        return CLAIMS[measure](promised, count)
     if measure.startswith("Approximate("):
         inner, delta = promised
         return _with_failures(_claim_of(measure[len("Approximate(") : -1], inner, count), float(delta), count)
@@ -196,6 +186,21 @@ def _claim_of(measure: str, promised: Any, count: int) -> Claim:
         f"measurement has the output measure {measure}; understood are MaxDivergence, "
         "ZeroConcentratedDivergence, RenyiDivergence and SmoothedMaxDivergence, and Approximate of each"
     )
+
+
+def _of_curve(promised: Any, count: int) -> Claim:
+    require_once(count, "SmoothedMaxDivergence")
+    return ProfileClaim(limited(promised.delta), "an OpenDP measurement with a curve δ(ε)")
+
+
+# What a measure's map gives, as a claim about so many releases.
+CLAIMS: dict[str, Callable[[Any, int], Claim]] = {
+    "MaxDivergence": lambda eps, count: ApproximateClaim(float(eps), 0.0, count),
+    "Approximate(MaxDivergence)": lambda pair, count: ApproximateClaim(float(pair[0]), float(pair[1]), count),
+    "ZeroConcentratedDivergence": lambda rho, count: ZeroConcentratedClaim(float(rho), count),
+    "RenyiDivergence": lambda curve, count: RenyiClaim(ORDERS, tuple(float(curve(a)) for a in ORDERS), count),
+    "SmoothedMaxDivergence": _of_curve,
+}
 
 
 def _with_failures(claim: Claim, delta: float, count: int) -> Claim:

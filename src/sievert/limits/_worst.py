@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import PolicyError
-from sievert.limits._closed_forms import log_capacity
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
-from sievert.limits._space import LARGEST_DENSE, Piece, Space, space_of
+from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of
 from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response

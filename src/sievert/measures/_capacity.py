@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -156,16 +157,11 @@ def capacity(
     choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
     if gains is not None and own is None:
         choice("gains", gains, tuple(WORDS), GainError)
-    default = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}.get(kind, "")
-    chosen = default if gains is None else gains
-    if kind == "multiplicative" and chosen == "all":
-        return _multiplicative(finite, prior)
-    if kind == "additive" and chosen in ("unit", "spanning", "signed"):
-        return _additive(finite, str(chosen), prior)
-    if kind == "risk" and chosen == "identity" and prior is None:
-        return _risk(finite)
-    if kind == "shannon" and chosen == "shannon" and prior is None:
-        return shannon(finite)
+    asked: tuple[Any, Any] = (kind, OWN_GAINS.get(kind) if gains is None else gains)
+    if asked in WITH_PRIOR:
+        return WITH_PRIOR[asked](finite, prior)
+    if asked in OVER_ALL_PRIORS and prior is None:
+        return OVER_ALL_PRIORS[asked](finite)
     raise GainError(
         f"kind is {brief(kind)}, gains {brief(gains)}, "
         f"prior {'given' if prior is not None else 'None'}; known are "
@@ -195,22 +191,27 @@ def _multiplicative(channel: Channel, prior: object) -> Capacity:
     return Capacity(max(1.0, float(factor)), None, bits, words, prior)
 
 
-def _additive(channel: Channel, gains: str, prior: object) -> Capacity:
-    words = WORDS[gains]
-    prior = tuple_prior(channel, prior)
-    if gains == "signed":
-        possible = None if prior is None else np.asarray(as_prior(prior, channel) > 0, dtype=bool)
-        return Capacity(None, signed_capacity(channel, possible), None, words, prior)
-    if gains == "spanning":
-        if prior is None:
-            raise GainError(
-                'prior is None; the capacity over gains="spanning" is known for a fixed prior: '
-                "give one, e.g. sv.uniform(n)"
-            )
-        belief = as_prior(prior, channel)
-        return Capacity(None, spanning_capacity(channel, belief), None, words, belief)
-    found = unit_radius(channel) if prior is None else unit_capacity(channel, as_prior(prior, channel))
-    proof = None if found.gain is None else _unit_proof(channel, found, prior is None)
+def _signed(channel: Channel, prior: object) -> Capacity:
+    given = tuple_prior(channel, prior)
+    possible = None if given is None else np.asarray(as_prior(given, channel) > 0, dtype=bool)
+    return Capacity(None, signed_capacity(channel, possible), None, WORDS["signed"], given)
+
+
+def _spanning(channel: Channel, prior: object) -> Capacity:
+    if prior is None:
+        raise GainError(
+            'prior is None; the capacity over gains="spanning" is known for a fixed prior: '
+            "give one, e.g. sv.uniform(n)"
+        )
+    belief = as_prior(tuple_prior(channel, prior), channel)
+    return Capacity(None, spanning_capacity(channel, belief), None, WORDS["spanning"], belief)
+
+
+def _unit(channel: Channel, prior: object) -> Capacity:
+    given = tuple_prior(channel, prior)
+    found = unit_radius(channel) if given is None else unit_capacity(channel, as_prior(given, channel))
+    proof = None if found.gain is None else _unit_proof(channel, found, given is None)
+    words = WORDS["unit"]
     return Capacity(None, found.value, None, words, found.prior, found.gap, found.gain, certificate=proof)
 
 
@@ -242,7 +243,8 @@ def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
     """Over all priors an even one on two secrets, one with the property, is worst: the guess whether it
     holds then is the guess between two rows."""
     table = np.asarray(gain.for_secrets(channel.inputs).table != 0, dtype=bool)
-    if gain.is_loss or len(table) != 2 or not (table[0] ^ table[1]).all() or gain.name != "property":
+    says_whether = {type(action) for action in gain.actions} == {bool}
+    if gain.is_loss or len(table) != 2 or not (table[0] ^ table[1]).all() or not says_whether:
         raise GainError(f"gains is {brief(gain)}; a capacity over priors is known for sv.gains.property only")
     marked = table[gain.actions.index(True)]
     if marked.all() or not marked.any():
@@ -320,3 +322,18 @@ def _shannon_of_blocks(channel: BlockChannel) -> Capacity:
     ]
     gap = max(part.gap for part in found)
     return Capacity(None, None, bits, WORDS["shannon"], np.concatenate(priors), gap)
+
+
+# ── What is known, by kind and class of gains ───────────────────────────────────────────────────────────────
+
+OWN_GAINS = {"multiplicative": "all", "risk": "identity", "shannon": "shannon"}
+WITH_PRIOR: dict[tuple[str, str], Callable[[Channel, object], Capacity]] = {
+    ("multiplicative", "all"): _multiplicative,
+    ("additive", "unit"): _unit,
+    ("additive", "spanning"): _spanning,
+    ("additive", "signed"): _signed,
+}
+OVER_ALL_PRIORS: dict[tuple[str, str], Callable[[Channel], Capacity]] = {
+    ("risk", "identity"): _risk,
+    ("shannon", "shannon"): shannon,
+}

@@ -28,10 +28,29 @@ from sievert.measures._adversary import (
 from sievert.numerics import brief, is_whole, require_size
 from sievert.spaces import Labels
 
-__all__ = ["Belief", "Guessing", "Identity", "Shannon", "Symmetric", "Tries", "adversary_of", "as_gain"]
+__all__ = [
+    "Belief",
+    "Guessing",
+    "Identity",
+    "Shannon",
+    "Symmetric",
+    "Tries",
+    "adversary_of",
+    "adversary_title",
+    "as_gain",
+]
 
 LARGEST_ACTIONS = 200_000
 FORM_ENTRIES = 1_000_000
+
+
+# What tables and pictures call an adversary whose name says less.
+TITLES = {"identity": "exact guess"}
+
+
+def adversary_title(name: str) -> str:
+    """What tables and pictures call the adversary that results know by this name."""
+    return TITLES.get(name, name)
 
 
 class Symmetric(Adversary):

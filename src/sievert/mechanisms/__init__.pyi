@@ -1,3 +1,4 @@
+from ._exponential import ExponentialChannel as ExponentialChannel
 from ._exponential import exponential as exponential
 from ._exponential import nominal_epsilon as nominal_epsilon
 from ._exponential import true_epsilon as true_epsilon

@@ -59,4 +59,3 @@ from ._words import in_percent as in_percent
 from ._words import in_tenths as in_tenths
 from ._words import number as number
 from ._words import times as times
-from ._words import upwards as upwards

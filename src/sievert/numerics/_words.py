@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "in_tenths",
     "number",
     "times",
-    "upwards",
 ]
 
 LONGEST = 24
@@ -37,12 +35,14 @@ def eps_in_words(eps: Fraction) -> str:
     return exact if len(exact) <= LONGEST else f"{rounded} (rounded)"
 
 
-def at_most(value: Fraction, digits: int = 3) -> str:
+def at_most(value: Fraction | float, digits: int = 3) -> str:
     """A number ≥ 0 with few digits, rounded up: what is said to be a bound is one.
 
-    >>> at_most(Fraction(1, 3)), at_most(Fraction(2, 3) / 10**9), at_most(Fraction(0))
-    ('0.334', '6.67e-10', '0')
+    >>> at_most(Fraction(1, 3)), at_most(Fraction(2, 3) / 10**9), at_most(0.0), at_most(212.1320344, 4)
+    ('0.334', '6.67e-10', '0', '212.2')
     """
+    if not 0 < value < math.inf:
+        return f"{float(value):g}"
     shown = f"{float(value):.{digits}g}"
     if Fraction(shown) >= value:
         return shown
@@ -70,21 +70,6 @@ def in_bits(value: float, digits: int = 4) -> str:
     """
     text = f"{value:.{digits}g}"
     return f"{text} bit" if text == "1" else f"{text} bits"
-
-
-def upwards(value: float, digits: int = 4) -> str:
-    """A number ≥ 0 in a few digits, rounded up: what is at most the number is at most the text.
-
-    >>> upwards(1.64872127), upwards(212.1320344), upwards(3.0), upwards(0.0)
-    ('1.649', '212.2', '3', '0')
-    """
-    if not 0 < value < math.inf:
-        return f"{value:g}"
-    text = f"{value:.{digits}g}"
-    if Decimal(text) < Decimal(value):
-        grain = Decimal(1).scaleb(Decimal(value).adjusted() + 1 - digits)
-        text = f"{Decimal(text) + grain:.{digits}g}"
-    return text
 
 
 def in_percent(value: float) -> str:
@@ -131,10 +116,10 @@ def belief_growth(what: str, factors: Sequence[tuple[float, float]], unit: str =
     >>> print(belief_growth("places", [(50, 2.3511), (100, 5.5)], " m"))
     Belief in the truth grows at most 2.352 times for someone to whom only places up to 50 m apart are ...
     """
-    (nearest, least), *others = factors
-    more = "".join(f", {times(float(upwards(factor)))} for {apart:.4g}{unit}" for apart, factor in others)
+    (nearest, least), *others = [(apart, times(float(at_most(factor, 4)))) for apart, factor in factors]
+    more = "".join(f", {growth} for {apart:.4g}{unit}" for apart, growth in others)
     return (
-        f"Belief in the truth grows at most {times(float(upwards(least)))} for someone to whom only {what} "
+        f"Belief in the truth grows at most {least} for someone to whom only {what} "
         f"up to {nearest:.4g}{unit} apart are possible{more}."
     )
 

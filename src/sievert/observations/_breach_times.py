@@ -24,9 +24,8 @@ from sievert.numerics import advance, brief, choice, generator_of, in_bits, non_
 from sievert.numerics import probability as as_probability
 from sievert.observations._approximations import share_interval
 from sievert.observations._chernoff import chernoff_pairs
-from sievert.observations._observation_counts import upto
 from sievert.observations._success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
-from sievert.observations._types import RowClasses, TypeTable, row_classes, types_of
+from sievert.observations._types import RowClasses, TypeTable, row_classes, types_of, upto
 from sievert.results import Result
 from sievert.spaces import iterable, label, shown
 

@@ -34,8 +34,8 @@ from sievert.observations._breach_times import (
     breach_curve,
     predicate_members,
 )
-from sievert.observations._observation_counts import observation_counts
 from sievert.observations._success import Random, SuccessCurve, success_curve
+from sievert.observations._types import observation_counts
 from sievert.observations._until import Rates, rates
 from sievert.policies import Answers, Policy, policy_or_answers_of
 from sievert.results import Result

@@ -21,7 +21,6 @@ from sievert.errors import TooLargeError
 from sievert.measures import Adversary, MatrixAdversary, as_gain
 from sievert.numerics import generator_of, log_sum
 from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
-from sievert.observations._observation_counts import observation_counts
 from sievert.observations._success import (
     ANCHORS,
     BOUNDS,
@@ -38,6 +37,7 @@ from sievert.observations._types import (
     TypeTable,
     class_regrets,
     curve_work,
+    observation_counts,
     row_classes,
     values_by_types,
 )

@@ -21,7 +21,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
 from sievert.measures import context_rows
 from sievert.numerics import log_of
-from sievert.observations._observation_counts import observation_count
+from sievert.observations._types import observation_count
 from sievert.policies import Answers
 from sievert.results import Result
 

@@ -30,12 +30,14 @@ from sievert.observations._approximations import (
     log_total,
     simulated_success,
 )
-from sievert.observations._observation_counts import LONGEST_CURVE, observation_count, observation_counts
 from sievert.observations._types import (
+    LONGEST_CURVE,
     RowClasses,
     TypeTable,
     joint_log_missed,
     log_missed,
+    observation_count,
+    observation_counts,
     row_classes,
     types_of,
 )

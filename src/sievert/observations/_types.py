@@ -9,7 +9,7 @@ where it is. One table therefore serves a whole curve n = 1…N.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 
@@ -25,11 +25,14 @@ from sievert.channels import (
     proportional_groups,
 )
 from sievert.channels.priors import as_prior
+from sievert.errors import ChannelError, SievertError
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import TruncatedGeometricChannel
-from sievert.numerics import log_of
+from sievert.numerics import brief, count_of, log_of, require_size, whole
+from sievert.spaces import iterable
 
 __all__ = [
+    "LONGEST_CURVE",
     "RowClasses",
     "TypeTable",
     "class_regrets",
@@ -38,8 +41,11 @@ __all__ = [
     "joint_log_missed",
     "log_add",
     "log_missed",
+    "observation_count",
+    "observation_counts",
     "row_classes",
     "types_of",
+    "upto",
     "values_by_types",
 ]
 
@@ -361,3 +367,43 @@ def _reduced(channel: Channel, rows: list[int]) -> Channel:
     relative = channel.relative_logs[rows] if channel.form == "log" else None
     part = Channel.trusted(data[rows], channel.form, relative=relative)
     return part if all_differ(channel) and len(rows) == channel.shape[0] else part.reduced()
+
+
+# A curve has a point for each number of observations.
+LONGEST_CURVE = 1_000_000
+# Results keep the number in 64 bits.
+MOST_OBSERVATIONS = 10**18
+
+
+def observation_counts(observations: object) -> list[int]:
+    """Numbers of observations in increasing order; a single N stands for 1…N."""
+    if not iterable(observations):
+        return list(range(1, upto(observations, ChannelError) + 1))
+    if isinstance(observations, str | bytes):
+        raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")
+    if isinstance(observations, Sized):
+        _require_short(count_of(observations))
+    if isinstance(observations, range) and observations:
+        ends = {observation_count(n, ChannelError) for n in (observations[0], observations[-1])}
+        return list(observations) if observations[0] == min(ends) else list(observations[::-1])
+    counts = sorted({observation_count(n, ChannelError) for n in observations})
+    if not counts:
+        raise ChannelError("observations is empty; give at least one number, such as range(1, 101)")
+    return counts
+
+
+def observation_count(observations: object, error: type[SievertError]) -> int:
+    """A number of observations of one channel."""
+    return whole("observations", observations, error, most=MOST_OBSERVATIONS)
+
+
+def upto(observations: object, error: type[SievertError]) -> int:
+    """The length N of a curve over n = 1…N."""
+    count = whole("observations", observations, error)
+    _require_short(count)
+    return count
+
+
+def _require_short(points: int) -> None:
+    way = "ask at fewer numbers, such as observations=[1, 10, 100, 10**9]"
+    require_size(points, LONGEST_CURVE, "the points of the curve", way)

@@ -308,19 +308,32 @@ def refines_class(less_safe: Channel, safer: Channel, adversary: AdversaryClass)
         and belief.dtype == object
         and table.dtype.kind in "iO"
     )
-    a, b = entries(first, exact), entries(second, exact)
-    if exact:
-        generators = fractions_of(table)
-        weighted = generators * belief[None, :]
-        decided = decide_program(exact_matmul(weighted, a), exact_matmul(weighted, b))
-        if decided is not None and decided.holds:
-            assert decided.post is not None
-            proof = ClassProof(a, b, generators, belief, decided.post)
-            return Verdict(True, order, 0.0, proof, None, decided.method, True)
-        if decided is not None:
-            assert decided.witness is not None
-            combined = exact_matmul(generators.T.copy(), decided.witness)
-            return _objector(first, second, combined, belief, decided.method, order)
+    decided = _in_fractions(first, second, fractions_of(table), belief, order) if exact else None
+    return _in_floats(first, second, table, belief, order, exact) if decided is None else decided
+
+
+def _in_fractions(
+    first: Channel, second: Channel, generators: AnyArray, belief: AnyArray, order: str
+) -> Verdict | None:
+    """What the program over the rationals decides; None where it is too large."""
+    a, b = entries(first, True), entries(second, True)
+    weighted = generators * belief[None, :]
+    decided = decide_program(exact_matmul(weighted, a), exact_matmul(weighted, b))
+    if decided is None:
+        return None
+    if decided.holds:
+        assert decided.post is not None
+        proof = ClassProof(a, b, generators, belief, decided.post)
+        return Verdict(True, order, 0.0, proof, None, decided.method, True)
+    assert decided.witness is not None
+    combined = exact_matmul(generators.T.copy(), decided.witness)
+    return _objector(first, second, combined, belief, decided.method, order)
+
+
+def _in_floats(
+    first: Channel, second: Channel, table: AnyArray, belief: AnyArray, order: str, exact: bool
+) -> Verdict:
+    """What the program in floats shows; a yes about fractions it only suggests."""
     # A class holds every multiple of its gains: small ones are compared as if they were large.
     largest = np.abs(table.astype(np.float64)).max(axis=1, keepdims=True)
     generators = table.astype(np.float64) / np.where(largest > 0, largest, 1.0)

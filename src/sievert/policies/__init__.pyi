@@ -1,13 +1,13 @@
 from ._answers import Answers as Answers
-from ._arguments import policy_or_answers_of as policy_or_answers_of
-from ._arguments import query_of as query_of
-from ._arguments import query_over as query_over
-from ._arguments import target_of as target_of
 from ._kinds import AskedQuery as AskedQuery
 from ._kinds import PolicyModel as PolicyModel
 from ._kinds import column_place as column_place
 from ._policy import Policy as Policy
 from ._query import Query as Query
+from ._query import policy_or_answers_of as policy_or_answers_of
+from ._query import query_of as query_of
+from ._query import query_over as query_over
+from ._query import target_of as target_of
 from ._statistic import Move as Move
 from ._statistic import Sensitivity as Sensitivity
 from ._statistic import Statistic as Statistic

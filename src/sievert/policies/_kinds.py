@@ -130,12 +130,12 @@ def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
             )
 
 
-def column_place(name: str, columns: Sequence[str], key: str) -> int:
-    """The position of a column among those of [data]."""
+def column_place(name: str, columns: Sequence[str], key: str, others: Sequence[str] = ()) -> int:
+    """The position of a column among those of [data]; `others` could stand in its place."""
     if name not in columns:
         raise FileError(
             f"{key}: {brief(name)} is not one of the columns of [data] ({', '.join(columns) or 'none'}); "
-            f"name it there under column{did_you_mean(name, columns)}"
+            f"name it there under column{did_you_mean(name, [*columns, *others])}"
         )
     return list(columns).index(name)
 
@@ -201,6 +201,10 @@ class AskedCount(AskedQuery):
     def over(self, policy: Policy, columns: Sequence[str]) -> Query:
         if not isinstance(self.where, dict):
             return _count(self.where)
+        bounds = tuple(Bounds.model_fields)
+        # Beside a bound that is misspelt the other is no column either.
+        for name in sorted(self.where, key=lambda name: name in bounds):
+            column_place(name, columns, "where", bounds)
         conditions = {column_place(name, columns, "where"): _count(part) for name, part in self.where.items()}
         counts = {place: _contribution(query) for place, query in conditions.items()}
         counted = partial(_all_hold, counts, len(columns) > 1)
@@ -242,7 +246,7 @@ class AskedSum(AskedQuery):
             return Query.sum()
         if self.of is None and len(columns) > 1:
             raise FileError(
-                f"query: a sum needs of where records have the columns {', '.join(columns)}: which one is "
+                f"a sum needs of where records have the columns {', '.join(columns)}: which one is "
                 f'summed? Add of = "{columns[-1]}"'
             )
         place = 0 if self.of is None else column_place(self.of, columns, "of")

@@ -15,15 +15,15 @@ from functools import partial
 from typing import Any
 
 from sievert.errors import MetricError, PolicyError, QueryError
-from sievert.numerics import instance, taken
+from sievert.numerics import brief, instance, taken
 from sievert.policies._additive import Count, Histogram, Sum
 from sievert.policies._answers import Answers
 from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
-from sievert.spaces import Metric, iterable, label
+from sievert.spaces import Graph, Metric, iterable, label
 
-__all__ = ["Query"]
+__all__ = ["Query", "policy_or_answers_of", "query_of", "query_over", "target_of"]
 
 
 @dataclass(frozen=True)
@@ -183,3 +183,36 @@ def _satisfies(condition: Callable[[Any], object], value: Hashable) -> int:
 
 def _is_among(wanted: frozenset[Hashable], value: Hashable) -> int:
     return int(value in wanted)
+
+
+def policy_or_answers_of(given: object, argument: str = "policy") -> Policy | Answers:
+    """The policy, or the answers of a query over one, that a function was given."""
+    words = "a sv.Policy or a query's answers"
+    found: Policy | Answers = instance(argument, given, Policy | Answers, words, PolicyError)
+    return found
+
+
+def target_of(given: object, argument: str = "policy") -> Policy | Metric | Graph:
+    """What must stay hidden: a policy, a metric or a graph."""
+    words = "a sv.Policy, a sv.Metric or a sv.Graph"
+    found: Policy | Metric | Graph = instance(argument, given, Policy | Metric | Graph, words, PolicyError)
+    return found
+
+
+def query_of(given: object, argument: str = "query") -> Query | None:
+    """The query a function was given, or None."""
+    if given is None:
+        return None
+    found: Query = instance(argument, given, Query, "a sv.Query, such as sv.Query.count(values)", QueryError)
+    return found
+
+
+def query_over(given: object, query: object, argument: str = "policy_or_metric") -> Query | None:
+    """A query beside what it is asked over; only a policy says which databases that are."""
+    asked = query_of(query)
+    if asked is not None and not isinstance(given, Policy):
+        raise QueryError(
+            f"query goes with a policy, but {argument} is {brief(given)}; leave the query out, or give a "
+            "sv.Policy"
+        )
+    return asked

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import QueryError
-from sievert.numerics import upwards
+from sievert.numerics import at_most
 from sievert.policies._policy import Policy
 
 __all__ = ["Move", "Sensitivity", "Statistic", "statistic_of_cells", "statistic_of_numbers"]
@@ -182,7 +182,7 @@ def statistic_of_numbers(numbers: Sequence[int], scale: int, records: int, words
     greatest = max(abs(max(numbers)), abs(min(numbers))) // (common or 1)
     if records * greatest >= LARGEST_TOTAL:
         raise QueryError(
-            f"the total may exceed 2^53 steps of {upwards(float(step))}; use coarser values or fewer records"
+            f"the total may exceed 2^53 steps of {at_most(step, 4)}; use coarser values or fewer records"
         )
     amounts = np.array(numbers if common in (0, 1) else [number // common for number in numbers], np.int64)
     return Statistic((), ((),), np.zeros(len(amounts), np.int64), amounts, step, words)

@@ -1,13 +1,13 @@
 """Proof of the worst leakage of a space: an upper bound for every private channel, and a channel below it.
 
 The quantity is the largest value of Σ A[x,w]·K[x,w] over ε-private channels K (rows are distributions);
-with A the identity it is the capacity Σ_j max_i K[i,j] of the space. `sievert.proofs._bounds`, `.lowers` and
-`.blocks` hold the certificates; *parts* joins one for each class of isomorphic components.
+with A the identity it is the capacity Σ_j max_i K[i,j] of the space. `sievert.proofs._bounds` holds the
+certificates; *parts* joins one for each class of isomorphic components.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -39,19 +39,6 @@ from sievert.proofs._space import LARGEST_TABLE, ProofSpace
 
 __all__ = ["WorstLeakageProof", "lower_value", "transitive_value", "upper_value"]
 Certificate = dict[str, Any]
-# Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
-PACKINGS = ("packing", "cover", "points", "transitive")
-ONLY_CAPACITY = (
-    "parts",
-    "cover",
-    "points",
-    "tree",
-    "blocks",
-    "block bounds",
-    "transitive",
-    "kernel",
-    "levels",
-)
 LARGEST_PRINTED = 10**9
 
 
@@ -164,65 +151,59 @@ def _is_packing(certificate: Certificate) -> bool:
 
 def upper_value(proof: WorstLeakageProof) -> Fraction:
     """The upper bound that the certificate proves."""
-    certificate, space, eps = proof.upper, proof.space, proof.eps
-    kind = certificate["type"]
+    kind = proof.upper["type"]
+    if kind not in UPPER:
+        raise ValueError(f"unknown upper certificate {kind!r}")
     _require_capacity(proof, kind)
-    if kind == "parts":
-        return sum((count * upper_value(part) for count, part in _parts(proof, certificate)), Fraction(0))
-    if kind == "packing":
-        if proof.gain is not None:
-            raise ValueError("a packing certificate bounds weights of points, not a general gain")
-        weights = np.ones(space.size) if proof.weights is None else proof.weights
-        return packing_bound(space, eps, weights, floats(certificate["y"]))
-    if kind == "cover":
-        return cover_bound(space, eps, certificate["centres"], float(certificate["radius"]))
-    if kind == "points":
-        return Fraction(space.size)
-    if kind == "dual":
-        return dual_bound(space, eps, proof.objective(), certificate)
-    if kind == "tree":
-        return tree_upper(space, eps, certificate)
-    if kind == "blocks":
-        return blocks_upper(space, eps, certificate)
-    if kind == "transitive":
-        return transitive_value(space, eps, certificate, down=False)
-    if kind == "block bounds":
-        # With no multipliers at the cut vertices, capacity ≤ n + Σ_B (Cap(B) - |B|).
-        bounds = (
-            upper_value(WorstLeakageProof(part, eps, block["upper"], None)) - part.size
-            for block, _, part in block_spaces(space, certificate["blocks"])
-        )
-        return sum(bounds, Fraction(space.size))
-    raise ValueError(f"unknown upper certificate {kind!r}")
+    return UPPER[kind](proof, proof.upper)
 
 
 def lower_value(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
     """The value that the private channel of a lower certificate really has."""
-    space, eps = proof.space, proof.eps
     kind = certificate["type"]
+    if kind not in LOWER:
+        raise ValueError(f"unknown lower certificate {kind!r}")
     _require_capacity(proof, kind)
-    if kind == "parts":
-        parts = zip(_parts(proof, certificate), certificate["parts"], strict=True)
-        return sum((count * lower_value(one, part) for (count, one), part in parts), Fraction(0))
-    if kind == "channel":
-        objective = None if proof.is_capacity else proof.objective()
-        return channel_value(space, eps, objective, certificate)
-    if kind == "kernel":
-        return kernel_value(space, eps, certificate)
-    if kind == "levels":
-        return levels_value(space, eps, certificate["source"])
-    if kind == "tree":
-        return tree_lower(space, eps, certificate)
-    if kind == "blocks":
-        return blocks_lower(space, eps, certificate, channel_diagonal)
-    if kind == "transitive":
-        return transitive_value(space, eps, certificate, down=True)
-    raise ValueError(f"unknown lower certificate {kind!r}")
+    return LOWER[kind](proof, certificate)
 
 
 def _require_capacity(proof: WorstLeakageProof, kind: str) -> None:
-    if kind in ONLY_CAPACITY and not proof.is_capacity:
+    if kind not in ANY_GAIN and not proof.is_capacity:
         raise ValueError(f"a {kind} certificate bounds the capacity only")
+
+
+def _parts_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    return sum((count * upper_value(part) for count, part in _parts(proof, certificate)), Fraction(0))
+
+
+def _parts_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    parts = zip(_parts(proof, certificate), certificate["parts"], strict=True)
+    return sum((count * lower_value(one, part) for (count, one), part in parts), Fraction(0))
+
+
+def _packing_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    if proof.gain is not None:
+        raise ValueError("a packing certificate bounds weights of points, not a general gain")
+    weights = np.ones(proof.space.size) if proof.weights is None else proof.weights
+    return packing_bound(proof.space, proof.eps, weights, floats(certificate["y"]))
+
+
+def _cover_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    return cover_bound(proof.space, proof.eps, certificate["centres"], float(certificate["radius"]))
+
+
+def _block_bounds_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    """With no multipliers at the cut vertices, capacity ≤ n + Σ_B (Cap(B) - |B|)."""
+    bounds = (
+        upper_value(WorstLeakageProof(part, proof.eps, block["upper"], None)) - part.size
+        for block, _, part in block_spaces(proof.space, certificate["blocks"])
+    )
+    return sum(bounds, Fraction(proof.space.size))
+
+
+def _channel_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    objective = None if proof.is_capacity else proof.objective()
+    return channel_value(proof.space, proof.eps, objective, certificate)
 
 
 def _parts(proof: WorstLeakageProof, certificate: Certificate) -> Iterator[tuple[int, WorstLeakageProof]]:
@@ -311,3 +292,32 @@ def _require_symmetry(space: ProofSpace, image: NDArray[np.intp]) -> None:
         tables.append((code[order], space.lengths[order]))
     if any((a != b).any() for a, b in zip(*tables, strict=True)):
         raise ValueError("a symmetry does not map edges to edges of the same length")
+
+
+# ── The certificates by their names ─────────────────────────────────────────────────────────────────────────
+
+Value = Callable[[WorstLeakageProof, Certificate], Fraction]
+UPPER: dict[str, Value] = {
+    "parts": _parts_above,
+    "packing": _packing_above,
+    "cover": _cover_above,
+    "points": lambda proof, _: Fraction(proof.space.size),
+    "dual": lambda proof, found: dual_bound(proof.space, proof.eps, proof.objective(), found),
+    "tree": lambda proof, found: tree_upper(proof.space, proof.eps, found),
+    "blocks": lambda proof, found: blocks_upper(proof.space, proof.eps, found),
+    "block bounds": _block_bounds_above,
+    "transitive": lambda proof, found: transitive_value(proof.space, proof.eps, found, down=False),
+}
+LOWER: dict[str, Value] = {
+    "parts": _parts_below,
+    "channel": _channel_below,
+    "kernel": lambda proof, found: kernel_value(proof.space, proof.eps, found),
+    "levels": lambda proof, found: levels_value(proof.space, proof.eps, found["source"]),
+    "tree": lambda proof, found: tree_lower(proof.space, proof.eps, found),
+    "blocks": lambda proof, found: blocks_lower(proof.space, proof.eps, found, channel_diagonal),
+    "transitive": lambda proof, found: transitive_value(proof.space, proof.eps, found, down=True),
+}
+# Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
+PACKINGS = ("packing", "cover", "points", "transitive")
+# Certificates for weights or gains of any kind; the others bound the capacity only.
+ANY_GAIN = ("packing", "dual", "channel")

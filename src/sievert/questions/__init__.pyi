@@ -19,5 +19,5 @@ from ._accept import least_repeated as least_repeated
 from ._accept import promise_of_noise as promise_of_noise
 from ._accept import record_belief as record_belief
 from ._accept import repeated_record as repeated_record
-from ._guess import guessed as guessed
-from ._guess import is_listed as is_listed
+from .noise import guessed as guessed
+from .noise import is_listed as is_listed

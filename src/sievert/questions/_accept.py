@@ -79,9 +79,8 @@ def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> R
 
 
 def has_added_noise(scenario: Scenario) -> bool:
-    """Whether the file adds geometric noise to a table over its data: ε then needs no list of answers."""
-    on_table = scenario.document.query.is_table
-    return bool(scenario.columns) and on_table and _adds_noise(scenario)
+    """Whether the file adds geometric noise to a table over all records: ε then needs no list of answers."""
+    return scenario.document.query.is_table and _adds_noise(scenario)
 
 
 def has_noise_in_cells(scenario: Scenario) -> bool:
@@ -247,14 +246,32 @@ class Promise(Result):
 
 
 def kept_promise(scenario: Scenario, eps: float) -> Promise | None:
-    """The file's claim held against its mechanism, whose smallest pure ε is given; None without a claim."""
+    """The file's claims held against its mechanism, whose smallest pure ε is given; None without a claim.
+
+    An ε that [mechanism] promises is judged beside what [claim] says of another kind.
+    """
     stated = scenario.document.claim
     if stated is None or (stated.eps is not None and not stated.delta):
-        claimed = scenario.claimed_eps
-        if claimed is None:
-            return None
-        kept = eps <= claimed * (1 + CLAIM_TOLERANCE)
-        return Promise(f"ε = {claimed:.6g}", kept, f"ε = {eps:.6g}")
+        return _pure(scenario.claimed_eps, eps)
+    found, own = _stated(scenario, stated, eps), _pure(scenario.mechanism.promised, eps)
+    if own is None:
+        return found
+    return Promise(
+        f"{found.claim} and, under [mechanism], {own.claim}",
+        found.kept and own.kept,
+        f"{found.satisfied} and {own.satisfied}",
+    )
+
+
+def _pure(claimed: float | None, eps: float) -> Promise | None:
+    if claimed is None:
+        return None
+    kept = eps <= claimed * (1 + CLAIM_TOLERANCE)
+    return Promise(f"ε = {claimed:.6g}", kept, f"ε = {eps:.6g}")
+
+
+def _stated(scenario: Scenario, stated: ClaimModel, eps: float) -> Promise:
+    """What [claim] says, where it is more than a pure ε."""
     words = claim_of(**stated.model_dump(exclude_none=True)).words
     if stated.eps is not None:
         found = smallest_epsilon(scenario.channel, scenario.answers, stated.delta)

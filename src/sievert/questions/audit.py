@@ -22,6 +22,7 @@ from sievert.measures import (
     Identity,
     RecordLeakage,
     Unit,
+    adversary_title,
     capacity,
     leakage,
     posterior_vulnerability,
@@ -277,6 +278,11 @@ class Finding(Result):
     bits: float | None
     blind_guess: Hashable
 
+    @property
+    def title(self) -> str:
+        """What tables and pictures call the adversary."""
+        return adversary_title(self.name)
+
     def __str__(self) -> str:
         growth = "" if self.bits is None else f" ({in_bits(self.bits)})"
         return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
@@ -314,7 +320,7 @@ def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit
 # Points of the curve beside ε = 0; fewer where one channel is large.
 CURVE_POINTS, FEWER_POINTS = 24, 12
 LARGE_CHANNEL = 250_000
-CURVE_NAMES = {"identity": "exact guess", "shannon": "uncertainty removed"}
+CURVE_NAMES = {"shannon": "uncertainty removed"}
 
 
 @dataclass(frozen=True)
@@ -377,7 +383,7 @@ def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str,
     for item, gain in zip(audit.leakages, scenario.gains, strict=True):
         bits = _bits_at(channel, belief, gain, float(item.before))
         if bits is not None:
-            found[CURVE_NAMES.get(item.name, item.name)] = bits
+            found[CURVE_NAMES.get(item.name, item.title)] = bits
     return found
 
 

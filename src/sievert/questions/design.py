@@ -66,15 +66,6 @@ def _file_alpha(scenario: Scenario) -> object:
     return alpha if scenario.claimed_eps == privacy(None, alpha).eps else None
 
 
-# Words for what each adversary reaches.
-LEAKS = {
-    "identity": "exact guess",
-    "bayes risk": "wrong guess",
-    "shannon": "uncertainty",
-    "guessing": "guesses needed",
-}
-
-
 def designed_toml(scenario: Scenario, channel_file: str, eps: float, folder: Path) -> str:
     """The file with its mechanism replaced by the designed channel, ready for `audit` and `release`.
 

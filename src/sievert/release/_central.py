@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray
 from sievert.errors import ChannelError, DataError
 from sievert.numerics import as_fraction
-from sievert.release._clamping import note
-from sievert.release._domain import DROPPED
-from sievert.release._fingerprints import Fingerprints
+from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
+from sievert.release._sidecar import note
 from sievert.sampling import Sampler
 from sievert.spaces import as_float
 from sievert.tables import Batch, Rows

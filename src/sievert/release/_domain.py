@@ -3,10 +3,13 @@
 Every cell is one of the policy's values, or does not fit in one of four ways, each with a treatment that
 the file declares: missing, unknown (not a value, or no number where numbers are declared), out of range,
 or off the grid (between two values). The default is to refuse the whole run.
+
+What was checked is what is drawn: a hash of every batch is taken while the data is checked.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
@@ -16,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import DataError, FileError
+from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import KnownLabels, as_float, label, shown
 from sievert.tables import Batch
 
-__all__ = ["DROPPED", "Domain", "is_missing"]
+__all__ = ["DROPPED", "Domain", "Fingerprints", "is_missing"]
 
 DROPPED = -1
 # Distinct cells that are remembered; more are forgotten and looked up again.
@@ -263,3 +266,33 @@ def _number(cell: Any) -> Fraction | None:
         return as_fraction(text)
     except ValueError:
         return None  # digits without end are no measurement
+
+
+class Fingerprints:
+    """Hashes of the batches of some columns, in order."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = list(columns)
+        self._digests: list[bytes] = []
+
+    def add(self, batch: Batch) -> None:
+        """Keep the hash of the next batch."""
+        self._digests.append(self._digest(batch))
+
+    def require(self, number: int, batch: Batch) -> None:
+        """Refuse a batch that is not the one that was checked."""
+        if number >= len(self._digests) or self._digest(batch) != self._digests[number]:
+            raise OutputError("the data changed while it was read")
+
+    def require_end(self, batches: int) -> None:
+        """Refuse data that ended earlier than when it was checked."""
+        if batches != len(self._digests):
+            raise OutputError("the data changed while it was read")
+
+    def total(self, salt: str) -> str:
+        """One salted hash of all that was checked."""
+        return hashlib.sha256(salt.encode() + b"".join(self._digests)).hexdigest()
+
+    def _digest(self, batch: Batch) -> bytes:
+        content = repr([batch.first, *(batch.columns[name] for name in self.columns)])
+        return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=32).digest()

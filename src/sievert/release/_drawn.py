@@ -41,13 +41,15 @@ SAME_CLAIM = 1e-6
 class Drawn:
     """The channel that is drawn from, what it costs for a unit of distance, and its name.
 
-    `exact` says whether an exact sampler draws, or one in floating point, which the file has to ask for.
+    `exact` says whether an exact sampler draws, or one in floating point, which the file has to ask for;
+    `note` why what is drawn has another ε than the file's own channel.
     """
 
     channel: Channel = field(repr=False)
     eps: Fraction
     words: str
     exact: bool = True
+    note: str | None = None
 
 
 def drawn_channel(scenario: Scenario) -> Drawn:
@@ -75,13 +77,25 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
             'sampler = "float" under [release]'
         )
     exact = _exactly(channel)
-    found = epsilon(exact, scenario.answers)
+    nats = audited = epsilon(exact, scenario.answers).nats
     if claimed is not None:
-        _require_kept(claimed, found.nats)
+        _require_kept(claimed, nats)
     if channel.form != "exact" and claimed is not None and not keeps(exact, scenario.answers, claimed):
         exact = _kept_claim(exact, scenario.answers, claimed)
-        found = epsilon(exact, scenario.answers)
-    return Drawn(exact, _charged(exact, scenario.answers, found.nats, claimed), words)
+        nats = epsilon(exact, scenario.answers).nats
+    eps = _charged(exact, scenario.answers, nats, claimed)
+    return Drawn(exact, eps, words, note=_other_eps(audited, nats))
+
+
+def _other_eps(audited: float, nats: float) -> str | None:
+    """What the reader of an audit should know where the fractions that are drawn have a smaller ε."""
+    if nats >= audited * (1 - SAME_CLAIM):
+        return None
+    return (
+        "What is drawn is the mechanism in fractions: rounded alone they would exceed its ε, so each row is "
+        f"mixed with a little of the average row. These fractions have ε = {nats:.6g}, which is charged, "
+        f"while the mechanism as written, which `sievert audit` is about, has ε = {audited:.6g}."
+    )
 
 
 @drawn.register

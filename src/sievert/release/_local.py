@@ -26,8 +26,7 @@ from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, LedgerError, LedgerOutputError
 from sievert.ledger import Ledger, Reservation
 from sievert.release._central import PersonRows, person_key
-from sievert.release._domain import DROPPED
-from sievert.release._fingerprints import Fingerprints
+from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._places import Places
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import BitSource, Sampler

@@ -44,6 +44,7 @@ class Plan:
     table, sensitivity : the table over all rows, and how far one record moves it
     places : the map, where places are released
     exact : whether the sampler is exact; one in floating point has to be asked for
+    note : why what is drawn has another ε than the file's own channel
     """
 
     scenario: Scenario
@@ -57,6 +58,7 @@ class Plan:
     places: OnMap | None = None
     exact: bool = True
     output_name: str | None = None
+    note: str | None = None
 
     @property
     def noise(self) -> TableNoise | None:
@@ -287,6 +289,7 @@ def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         places=places,
         exact=found.exact,
         output_name=name,
+        note=found.note,
     )
 
 
@@ -300,7 +303,15 @@ def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         )
     found = drawn_channel(scenario)
     return Plan(
-        scenario, rules, False, found.channel, found.words, found.eps, exact=found.exact, output_name=name
+        scenario,
+        rules,
+        False,
+        found.channel,
+        found.words,
+        found.eps,
+        exact=found.exact,
+        output_name=name,
+        note=found.note,
     )
 
 
@@ -330,4 +341,5 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         sensitivity,
         exact=found.exact,
         output_name=name,
+        note=found.note,
     )

@@ -15,11 +15,10 @@ from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
 from sievert.questions import Check, guessed, is_listed
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._clamping import clamping
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
-from sievert.release._sidecar import policy_words, promise, query_words
+from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.results import Result
 
 __all__ = ["Preview", "preview"]
@@ -202,6 +201,8 @@ def _warnings(plan: Plan) -> list[str]:
     found = []
     if plan.seeded:
         found.append("NOT PRIVATE: the file is a test, and its noise comes from a seed.")
+    if plan.note is not None:
+        found.append(plan.note)
     if not plan.central and "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid):
         found.append(
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."

@@ -61,15 +61,15 @@ def cost(plan: Plan, relation: Relation | None) -> Fraction:
     own = relation_of(plan)
     if own.unit != relation.unit:
         return plan.eps  # refused by the ledger, which knows the units
-    if own.kind == relation.kind == "places":
+    if own.is_places and relation.is_places:
         return plan.eps
     # Without a column that says whose row it is, nobody has seen that a person owns fewer than elsewhere.
     owned = plan.owned if plan.data.person is not None else max(plan.owned, relation.person_records)
-    if own.kind == relation.kind and own.mark == relation.mark:
+    if own.same_pairs(relation):
         return plan.unit_eps * owned
-    if relation.kind == "graph" and own.kind == "replace" and _values_mark(plan) == relation.values:
+    if own.is_any_two and relation.is_joined and _values_mark(plan) == relation.values:
         return plan.unit_eps * owned  # any two values, so those that are joined as well
-    if relation.kind == "replace" and own.kind in ("graph", "add-remove"):
+    if relation.is_any_two and own.reaches_any_two:
         return _for_any_two(plan, own) * owned
     raise _refusal(own, relation)
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
 from sievert.files import Scenario, load_scenario, refuse_private
@@ -23,14 +23,13 @@ from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Reservation, 
 from sievert.numerics import brief, flag, instance, non_negative, number
 from sievert.release._acceptance import require_accepted
 from sievert.release._central import NoisyTable, computed, noisy_table
-from sievert.release._clamping import clamping
-from sievert.release._fingerprints import Fingerprints
+from sievert.release._domain import Fingerprints
 from sievert.release._local import OUTPUT, SealedBits, State, check_places, check_rows, new_key, stream
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
-from sievert.release._sidecar import sidecar
+from sievert.release._sidecar import clamping, sidecar
 from sievert.results import Result
-from sievert.tables import is_inside, open_rows, table_bytes
+from sievert.tables import Rows, is_inside, open_rows, table_bytes
 
 __all__ = ["Release", "run"]
 
@@ -56,7 +55,7 @@ class Release(Result):
     arithmetic : "exact", or "float" where the file asked for it
     head : the ledger's last hash, to be noted elsewhere
     pending : earlier releases whose files could not be given their names yet
-    notes : what was clamped, rounded or left out
+    notes : what was clamped, rounded or left out, and why another ε was drawn than audited
     """
 
     id: str
@@ -166,18 +165,13 @@ def run(
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
     if all(entry.finished for entry in early.entries):
         early.check(charge(plan, early), plan.columns, plan.unit)
-    report = _reporter(progress, "reading")
-    totals, count, seen = None, 0, Fingerprints(plan.columns)
-    if plan.central:
-        totals = computed(plan, rows, report, seen)
-    else:
-        count, seen = check_rows(plan, rows, report)
+    read = _read(plan, rows, _reporter(progress, "reading"))
     _make_folder(plan.output.parent)
     with Ledger.hold(
         plan.ledger_folder, budget, relation=relation, key=key, wait=wait, anchor=anchor
     ) as ledger:
         check_places(ledger)
-        about = {"file": plan.digest, "fingerprint": seen.total(ledger.salt)}
+        about = {"file": plan.digest, "fingerprint": read.seen.total(ledger.salt)}
         done = ledger.just_finished(**about)
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
@@ -188,16 +182,40 @@ def run(
         if held is None:
             held = _reserved(plan, ledger, eps, state, id, about)
         with _charged(held):
-            noted: dict[str, Any] = {}
-            if totals is not None:
-                table, sampler = _central(plan, totals, held, state)
-            else:
-                report = _reporter(progress, "drawing", count)
-                table, (sampler, noted) = None, stream(plan, rows, held, state, seen, report)
-            content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), ledger.head)
-            held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
-            held.commit(**noted)
+            table, sampler = _published(plan, rows, read, held, state, progress)
         return _result(plan, ledger, held, eps, table, resumed, sampler)
+
+
+class _Read(NamedTuple):
+    """What one pass over the data found: totals or a number of rows, and a hash of each batch."""
+
+    totals: Any
+    rows: int
+    seen: Fingerprints
+
+
+def _read(plan: Plan, rows: Rows, report: Callable[[int], None] | None) -> _Read:
+    if plan.central:
+        seen = Fingerprints(plan.columns)
+        return _Read(computed(plan, rows, report, seen), 0, seen)
+    return _Read(None, *check_rows(plan, rows, report))
+
+
+def _published(
+    plan: Plan, rows: Rows, read: _Read, held: Reservation, state: State, progress: Progress | None
+) -> tuple[NoisyTable | None, dict[str, Any]]:
+    """Draw, write table and sidecar, and give them their names; the table, if kept, and the sampler."""
+    noted: dict[str, Any] = {}
+    table = None
+    if read.totals is not None:
+        table, sampler = _central(plan, read.totals, held, state)
+    else:
+        report = _reporter(progress, "drawing", read.rows)
+        sampler, noted = stream(plan, rows, held, state, read.seen, report)
+    content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), held.ledger.head)
+    held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+    held.commit(**noted)
+    return table, sampler
 
 
 def _seed(plan: Plan, insecure_rng: object) -> int | None:
@@ -291,7 +309,7 @@ def _result(
         tuple((name, rest) for name, rest in left.items() if name is not None),
         WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
         tuple(str(target) for late in ledger.pending for target in late.targets),
-        tuple(clamping(plan)),
+        (*clamping(plan), *([] if plan.note is None else [plan.note])),
     )
 
 

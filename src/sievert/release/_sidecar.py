@@ -1,12 +1,16 @@
 """What lies beside a released table: what was done, how, and what it promises; never a true value.
 
 Nothing here is computed from the data. In particular there is no fingerprint of the input and no number of
-rows that were left out: both would answer questions about the data exactly.
+rows that were left out: both would answer questions about the data exactly. What is cut off to fit is said,
+values of the data before they are added up and noisy numbers after: clamping costs nothing, but it moves
+numbers, and whoever reads a released table has to know.
 """
 
 from __future__ import annotations
 
+import math
 import platform
+from collections.abc import Iterator
 from functools import singledispatch
 from typing import Any, Literal
 
@@ -14,16 +18,16 @@ import numpy as np
 import scipy
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.files import UseValue
 from sievert.ledger import Reservation
-from sievert.numerics import number, upwards
+from sievert.numerics import at_most, number
 from sievert.policies import promise_words
 from sievert.proofs import NoiseProof
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._clamping import clamping
 from sievert.release._plan import Plan
 from sievert.results import package_version, plain
 
-__all__ = ["noise_proof", "promise", "sidecar"]
+__all__ = ["clamping", "noise_proof", "note", "promise", "sidecar"]
 
 FORMAT = "sievert release 1"
 
@@ -90,7 +94,7 @@ def policy_words(plan: Plan) -> str:
             f"Places in the rectangle from {region.south}, {region.west} to {region.north}, {region.east}, "
             f"in {region.shape[0]} by {region.shape[1]} cells of {region.cell:g} m: two places are protected "
             "in proportion to the distance of their cells, measured in a transverse Mercator plane that "
-            f"stretches distances on the ground by at most {upwards(stretch, 2)}."
+            f"stretches distances on the ground by at most {at_most(stretch, 2)}."
         )
     return plan.scenario.policy.describe()
 
@@ -111,7 +115,7 @@ def promise(plan: Plan) -> str:
     eps = number(plan.unit_eps)
     if plan.places is not None:
         region = plan.places.region
-        stretch, slack = (upwards(value, 6) for value in (region.stretch, region.diagonal))
+        stretch, slack = (at_most(value, 6) for value in (region.stretch, region.diagonal))
         return (
             f"Any output is at most e^({eps}·d) times as likely for one cell as for another at a distance of "
             "d metres; for two places d metres apart on the ground, wherever in their cells they lie, at "
@@ -159,3 +163,73 @@ def _of_places(noise: PlanarNoise, plan: Plan) -> dict[str, Any]:
         "of two outputs is at most e^(ε·|x - x'|); clamping and remap are post-processing (Lem 3.3)",
         "eps_of_a_step": str(noise.level.exact_eps),
     }
+
+
+def clamping(plan: Plan) -> list[str]:
+    """Sentences for the reader of the release; none where every value and every noisy number is kept."""
+    return [*_data(plan), *_noisy_numbers(plan)]
+
+
+def note(plan: Plan) -> str:
+    """The same in a few words, for a column of the released table."""
+    words = [words for rule, words in _treatments(plan) if rule]
+    if _limits(plan) is not None:
+        low, high = _limits(plan)  # type: ignore[misc]
+        words.append(f"noisy numbers cut off at {low} and {high}")
+    return "; ".join(words)
+
+
+def _treatments(plan: Plan) -> Iterator[tuple[bool, str]]:
+    rules: Any = plan.rules
+    what = "places outside the region" if plan.places is not None else "values out of range"
+    yield rules.out_of_range == "clamp", f"{what} counted as the nearest one inside"
+    yield rules.off_grid == "nearest", "values between two declared ones rounded to the nearer"
+    yield any(isinstance(rule, UseValue) for rule in (rules.missing, rules.unknown)), "gaps filled in"
+    drops = (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
+    yield "drop" in drops, "rows that do not fit left out"
+
+
+def _data(plan: Plan) -> Iterator[str]:
+    """Intervals are for the table of the values as they were counted, not as they stand in the data."""
+    changed = [words for rule, words in _treatments(plan) if rule]
+    if changed and plan.central:
+        yield (
+            f"{_capital(', '.join(changed))}: low and high are for the table of what was counted, not of "
+            "what stands in the data."
+        )
+    elif plan.rules.out_of_range == "clamp":
+        yield f"{_capital(changed[0])}, before noise is drawn."
+
+
+def _noisy_numbers(plan: Plan) -> Iterator[str]:
+    limits = _limits(plan)
+    if limits is None:
+        return
+    sentence = f"Noisy numbers are cut off at {limits[0]} and {limits[1]}"
+    noise = plan.noise
+    if noise is not None and 0 < noise.law.mean_error < math.inf:
+        # E max(0, Z) = E |Z|/2 steps for symmetric noise Z at an end of the range.
+        bias = float(noise.statistic.step) * noise.law.mean_error / 2
+        sentence += f", so a true {limits[0]} comes out {at_most(bias, 3)} too high on average"
+        if plan.table is not None and len(plan.table.cells) > 1:
+            sentence += ", in every empty cell, and totals over many cells too high"
+    yield f'{sentence}; kind = "geometric" leaves them as they are, below 0 too.'
+
+
+def _limits(plan: Plan) -> tuple[str, str] | None:
+    """Where noisy numbers of a table are cut off."""
+    noise, table = plan.noise, plan.table
+    if not plan.central or table is None:
+        return None
+    if noise is not None:
+        found = noise.limits
+    else:
+        added = plan.scenario.mechanism.added()
+        if added is None or not added.clamps:
+            return None
+        found = table.range(plan.scenario.policy)
+    return None if found is None else (number(found[0] * table.step), number(found[1] * table.step))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -224,7 +224,7 @@ def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
         (
-            "exact guess" if item.name == "identity" else item.name,
+            item.title,
             item.before,
             item.after,
             item.factor,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from sievert.design import Alternative, Candidates, Leak
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
-from sievert.questions.design import LEAKS, Design
+from sievert.questions.design import Design
 from sievert.report import plots
 from sievert.report._page import Page, Picture, page_html
 
@@ -51,7 +52,7 @@ def lines(design: Design) -> Iterator[tuple[str, list[str]]]:
 def _cost(item: Alternative, best: float) -> str:
     name = f"{item.name[0].upper()}{item.name[1:]}"
     more = ""
-    if item.name != "optimal":
+    if not item.is_optimal:
         excess = item.loss - best
         small = excess <= 1e-9 * max(1.0, abs(best))
         if small:
@@ -70,16 +71,29 @@ def _cost(item: Alternative, best: float) -> str:
 def _leaks(item: Alternative) -> str:
     parts = []
     for leak in item.leaks:
-        name = LEAKS.get(leak.name, leak.name)
-        parts.append(f"{name}: {_amount(leak, leak.before)} → {_amount(leak, leak.after)}")
+        words, amount = LOSSES.get(leak.name, (leak.title, _share if _is_share(leak) else _number))
+        parts.append(f"{words}: {amount(leak.before)} → {amount(leak.after)}")
     return f"{item.name[0].upper()}{item.name[1:]} – {', '.join(parts)}."
 
 
-def _amount(leak: Leak, value: float) -> str:
-    if leak.name == "shannon":
-        return in_bits(value, 3)
-    shares = not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
-    return in_percent(min(value, 1.0)) if shares or leak.name == "bayes risk" else f"{value:.4g}"
+def _is_share(leak: Leak) -> bool:
+    return not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
+
+
+def _share(value: float) -> str:
+    return in_percent(min(value, 1.0))
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+# Losses that a file names by a word: what is lost, and how that is written.
+LOSSES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "bayes risk": ("wrong guess", _share),
+    "shannon": ("uncertainty", partial(in_bits, digits=3)),
+    "guessing": ("guesses needed", _number),
+}
 
 
 def page(design: Design, scenario: Scenario) -> str:

@@ -2,8 +2,6 @@ from . import graphs as graphs
 from . import metrics as metrics
 from . import secrets as secrets
 from . import symmetries as symmetries
-from ._arguments import graph_of as graph_of
-from ._arguments import metric_of as metric_of
 from ._automorphisms import Automorphisms as Automorphisms
 from ._automorphisms import automorphisms as automorphisms
 from ._automorphisms import by_first as by_first
@@ -15,6 +13,8 @@ from ._databases import Rows as Rows
 from ._databases import from_relation as from_relation
 from ._databases import smallest_integers as smallest_integers
 from ._graph import Graph as Graph
+from ._graph import graph_of as graph_of
+from ._graph import metric_of as metric_of
 from ._graph import product_edges as product_edges
 from ._graph import product_neighbours as product_neighbours
 from ._kinds import Secrets as Secrets

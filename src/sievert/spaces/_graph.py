@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import GraphError
-from sievert.numerics import brief, require_size, taken
+from sievert.errors import GraphError, MetricError
+from sievert.numerics import brief, instance, require_size, taken
 from sievert.spaces._labels import LARGEST_LISTED, Labels, iterable, label, labels_or_range, shown
 from sievert.spaces._metric import Edges, Metric
 
-__all__ = ["Graph", "product_edges", "product_neighbours"]
+__all__ = ["Graph", "graph_of", "metric_of", "product_edges", "product_neighbours"]
 
 LARGEST_PAIRS = 10_000_000
 
@@ -219,3 +219,16 @@ def product_neighbours(record: Edges, row: NDArray[np.intp]) -> NDArray[np.intp]
         changed[:, place] = others
         found.append(changed)
     return np.concatenate(found)
+
+
+def metric_of(given: object, argument: str = "metric") -> Metric:
+    """The metric a function was given."""
+    words = "a sv.Metric, such as sv.metrics.line(n) or sv.Metric(distances)"
+    found: Metric = instance(argument, given, Metric, words, MetricError)
+    return found
+
+
+def graph_of(given: object, argument: str = "graph") -> Graph:
+    """The graph a function was given."""
+    found: Graph = instance(argument, given, Graph, "a sv.Graph, such as sv.graphs.cycle(n)", GraphError)
+    return found

@@ -36,23 +36,23 @@ POINTS = "a public CSV with a label, which is the value, and coordinates in each
 class Values(Noun, noun="values"):
     """What a record can be."""
 
-    list_key = "listed"
+    list_key = "list"
 
     @abstractmethod
     def labels(self) -> Sequence[Hashable]:
         """The values, in the order that lists of the file follow."""
 
 
-@kind(Values, key="listed")
+@kind(Values, key="list")
 class ListedValues(Values):
     """The values one by one; a value of several columns is a list."""
 
-    listed: Annotated[
+    list: Annotated[
         list[Value], Field(description="the values one by one; a value of several columns is a list")
     ]
 
     def labels(self) -> Sequence[Hashable]:
-        return [label(value) for value in self.listed]
+        return [label(value) for value in self.list]
 
 
 @kind(Values, key="range")

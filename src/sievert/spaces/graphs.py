@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
 from sievert.numerics import brief, generator_of, holds_masked, require_size, whole
-from sievert.spaces._arguments import graph_of
-from sievert.spaces._graph import Graph
+from sievert.spaces._graph import Graph, graph_of
 from sievert.spaces._labels import Labels, labels_or_range
 
 __all__ = [

@@ -19,9 +19,8 @@ from scipy.sparse.csgraph import connected_components
 from sievert.errors import GraphError, TooLargeError
 from sievert.numerics import instance, readable, require_size, taken, whole
 from sievert.results import Result
-from sievert.spaces._arguments import graph_of
 from sievert.spaces._automorphisms import Automorphisms, automorphisms, by_first, orbits_of
-from sievert.spaces._graph import Graph
+from sievert.spaces._graph import Graph, graph_of
 from sievert.spaces._regularity import IntersectionArray, common_distance_counts, intersection_array
 from sievert.spaces.secrets import CompleteGraph
 

@@ -1,7 +1,7 @@
 """Rows of any number, a batch at a time: CSV, Parquet, Arrow, or a data frame in memory.
 
 Only the named columns of one batch are held. CSV needs nothing installed; Parquet and Arrow need pyarrow,
-data frames narwhals (the extra `data`).
+data frames narwhals (the extra `data`). A file names the place of its records as a `Source`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from sievert.errors import DataError, FileError
+from sievert.kinds import Noun, Positive, PrivatePath, kind
 from sievert.numerics import brief
 from sievert.tables._reading import existing
 
-__all__ = ["BATCH_ROWS", "Batch", "Rows", "open_rows"]
+__all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "open_rows"]
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
@@ -247,3 +250,43 @@ def _import(module: str, path: Path) -> Any:
         return import_module(module)
     except ImportError:
         raise FileError(f"{path}: needs pyarrow; install sievert[data], or save the data as CSV") from None
+
+
+class Source(Noun, noun="source"):
+    """Where the records are."""
+
+    tables_only = True
+    default = "input"
+
+    column: Annotated[
+        str | list[str] | None,
+        Field(description="the private column or columns; for places `[latitude, longitude]`"),
+    ] = None
+    person: Annotated[str | None, Field(description="the column that says whose row it is")] = None
+    rows_per_person: Annotated[
+        Positive, Field(description="row by row: how many rows one person may have")
+    ] = 1
+    missing_values: list[str] = Field(
+        default_factory=list, description="further texts, such as `NA`, that stand for a missing value"
+    )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that make up a record."""
+        return [] if self.column is None else [self.column] if isinstance(self.column, str) else self.column
+
+    @abstractmethod
+    def rows(self, folder: Path) -> Rows:
+        """The records, for a file that lies in this folder."""
+
+
+@kind(Source, key="input")
+class FileSource(Source):
+    """A table in a file."""
+
+    input: Annotated[
+        PrivatePath, Field(description="the data: `.csv`, `.tsv`, `.parquet`, `.arrow`, `.feather` or `.ipc`")
+    ]
+
+    def rows(self, folder: Path) -> Rows:
+        return open_rows(folder / self.input)

@@ -215,27 +215,26 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
 def channel_bytes(channel: Channel, path: str | Path) -> bytes:
     """A channel as the content of a file of that name."""
     target = Path(path)
-    if target.suffix == ".csv":
-        if channel.form == "log":
-            raise FileError(f"{target}: CSV would round logarithms; write a .npz file instead")
-        return _csv(channel).encode()
-    if target.suffix == ".npz":
-        name = "log_matrix" if channel.form == "log" else "matrix"
-        data = channel.log_matrix if channel.form == "log" else channel.exact_or_float()
-        if data.dtype == object:
-            data = np.array([[str(value) for value in row] for row in data])
-        arrays: dict[str, Any] = {name: data}
-        for side in ("inputs", "outputs"):
-            labels, encoded = _labels_to_store(getattr(channel, side))
-            arrays[side + ENCODED if encoded else side] = labels
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **arrays)
-        return stream.getvalue()
-    if target.suffix == ".parquet":
-        return _parquet_bytes(channel, target)
-    raise FileError(
-        f"{target}: a channel is written to .csv, .npz or .parquet, not {target.suffix or 'a bare name'}"
-    )
+    made = {".csv": _csv_bytes, ".npz": _npz_bytes, ".parquet": _parquet_bytes}.get(target.suffix)
+    if made is None:
+        raise FileError(
+            f"{target}: a channel is written to .csv, .npz or .parquet, not {target.suffix or 'a bare name'}"
+        )
+    return made(channel, target)
+
+
+def _npz_bytes(channel: Channel, path: Path) -> bytes:
+    name = "log_matrix" if channel.form == "log" else "matrix"
+    data = channel.log_matrix if channel.form == "log" else channel.exact_or_float()
+    if data.dtype == object:
+        data = np.array([[str(value) for value in row] for row in data])
+    arrays: dict[str, Any] = {name: data}
+    for side in ("inputs", "outputs"):
+        labels, encoded = _labels_to_store(getattr(channel, side))
+        arrays[side + ENCODED if encoded else side] = labels
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
 
 
 def _labels_to_store(labels: Labels) -> tuple[NDArray[Any], bool]:
@@ -249,13 +248,15 @@ def _labels_to_store(labels: Labels) -> tuple[NDArray[Any], bool]:
     return np.array([label_text(item) for item in labels]), True
 
 
-def _csv(channel: Channel) -> str:
+def _csv_bytes(channel: Channel, path: Path) -> bytes:
+    if channel.form == "log":
+        raise FileError(f"{path}: CSV would round logarithms; write a .npz file instead")
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["input", *map(label_text, channel.outputs)])
     for name, row in zip(channel.inputs, channel.exact_or_float().tolist(), strict=True):
         writer.writerow([label_text(name), *(repr(v) if isinstance(v, float) else str(v) for v in row)])
-    return stream.getvalue()
+    return stream.getvalue().encode()
 
 
 def _parquet_bytes(channel: Channel, path: Path) -> bytes:

@@ -1,7 +1,12 @@
-"""Tables out, a batch at a time: CSV without extras, Parquet and Arrow with pyarrow.
+"""What is written: tables a batch at a time, whole files at once, and one guard for all of them.
 
-A writer leaves a file that is complete and on disk when it is closed; giving it its name is the ledger's
-work. CSV can be continued after an interruption at any size that was on disk.
+A writer (CSV without extras, Parquet and Arrow with pyarrow) leaves a file that is complete and on disk when
+it is closed; giving it its name is the ledger's work. CSV can be continued after an interruption at any size
+that was on disk.
+
+The guard (`Outputs`) claims files before any work is done, so that a wrong name costs no time, and checks
+once more when they are written. An earlier result is replaced only if that was asked for (`--force`); what
+the run reads, folders, links, devices and pipes never are.
 """
 
 from __future__ import annotations
@@ -12,21 +17,25 @@ import os
 import secrets
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sievert.errors import FileError, OutputError
 from sievert.numerics import brief
-from sievert.tables._paths import require_plain
 
 __all__ = [
     "NO_LINKS",
+    "Outputs",
     "TableWriter",
     "create",
+    "is_inside",
     "reopen",
+    "require_plain",
     "require_writable",
+    "same_file",
     "table_bytes",
     "table_writer",
     "write_all",
@@ -282,3 +291,101 @@ def write_all(descriptor: int, content: bytes) -> None:
 def write_text(path: str | Path, content: str) -> Path:
     """`write_bytes` for text in UTF-8."""
     return write_bytes(path, content.encode())
+
+
+def same_file(first: str | Path, second: str | Path) -> bool:
+    """Whether two paths lead to one file, through links of either kind; also where it is not there yet."""
+    try:
+        return os.path.samefile(first, second)
+    except (OSError, ValueError):  # one of them does not exist: compare where they lead
+        return os.path.realpath(first) == os.path.realpath(second)
+
+
+def is_inside(path: str | Path, folder: str | Path) -> bool:
+    """Whether a path lies in a folder, or in one below it."""
+    return Path(os.path.realpath(folder)) in Path(os.path.realpath(path)).parents
+
+
+def require_plain(target: Path) -> bool:
+    """Whether the file is there; refuse a folder, a device, a pipe or a link."""
+    try:
+        mode = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as problem:
+        words = getattr(problem, "strerror", None) or problem
+        raise FileError(f"{target}: cannot write there ({words}); name another file") from None
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{target}: is a folder; name a file in it")
+    if not stat.S_ISREG(mode):
+        kind = "a link" if stat.S_ISLNK(mode) else "a device or a pipe"
+        raise FileError(f"{target}: is {kind}, not a file; results are written to plain files only")
+    return True
+
+
+class Outputs:
+    """What a run may write.
+
+    Parameters
+    ----------
+    reads : the files that the run reads; a folder stands for everything in it, a pattern for every match
+    force : whether an earlier result may be replaced
+    """
+
+    def __init__(self, reads: Iterable[str | Path] = (), force: bool = False) -> None:
+        self.reads = [Path(path) for path in reads]
+        self.force = force
+        self._claimed: dict[str, Path] = {}
+
+    def claim(self, what: str, path: str | Path | None) -> Path | None:
+        """Check that a file may be written; `what` names the option, or whatever the file is."""
+        if path is None:
+            return None
+        target = Path(path)
+        self._check(target)
+        for other, claimed in self._claimed.items():
+            if same_file(claimed, target):
+                raise FileError(f"{target}: is named twice, by {other} and by {what}; name two files")
+        self._claimed[what] = target
+        return target
+
+    def write_text(self, path: str | Path, content: str) -> Path:
+        """Write a text in UTF-8, all or nothing."""
+        return self.write_bytes(path, content.encode())
+
+    def write_bytes(self, path: str | Path, content: bytes) -> Path:
+        """Write a file, all or nothing."""
+        target = Path(path)
+        self._check(target)
+        return write_bytes(target, content, replace=self.force)
+
+    def _check(self, target: Path) -> None:
+        there = require_plain(target)
+        if not target.parent.is_dir():
+            raise FileError(f"{target}: the folder {target.parent} is not there; make it first")
+        for read in self.reads:
+            if same_file(read, target) or (os.path.isdir(read) and is_inside(target, read)):
+                raise FileError(f"{target}: is read by this very run, and would be lost; name another file")
+            if _matches(read, target):
+                raise FileError(
+                    f"{target}: the pattern {read.name} would read it as an input the next time; name "
+                    "a file that it does not match"
+                )
+        if there and not self.force:
+            raise FileError(f"{target}: is there already; name another file, or say --force to replace it")
+
+
+def _matches(pattern: Path, target: Path) -> bool:
+    """Whether a pattern such as "reports-*.csv" names a file, there already or not; ** is any folders."""
+    if not any(letter in str(pattern) for letter in "*?["):
+        return False
+    wanted, parts = (Path(os.path.abspath(path)).parts for path in (pattern, target))
+    return _parts_match(wanted, parts)
+
+
+def _parts_match(wanted: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    if not wanted or not parts:
+        return (not wanted and not parts) or wanted == ("**",)
+    if wanted[0] == "**":
+        return _parts_match(wanted[1:], parts) or _parts_match(wanted, parts[1:])
+    return fnmatchcase(parts[0], wanted[0]) and _parts_match(wanted[1:], parts[1:])

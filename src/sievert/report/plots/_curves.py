@@ -12,7 +12,6 @@ from sievert.design import Candidates, Frontier
 from sievert.errors import DataError
 from sievert.numerics import finite, instance, non_negative, whole
 from sievert.observations import BreachCurve, SuccessCurve, SuccessProbability
-from sievert.orders import threshold
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -257,19 +256,15 @@ def _band(
 # ── How far ε must fall before one family may replace another (Fernandes, Fig 4.5) ──────────────────────────
 
 
-def threshold_curves(
-    pairs: Sequence[tuple[str, str]], n: int, eps: Sequence[float], names: Sequence[str] | None = None
-) -> go.Figure:
-    """For each pair (in use, replacement): the largest safe ε of the replacement against the ε in use.
+def threshold_curves(eps: Sequence[float], curves: Mapping[str, Sequence[float]]) -> go.Figure:
+    """The largest safe ε of each replacement (`sv.threshold`) against the ε in use.
 
     Below its curve a replacement is safe against every adversary; the grey diagonal is equal ε.
 
     Parameters
     ----------
-    pairs : of names of families, as in `sv.threshold`
-    n : number of inputs
     eps : the levels in use
-    names : of the curves
+    curves : by name, the largest safe ε of a replacement at each level
 
     Returns
     -------
@@ -277,21 +272,21 @@ def threshold_curves(
 
     Notes
     -----
-    Cost: one `sv.threshold` for each pair and level.
+    Cost: O(levels) for each curve.
 
     Examples
     --------
     >>> import sievert as sv
-    >>> figure = sv.plots.threshold_curves([("truncated-geometric", "randomised-response")], 5, [1.0, 4.0])
+    >>> levels = [1.0, 4.0]
+    >>> safe = [sv.threshold("truncated-geometric", "randomised-response", eps, 5) for eps in levels]
+    >>> figure = sv.plots.threshold_curves(levels, {"randomised response for geometric noise": safe})
     >>> round(figure.data[1].y[0], 6)
     0.735326
     """
     levels = numbers("eps", eps)
-    wanted = [tuple(listed("pairs", pair, "two families each")) for pair in listed("pairs", pairs, "pairs")]
-    if not len(levels) or not all(len(pair) == 2 for pair in wanted):
-        raise DataError("pairs and eps: give one ε or more, and two families for each pair")
-    figure = go.Figure()
-    top = float(levels.max())
+    if not len(levels):
+        raise DataError("eps is empty; give one level or more")
+    figure, top = go.Figure(), float(levels.max())
     figure.add_scatter(
         x=[0, top],
         y=[0, top],
@@ -300,15 +295,10 @@ def threshold_curves(
         name="equal ε",
         hoverinfo="skip",
     )
-    labels = [f"{second} for {first}" for first, second in wanted]
-    if names is not None:
-        labels = [text("names", name) for name in listed("names", names, "texts")]
-    if len(labels) != len(wanted):
-        raise DataError(f"names has {len(labels)} entries; give one for each of {len(wanted)} pairs")
-    for position, ((first, second), name) in enumerate(zip(wanted, labels, strict=True)):
+    for position, (name, safe) in enumerate(named("curves", curves, object, "its numbers").items()):
         figure.add_scatter(
             x=levels,
-            y=[threshold(first, second, float(value), n) for value in levels],
+            y=numbers(f"curves[{name!r}]", safe, len(levels)),
             mode="lines",
             name=name,
             line=curve_line(position),
@@ -388,8 +378,7 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
         line={"color": BEFORE, "dash": "dot", "width": 2},
         annotation={"text": "no release", "yref": "paper", "y": 1, "yanchor": "bottom"},
     )
-    adversary = "exact guess" if leak.name == "identity" else leak.name
-    figure = laid_out(figure, f"what the adversary reaches ({adversary})", f"{found.loss_name} loss")
+    figure = laid_out(figure, f"what the adversary reaches ({leak.title})", f"{found.loss_name} loss")
     reached = [leak.before, *(x for x, _ in place.values())]
     room = 0.05 * (max(reached) - min(reached)) or 0.05
     ends = [min(reached) - room, max(reached) + room]
