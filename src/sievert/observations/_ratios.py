@@ -84,7 +84,7 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
     found = powers(np.exp(once), releases)
     with np.errstate(divide="ignore"):
-        return Ratios(eps * (2 * np.arange(len(found)) - releases * steps), np.log(found))
+        return Ratios(eps * (2 * np.arange(len(found), dtype=np.float64) - releases * steps), np.log(found))
 
 
 def _binomial(count: int, eps: float) -> FloatArray:
