@@ -19,9 +19,9 @@ from sievert.arrays import FloatArray, IntArray
 from sievert.channels import CellNoise, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import GainError
 from sievert.observations._line_envelope import envelope_mass
-from sievert.observations._observation_counts import observation_count
 from sievert.observations._ratios import Ratios, expected_largest, ratios_after
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
+from sievert.observations._types import observation_count
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
 
