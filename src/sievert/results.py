@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
+    from sievert.geometry import Membership as Membership
+    from sievert.geometry import Vertices as Vertices
     from sievert.limits import Bound as Bound
     from sievert.limits import ComposedClaim as ComposedClaim
     from sievert.limits import Explanation as Explanation
@@ -81,6 +83,7 @@ ROOMS = {
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
     ),
+    "geometry": "Membership Vertices",
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
     "observations": (
