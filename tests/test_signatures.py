@@ -32,8 +32,8 @@ SYNONYMS = {
     "random_state", "tol", "belief_prior",
 }  # fmt: skip
 SPACES = [
-    "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry", "information",
-    "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols", "symmetries",
+    "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry",
+    "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols", "symmetries",
     "transformations",
 ]  # fmt: skip
 

@@ -7,8 +7,13 @@ from ._candidates import Remap as Remap
 from ._candidates import candidates as candidates
 from ._geometric_optimality import GeometricOptimality as GeometricOptimality
 from ._geometric_optimality import geometric_optimality as geometric_optimality
+from ._is_optimal import Optimality as Optimality
+from ._is_optimal import is_optimal as is_optimal
 from ._leakage_families import Frontier as Frontier
 from ._leakage_families import LeakageDesign as LeakageDesign
 from ._leakage_families import least_leakage as least_leakage
 from ._leakage_families import least_loss as least_loss
 from ._optimal import OptimalMechanism as OptimalMechanism
+from ._universal import Universality as Universality
+from ._universal import is_universally_optimal as is_universally_optimal
+from ._universal import universal_gap as universal_gap
