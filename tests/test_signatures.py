@@ -33,8 +33,8 @@ SYNONYMS = {
 }  # fmt: skip
 SPACES = [
     "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry",
-    "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols", "symmetries",
-    "transformations",
+    "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols",
+    "symmetries", "transformations",
 ]  # fmt: skip
 
 

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from sievert.channels import Tradeoff as Tradeoff
     from sievert.design import Calibration as Calibration
     from sievert.design import Candidates as Candidates
+    from sievert.design import Domination as Domination
+    from sievert.design import Existence as Existence
     from sievert.design import Frontier as Frontier
     from sievert.design import GeometricOptimality as GeometricOptimality
     from sievert.design import LeakageDesign as LeakageDesign
+    from sievert.design import MinimaxRegret as MinimaxRegret
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
@@ -92,8 +95,8 @@ if TYPE_CHECKING:
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
     "design": (
-        "Calibration Candidates Frontier GeometricOptimality LeakageDesign Optimality OptimalMechanism "
-        "Remap Universality"
+        "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
+        "MinimaxRegret Optimality OptimalMechanism Remap Universality"
     ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"

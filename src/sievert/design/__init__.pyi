@@ -5,6 +5,10 @@ from ._candidates import Candidates as Candidates
 from ._candidates import Leak as Leak
 from ._candidates import Remap as Remap
 from ._candidates import candidates as candidates
+from ._domination import Domination as Domination
+from ._domination import dominating_remap as dominating_remap
+from ._existence import Existence as Existence
+from ._existence import universal_existence as universal_existence
 from ._geometric_optimality import GeometricOptimality as GeometricOptimality
 from ._geometric_optimality import geometric_optimality as geometric_optimality
 from ._is_optimal import Optimality as Optimality
@@ -14,6 +18,8 @@ from ._leakage_families import LeakageDesign as LeakageDesign
 from ._leakage_families import least_leakage as least_leakage
 from ._leakage_families import least_loss as least_loss
 from ._optimal import OptimalMechanism as OptimalMechanism
+from ._regret import MinimaxRegret as MinimaxRegret
+from ._regret import minimax_regret as minimax_regret
 from ._universal import Universality as Universality
 from ._universal import is_universally_optimal as is_universally_optimal
 from ._universal import universal_gap as universal_gap

@@ -200,9 +200,8 @@ def universal_gap(
     if found is None:
         n, outputs = case.table.shape
         raise TooLargeError(
-            f"the cells of priors of {n} inputs, {outputs} outputs and {len(case.loss)} actions are too "
-            f"many; at most {LARGEST_INPUTS} inputs, {LARGEST_SCORES} outputs times actions and {case.effort} "
-            "corners are tried",
+            f"{n} inputs, {outputs} outputs and {len(case.loss)} actions have too many cells of priors; at "
+            f"most {LARGEST_INPUTS} inputs, {LARGEST_SCORES} outputs times actions and {case.effort} corners",
             size=n * outputs * len(case.loss),
         )
     return found
