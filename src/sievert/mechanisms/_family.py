@@ -112,6 +112,7 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
+        "sievert.mechanisms._extreme",
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
