@@ -50,8 +50,8 @@ def design(
     with progress_bar():
         result = design_of(scenario, eps)
     best = result.found.optimal
-    channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
-    asked.write_bytes(channel, channel_bytes(best.mechanism, channel))
+    channel = target.with_suffix(EXACT if result.mechanism.form == "exact" else FLOATS)
+    asked.write_bytes(channel, channel_bytes(result.mechanism, channel))
     asked.write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
     present(
         result,
@@ -59,7 +59,7 @@ def design(
         asked,
         json=as_json,
         page=lambda: page(result, scenario),
-        proof=lambda: identified(best.certificate, scenario, eps=eps),
+        proof=lambda: identified(result.certificate, scenario, eps=eps),
         about=file,
         data={"written": {"file": str(target), "channel": str(channel)}},
         notes=[f"The mechanism is in {channel}; audit it with: sievert audit {target}"],

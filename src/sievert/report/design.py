@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from sievert.design import Alternative, Candidates, Leak
+from sievert.errors import MetricError
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
 from sievert.questions.design import Design
@@ -21,6 +23,10 @@ def lines(design: Design) -> Iterator[tuple[str, list[str]]]:
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
     method = f"{best.method[0].upper()}{best.method[1:]}."
+    if design.regret is not None:
+        method = (
+            "Least regret over all priors, by cutting planes; what is said of others is for a uniform prior."
+        )
     yield "How it was found", [method]
     yield (
         "Proof",
@@ -32,6 +38,9 @@ def lines(design: Design) -> Iterator[tuple[str, list[str]]]:
             else "Every probability is a fraction; nothing is rounded.",
         ],
     )
+    other = design.whatever_the_prior()
+    if other:
+        yield "Whatever the prior", other
     if best.warning is not None:
         yield "What it cannot be used for", [f"{best.warning[0].upper()}{best.warning[1:]}."]
     rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
@@ -111,6 +120,7 @@ def page(design: Design, scenario: Scenario) -> str:
             plots.channel_heatmap(design.found.optimal.mechanism),
         ),
     ]
+    pictures += _shape(design, scenario)
     return page_html(
         Page(
             title=design.title,
@@ -126,6 +136,22 @@ def page(design: Design, scenario: Scenario) -> str:
             text=scenario.to_toml(),
         )
     )
+
+
+def _shape(design: Design, scenario: Scenario) -> list[Picture]:
+    """All private posteriors of two to four answers, with those of the mechanism."""
+    metric = scenario.answers.metric
+    if not 2 <= metric.size <= 4 or not 0 < design.found.eps < math.inf:
+        return []
+    words = (
+        "Every point is a belief about the answer; the grey body holds the beliefs that a private mechanism "
+        "may lead to, its corners are the most telling ones, and circles are those of this mechanism."
+    )
+    try:
+        figure = plots.private_posteriors(metric, design.found.eps, design.mechanism)
+    except MetricError:
+        return []  # irrational distances: which corners there are is not decided without a tolerance
+    return [Picture("All private mechanisms", words, figure)]
 
 
 def _chart_words(found: Candidates) -> str:
