@@ -48,6 +48,10 @@ def __dir__() -> list[str]:
 
 Against = Policy | Metric | Graph | Answers
 # Entries looked at together: half a megabyte.
+# Errors of sums of plain differences of probabilities stay below this.
+ROUGH = 1e-13
+# The largest exponent whose power is surely finite.
+EXPONENT = 709.0
 BLOCK_ENTRIES = 65_536
 HIGHEST = 1e6
 
@@ -173,14 +177,17 @@ def delta_curve(
     best = np.zeros(len(levels))
     where = np.full(len(levels), -1, dtype=np.intp)
     for start, block in _blocks(len(pairs), rows.logs.shape[1]):
-        first, loss = probabilities[pairs[block, 0]], rows.loss(*pairs[block].T)
         for k, level in enumerate(levels.tolist()):
             with np.errstate(over="ignore"):
                 promised = level * lengths[block] if level else 0 * lengths[block]
-            found = _deltas(first, loss, promised)
+            near = _candidates(probabilities, pairs[block], promised, float(best[k]))
+            if not len(near):
+                continue
+            first, second = pairs[block][near].T
+            found = _deltas(probabilities[first], rows.loss(first, second), promised[near])
             top = int(found.argmax())
             if found[top] > best[k]:
-                best[k], where[k] = found[top], start + top
+                best[k], where[k] = found[top], start + near[top]
     named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
     return DeltaCurve(levels, best, named)
 
@@ -197,6 +204,20 @@ def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
     step = max(1, BLOCK_ENTRIES // outputs)
     for start in range(0, pairs, step):
         yield start, slice(start, start + step)
+
+
+def _candidates(
+    probabilities: FloatArray, pairs: IndexArray, exponents: FloatArray, least: float
+) -> IndexArray:
+    """Pairs whose Σ_y max(0, P - e^exponent·Q), a number with an error below 1e-13, may be the largest."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = np.exp(exponents)[:, None] * probabilities[pairs[:, 1]]
+    np.subtract(probabilities[pairs[:, 0]], left, out=left)
+    np.maximum(left, 0.0, out=left)
+    # Beyond e^709 the product may be infinite times 0: such pairs are looked at more closely.
+    sure = exponents < EXPONENT
+    rough = np.where(sure, left.sum(axis=1), 0.0)
+    return np.flatnonzero(~sure | (rough >= max(float(rough.max()), least) - ROUGH))
 
 
 def _deltas(first: FloatArray, loss: FloatArray, exponents: FloatArray) -> FloatArray:
