@@ -280,7 +280,7 @@ def threshold_curves(eps: Sequence[float], curves: Mapping[str, Sequence[float]]
     >>> levels = [1.0, 4.0]
     >>> safe = [sv.threshold("truncated-geometric", "randomised-response", eps, 5) for eps in levels]
     >>> figure = sv.plots.threshold_curves(levels, {"randomised response for geometric noise": safe})
-    >>> round(figure.data[1].y[0], 6)
+    >>> round(float(figure.data[1].y[0]), 6)
     0.735326
     """
     levels = numbers("eps", eps)
