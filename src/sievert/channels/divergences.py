@@ -8,7 +8,7 @@ Pearson). A policy's curve is the worst over its pairs of neighbours, both ways.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,18 +170,18 @@ def delta_curve(
     levels = _levels(eps)
     rows, labels, pairs, lengths = _arcs(channel, policy_or_metric, query)
     probabilities = np.exp(rows.logs)
-    best = np.zeros(len(levels))
-    where = np.full(len(levels), -1, dtype=np.intp)
-    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+
+    def at(block: slice) -> Callable[[float], FloatArray]:
         first, loss = probabilities[pairs[block, 0]], rows.loss(*pairs[block].T)
-        for k, level in enumerate(levels.tolist()):
+
+        def deltas(level: float) -> FloatArray:
             with np.errstate(over="ignore"):
                 promised = level * lengths[block] if level else 0 * lengths[block]
-            found = _deltas(first, loss, promised)
-            top = int(found.argmax())
-            if found[top] > best[k]:
-                best[k], where[k] = found[top], start + top
-    named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
+            return _deltas(first, loss, promised)
+
+        return deltas
+
+    best, named = _worst_pairs(rows, labels, pairs, levels, at)
     return DeltaCurve(levels, best, named)
 
 
@@ -190,6 +190,26 @@ def _levels(eps: ArrayLike) -> FloatArray:
     if levels.ndim != 1 or not (levels >= 0).all():
         raise ChannelError(f"eps is {brief(eps)}; give numbers ≥ 0 (nats)")
     return levels
+
+
+def _worst_pairs(
+    rows: _Rows,
+    labels: tuple[Hashable, ...],
+    pairs: IndexArray,
+    levels: FloatArray,
+    at: Callable[[slice], Callable[[float], FloatArray]],
+) -> tuple[FloatArray, tuple[tuple[Hashable, Hashable] | None, ...]]:
+    """The largest number above 0 that a pair has at each level, and that pair; `at` has those of a block."""
+    best = np.zeros(len(levels))
+    where = np.full(len(levels), -1, dtype=np.intp)
+    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+        measured = at(block)
+        for k, level in enumerate(levels.tolist()):
+            found = measured(level)
+            top = int(found.argmax())
+            if found[top] > best[k]:
+                best[k], where[k] = found[top], start + top
+    return best, tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
 
 
 def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
@@ -407,17 +427,13 @@ def renyi_curve(
     if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
         raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
     rows, labels, pairs, _ = _arcs(channel, policy_or_metric, query)
-    best = np.zeros(len(wanted))
-    where = np.full(len(wanted), -1, dtype=np.intp)
-    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+
+    def at(block: slice) -> Callable[[float], FloatArray]:
         first, second = rows.logs[pairs[block, 0]], rows.logs[pairs[block, 1]]
         loss = rows.loss(*pairs[block].T)
-        for k, order in enumerate(wanted.tolist()):
-            found = _renyi(first, second, loss, order)
-            top = int(found.argmax())
-            if found[top] > best[k]:
-                best[k], where[k] = found[top], start + top
-    named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
+        return lambda order: _renyi(first, second, loss, order)
+
+    best, named = _worst_pairs(rows, labels, pairs, wanted, at)
     return RenyiCurve(wanted, best, named)
 
 
