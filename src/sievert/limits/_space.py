@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 import flint
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.sparse import coo_array, csc_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csc_array
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import PolicyError
@@ -58,11 +57,16 @@ class Space:
         """All shortest-path distances."""
         return self.proof.distances if self.matrix is None else self.matrix
 
-    @cached_property
+    @property
+    def arcs(self) -> tuple[IndexArray, IndexArray]:
+        """Tail and head of every edge, in one direction and then in the other."""
+        first, second = self.pairs.T
+        return np.concatenate([first, second]), np.concatenate([second, first])
+
+    @property
     def component_of(self) -> IndexArray:
         """Component number of each point."""
-        joined = coo_array((np.ones(len(self.pairs)), tuple(self.pairs.T)), shape=(self.size,) * 2)
-        return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
+        return self.proof.component_of
 
     @cached_property
     def degrees(self) -> IndexArray:
