@@ -57,6 +57,8 @@ run: setup  ## audit every example and leave an HTML report of each
 	@echo; echo "Open a report in a browser:"; \
 	for file in $(EXAMPLES); do echo "  $(OUT)/$$(basename $$file .toml).html"; done
 
+# Two workers with two BLAS threads each would fight for two cores.
+test: export OPENBLAS_NUM_THREADS = 1
 test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a quick look)
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 

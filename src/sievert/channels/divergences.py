@@ -8,7 +8,7 @@ Pearson). A policy's curve is the worst over its pairs of neighbours, both ways.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,10 @@ def __dir__() -> list[str]:
 
 
 Against = Policy | Metric | Graph | Answers
+# Errors of sums of plain differences of probabilities stay below this.
+ROUGH = 1e-13
+# The largest exponent whose power is surely finite.
+EXPONENT = 709.0
 # Entries looked at together: half a megabyte.
 BLOCK_ENTRIES = 65_536
 HIGHEST = 1e6
@@ -170,18 +174,21 @@ def delta_curve(
     levels = _levels(eps)
     rows, labels, pairs, lengths = _arcs(channel, policy_or_metric, query)
     probabilities = np.exp(rows.logs)
-
-    def at(block: slice) -> Callable[[float], FloatArray]:
-        first, loss = probabilities[pairs[block, 0]], rows.loss(*pairs[block].T)
-
-        def deltas(level: float) -> FloatArray:
+    best = np.zeros(len(levels))
+    where = np.full(len(levels), -1, dtype=np.intp)
+    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+        for k, level in enumerate(levels.tolist()):
             with np.errstate(over="ignore"):
                 promised = level * lengths[block] if level else 0 * lengths[block]
-            return _deltas(first, loss, promised)
-
-        return deltas
-
-    best, named = _worst_pairs(rows, labels, pairs, levels, at)
+            near = _candidates(probabilities, pairs[block], promised, float(best[k]))
+            if not len(near):
+                continue
+            first, second = pairs[block][near].T
+            found = _deltas(probabilities[first], rows.loss(first, second), promised[near])
+            top = int(found.argmax())
+            if found[top] > best[k]:
+                best[k], where[k] = found[top], start + near[top]
+    named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
     return DeltaCurve(levels, best, named)
 
 
@@ -192,31 +199,25 @@ def _levels(eps: ArrayLike) -> FloatArray:
     return levels
 
 
-def _worst_pairs(
-    rows: _Rows,
-    labels: tuple[Hashable, ...],
-    pairs: IndexArray,
-    levels: FloatArray,
-    at: Callable[[slice], Callable[[float], FloatArray]],
-) -> tuple[FloatArray, tuple[tuple[Hashable, Hashable] | None, ...]]:
-    """The largest number above 0 that a pair has at each level, and that pair; `at` has those of a block."""
-    best = np.zeros(len(levels))
-    where = np.full(len(levels), -1, dtype=np.intp)
-    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
-        measured = at(block)
-        for k, level in enumerate(levels.tolist()):
-            found = measured(level)
-            top = int(found.argmax())
-            if found[top] > best[k]:
-                best[k], where[k] = found[top], start + top
-    return best, tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
-
-
 def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
     """Pairs a few at a time, so that what is computed about them stays in the processor's cache."""
     step = max(1, BLOCK_ENTRIES // outputs)
     for start in range(0, pairs, step):
         yield start, slice(start, start + step)
+
+
+def _candidates(
+    probabilities: FloatArray, pairs: IndexArray, exponents: FloatArray, least: float
+) -> IndexArray:
+    """Pairs whose Σ_y max(0, P - e^exponent·Q), a number with an error below 1e-13, may be the largest."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = np.exp(exponents)[:, None] * probabilities[pairs[:, 1]]
+    np.subtract(probabilities[pairs[:, 0]], left, out=left)
+    np.maximum(left, 0.0, out=left)
+    # Beyond e^709 the product may be infinite times 0: such pairs are looked at more closely.
+    sure = exponents < EXPONENT
+    rough = np.where(sure, left.sum(axis=1), 0.0)
+    return np.flatnonzero(~sure | (rough >= max(float(rough.max()), least) - ROUGH))
 
 
 def _deltas(first: FloatArray, loss: FloatArray, exponents: FloatArray) -> FloatArray:
@@ -427,13 +428,17 @@ def renyi_curve(
     if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
         raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
     rows, labels, pairs, _ = _arcs(channel, policy_or_metric, query)
-
-    def at(block: slice) -> Callable[[float], FloatArray]:
+    best = np.zeros(len(wanted))
+    where = np.full(len(wanted), -1, dtype=np.intp)
+    for start, block in _blocks(len(pairs), rows.logs.shape[1]):
         first, second = rows.logs[pairs[block, 0]], rows.logs[pairs[block, 1]]
         loss = rows.loss(*pairs[block].T)
-        return lambda order: _renyi(first, second, loss, order)
-
-    best, named = _worst_pairs(rows, labels, pairs, wanted, at)
+        for k, order in enumerate(wanted.tolist()):
+            found = _renyi(first, second, loss, order)
+            top = int(found.argmax())
+            if found[top] > best[k]:
+                best[k], where[k] = found[top], start + top
+    named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
     return RenyiCurve(wanted, best, named)
 
 

@@ -21,7 +21,7 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import PolicyError
 from sievert.numerics import kernel_weights
 from sievert.programs import LinearProgram, Unsolved, solved
-from sievert.proofs import ProofSpace
+from sievert.proofs import ProofSpace, keeps_digits
 from sievert.spaces import Edges, Graph, Labels, Metric, extents, isomorphic_components
 from sievert.spaces.secrets import CompleteGraph
 
@@ -36,8 +36,9 @@ LARGEST_KEPT = 1000  # points of a space that is remembered: a few MB
 class Space:
     """Points 0…size-1 and edges; a private channel changes by at most e^(ε·length) along an edge.
 
-    With `matrix`, the distances are those of a metric and the edges are all its finite pairs. `symmetries`
-    are permutations of the points known to keep the edges.
+    With `matrix`, the distances are those of a metric and the edges are all its finite pairs; straight lines
+    between `coordinates` where those are known. `symmetries` are permutations of the points known to keep
+    the edges.
     """
 
     size: int
@@ -46,6 +47,7 @@ class Space:
     labels: Labels
     matrix: FloatArray | None = None
     symmetries: tuple[IndexArray, ...] = ()
+    coordinates: FloatArray | None = None
 
     @cached_property
     def is_graph(self) -> bool:
@@ -136,7 +138,14 @@ class Space:
         place[points] = np.arange(len(points))
         labels = tuple(self.labels[int(i)] for i in points)
         matrix = None if self.matrix is None else self.matrix[np.ix_(points, points)]
-        return Space(len(points), place[self.pairs[chosen]], self.lengths[chosen], labels, matrix)
+        return Space(
+            len(points),
+            place[self.pairs[chosen]],
+            self.lengths[chosen],
+            labels,
+            matrix,
+            coordinates=None if self.coordinates is None else self.coordinates[points],
+        )
 
     def kernel(self, eps: float) -> FloatArray:
         """Φ[i,j] = e^(-ε·d(i,j)), 0 at infinite distance."""
@@ -148,7 +157,7 @@ class Space:
     @cached_property
     def proof(self) -> ProofSpace:
         """The same space as proofs see it."""
-        return ProofSpace(self.size, self.pairs, self.lengths, self.matrix is not None)
+        return ProofSpace(self.size, self.pairs, self.lengths, self.matrix is not None, self.coordinates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +211,12 @@ def _space_of(target: Graph | Metric) -> Space:
     if matrix is not None and len(matrix) <= LARGEST_PRUNED:
         edges, matrix = _necessary(matrix), None
         finite = np.isfinite(edges.lengths)
-    return Space(target.size, edges.pairs[finite], edges.lengths[finite], target.points, matrix)
+    places = None if matrix is None else target.coordinates
+    if places is not None and not keeps_digits(places, edges.lengths):
+        places = None
+    return Space(
+        target.size, edges.pairs[finite], edges.lengths[finite], target.points, matrix, coordinates=places
+    )
 
 
 def _all_pairs(matrix: FloatArray) -> Edges:

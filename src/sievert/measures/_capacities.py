@@ -44,6 +44,8 @@ Number = Any
 LARGEST_PROGRAM = 100_000
 # Entries above which the closed forms of a rule are used instead of the matrix.
 SMALL_MATRIX = 2_000_000
+# A sum of differences of probabilities above this has lost none of the digits that matter.
+NOT_LITTLE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,6 +334,10 @@ def spanning_capacity(channel: Channel, belief: NDArray[Any]) -> Number:
         joint = joint_distribution(channel, belief)
         return np.abs(joint - belief[:, None] * joint.sum(axis=0)).sum() / 2
     weights = belief.astype(np.float64)
+    joint = weights[:, None] * channel.rounded()
+    plain = float(np.abs(joint - weights[:, None] * joint.sum(axis=0)).sum()) / 2
+    if plain > NOT_LITTLE:
+        return plain
     possible = weights > 0
     outputs, moved = movements(channel, weights)
     return float(weights[possible] @ np.abs(np.expm1(moved[possible])) @ outputs) / 2

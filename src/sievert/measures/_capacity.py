@@ -59,6 +59,7 @@ Kind = Literal["multiplicative", "additive", "risk", "shannon"]
 Gains = Literal["all", "unit", "spanning", "signed", "identity"]
 # Above this many inputs a symmetric prior is not written out.
 LARGEST_VECTOR = 1_000_000
+MUCH = 2.0
 
 WORDS = {
     "all": "all non-negative gain functions",
@@ -184,7 +185,9 @@ def _multiplicative(channel: Channel, prior: object) -> Capacity:
     factor = sum_of_maxima(channel, possible)
     if isinstance(factor, Fraction):
         return Capacity(factor, None, log2(factor), words, prior)
-    bits = math.log1p(excess_of_maxima(channel, possible)) / math.log(2)
+    # Far above 1 the factor itself has all the digits of its logarithm.
+    much = float(factor) > MUCH
+    bits = math.log2(factor) if much else math.log1p(excess_of_maxima(channel, possible)) / math.log(2)
     return Capacity(max(1.0, float(factor)), None, bits, words, prior)
 
 

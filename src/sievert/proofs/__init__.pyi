@@ -55,5 +55,6 @@ from ._refinement import PartitionProof as PartitionProof
 from ._refinement import sizes_forbid as sizes_forbid
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
+from ._space import keeps_digits as keeps_digits
 from ._worst import PACKINGS as PACKINGS
 from ._worst import WorstLeakageProof as WorstLeakageProof

@@ -15,12 +15,15 @@ from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_uppe
 from sievert.proofs._reading import flag, floats, fraction, indices, whole
 from sievert.spaces import Edges, closure, least_lengths, shortest_paths
 
-__all__ = ["METRIC_ERROR", "Decay", "ProofSpace", "exact_power"]
+__all__ = ["METRIC_ERROR", "Decay", "ProofSpace", "exact_power", "keeps_digits"]
 # A metric given as floats stands for every true metric within this relative error of them.
 METRIC_ERROR = 2.0**-48
 # Points whose distances are kept as a table.
 LARGEST_TABLE = 6000
 LARGEST_SIZE = 10**7
+# With coordinates, distances whose squares keep their digits.
+SHORTEST = 1e-140
+MOST_DIMENSIONS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +34,15 @@ class ProofSpace:
     floats and mean exactly what they say. With `metric`, the edges are all pairs at finite distance and the
     lengths are those of a metric known to a relative 2^-48 (distances between coordinates, say): what is
     proved then holds for every metric that close. The triangle inequality is not taken for granted: where a
-    certificate needs it, shortest paths stand in for the lengths.
+    certificate needs it, `coordinates` show that the lengths are straight lines, or shortest paths stand in
+    for them.
     """
 
     size: int
     pairs: IndexArray
     lengths: FloatArray
     metric: bool = False
+    coordinates: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= LARGEST_SIZE:
@@ -50,6 +55,22 @@ class ProofSpace:
             raise ValueError("the lengths of edges must be finite and ≥ 0")
         if self.metric:
             self._require_all_pairs()
+        if self.coordinates is not None:
+            self._require_straight(self.coordinates)
+
+    def _require_straight(self, places: FloatArray) -> None:
+        """Each length is that of a straight line, up to the error a metric may have.
+
+        A float distance in k dimensions is off by fewer than k + 4 units.
+        """
+        if not self.metric or places.ndim != 2 or len(places) != self.size:
+            raise ValueError("coordinates are for all points of a metric")
+        if not keeps_digits(places, self.lengths):
+            raise ValueError("the squares of the coordinates' differences lose their digits")
+        apart = np.sqrt(((places[self.pairs[:, 0]] - places[self.pairs[:, 1]]) ** 2).sum(axis=1))
+        spare = METRIC_ERROR - (places.shape[1] + 6) * UNIT
+        if not (np.abs(self.lengths - apart) <= spare * apart).all():
+            raise ValueError("a length is not that between the coordinates of its ends")
 
     def _require_all_pairs(self) -> None:
         if self.size > LARGEST_TABLE:
@@ -68,6 +89,8 @@ class ProofSpace:
             data["lengths"] = self.lengths.tolist()
         if self.metric:
             data["metric"] = True
+        if self.coordinates is not None:
+            data["coordinates"] = self.coordinates.tolist()
         return data
 
     @classmethod
@@ -78,13 +101,21 @@ class ProofSpace:
         lengths = np.ones(len(pairs)) if given is None else floats(given)
         if lengths.ndim != 1:
             raise ValueError("every edge needs one length")
-        return cls(whole(data["size"], 1), pairs, lengths, flag(data.get("metric", False)))
+        places = data.get("coordinates")
+        return cls(
+            whole(data["size"], 1),
+            pairs,
+            lengths,
+            flag(data.get("metric", False)),
+            None if places is None else floats(places),
+        )
 
     def part(self, points: IndexArray, chosen: IndexArray) -> ProofSpace:
         """The space of some points, in their order, with the chosen edges."""
         place = np.full(self.size, -1, dtype=np.intp)
         place[points] = np.arange(len(points))
-        return ProofSpace(len(points), place[self.pairs[chosen]], self.lengths[chosen], self.metric)
+        places = None if self.coordinates is None else self.coordinates[points]
+        return ProofSpace(len(points), place[self.pairs[chosen]], self.lengths[chosen], self.metric, places)
 
     @cached_property
     def component_of(self) -> IndexArray:
@@ -166,7 +197,7 @@ class ProofSpace:
         For a metric the shortest path is the length itself, up to rounding. Columns of this kernel are
         private along every edge whether or not the lengths are those of a metric.
         """
-        if not self.metric:
+        if not self.metric or self.coordinates is not None:
             return self.kernel(eps)
         low, high = _enclosed(-eps, self._closure, METRIC_ERROR + 4 * (self.size + 1) * UNIT)
         np.fill_diagonal(low, 1.0)
@@ -230,6 +261,12 @@ class ProofSpace:
                         parent[w], edge[w] = v, e
                         order.append(w)
         return order, parent, edge
+
+
+def keeps_digits(places: FloatArray, lengths: FloatArray) -> bool:
+    """Whether distances of these lengths can be recomputed from coordinates."""
+    few = places.shape[1] <= MOST_DIMENSIONS
+    return few and bool(((lengths > SHORTEST) & (lengths < 1 / SHORTEST)).all())
 
 
 def _growing(items: list[int], start: int) -> Any:

@@ -74,6 +74,7 @@ class Metric:
         self._matrix: FloatArray | None = array
         self._build: Callable[[], FloatArray] | None = None
         self.edges: Edges | None = None
+        self.coordinates: FloatArray | None = None
 
     @classmethod
     def _known(
@@ -82,12 +83,14 @@ class Metric:
         build: Callable[[], FloatArray],
         edges: Edges | None = None,
         uniform: float | None = None,
+        coordinates: FloatArray | None = None,
     ) -> Metric:
         """A metric that holds by construction; the matrix is built when first asked for.
 
         `build` is a function of a module with its arguments (`functools.partial`), so that metrics pickle.
 
-        `uniform` is the common distance of all different points, where there is one.
+        `uniform` is the common distance of all different points, where there is one; `coordinates` those
+        between which the distances are straight lines.
         """
         metric = cls.__new__(cls)
         if uniform is not None and len(points) > 1:
@@ -96,6 +99,7 @@ class Metric:
         metric._matrix = None
         metric._build = build
         metric.edges = edges
+        metric.coordinates = coordinates
         return metric
 
     @classmethod
@@ -162,7 +166,8 @@ class Metric:
         """The same distances on some of the points."""
         chosen = [self.index(point) for point in taken("points", points, MetricError, "points")]
         labels = labels_or_range([self.points[i] for i in chosen], len(chosen), "points", MetricError)
-        return Metric._known(labels, partial(_part_of, self, tuple(chosen)))
+        places = None if self.coordinates is None else self.coordinates[chosen]
+        return Metric._known(labels, partial(_part_of, self, tuple(chosen)), coordinates=places)
 
     def within(self, point: object, radius: float) -> list[Hashable]:
         """Labels of the points at distance at most `radius` from a point."""

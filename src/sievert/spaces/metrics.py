@@ -312,4 +312,5 @@ def _coordinates(
         twice = next(row for i, row in enumerate(rows) if row in rows[:i])
         raise MetricError(f"points has {twice} twice", fix="pass labels= to tell such points apart")
     names = labels_or_range(rows if labels is None else labels, len(rows), "labels", MetricError)
-    return Metric._known(names, partial(_between, array, kind))
+    straight = array if kind == "euclidean" else None
+    return Metric._known(names, partial(_between, array, kind), coordinates=straight)
