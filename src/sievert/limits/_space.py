@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 import flint
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.sparse import csc_array
+from scipy.sparse import coo_array, csc_array
+from scipy.sparse.csgraph import connected_components
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import PolicyError
@@ -65,10 +66,11 @@ class Space:
         first, second = self.pairs.T
         return np.concatenate([first, second]), np.concatenate([second, first])
 
-    @property
+    @cached_property
     def component_of(self) -> IndexArray:
         """Component number of each point."""
-        return self.proof.component_of
+        joined = coo_array((np.ones(len(self.pairs)), tuple(self.pairs.T)), shape=(self.size,) * 2)
+        return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
 
     @cached_property
     def degrees(self) -> IndexArray:
