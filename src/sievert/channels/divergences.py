@@ -48,12 +48,12 @@ def __dir__() -> list[str]:
 
 
 Against = Policy | Metric | Graph | Answers
-# Entries looked at together: half a megabyte.
 # Errors of sums of plain differences of probabilities stay below this, and matter where sums are below that.
 ROUGH = 1e-15
 NOT_LITTLE = 0.01
 # The largest exponent whose power is surely finite.
 EXPONENT = 709.0
+# Entries looked at together: half a megabyte.
 BLOCK_ENTRIES = 65_536
 HIGHEST = 1e6
 

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "AsJson",
     "Asked",
     "Force",
+    "ProofPath",
     "present",
     "print_json",
     "print_table",
@@ -41,6 +43,8 @@ __all__ = [
     "whole_option",
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ProofPath = Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
 
 
