@@ -113,7 +113,7 @@ column = "age"
         steps[secrets[:6]] = plan.sensitivity.steps
         assert plan.sensitivity.steps == plan.scenario.query.sensitivity(plan.scenario.policy)
         assert plan.noise is not None
-        assert plan.noise.level.written == ("eps", 1 / plan.sensitivity.steps)
+        assert plan.noise.written == ("eps", 1 / plan.sensitivity.steps)
     assert list(steps.values()) == [10, 1, 3, 3]
 
 
@@ -256,7 +256,7 @@ off_grid = "nearest"
     plan = make_plan(scenario(tmp_path, text, ["0.1", "7", "0.17"], "x"))
     assert plan.table is not None and plan.table.step == Fraction(1, 10)
     assert computed(plan, open_rows(tmp_path / "data.csv")).tolist() == [1 + 3 + 2]
-    assert plan.noise is not None and plan.noise.level.exact_eps == 1
+    assert plan.noise is not None and plan.noise.written == ("eps", 1)
     done = seeded_run(plan.scenario, seed=2)
     assert done.table is not None and 0 <= done.table.rows[0]["value"] <= 0.9
 

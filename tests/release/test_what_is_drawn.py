@@ -214,7 +214,7 @@ def test_what_is_claimed_is_what_the_ledger_is_charged(tmp_path: Path, kind: str
 def test_one_record_moves_a_table_of_known_total_by_pairs(tmp_path: Path) -> None:
     plan = make_plan(described(tmp_path, "table of known sum"))
     assert plan.noise is not None and plan.sensitivity is not None
-    assert plan.noise.level.times(plan.sensitivity.steps) == plan.eps == Fraction(7, 10)
+    assert plan.noise.eps_of(plan.sensitivity) == plan.eps == Fraction(7, 10)
 
 
 MAP = """version = 1
@@ -297,7 +297,7 @@ def test_noise_without_a_list_says_so() -> None:
             ask()
     assert "discrete Laplace noise, ε = 1/8 for each step of 1" in str(noise)
     again = pickle.loads(pickle.dumps(noise))
-    assert again.level == noise.level and str(again) == str(noise)
+    assert again.written == noise.written and str(again) == str(noise)
     simulated = noise.sample([np.full(12, 50)] * 3, rng=1)
     assert simulated.shape == (3, 12)
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
+from sievert.channels._laws import GeometricLaw, NoiseLaw, Privacy
 from sievert.channels._making import Form
-from sievert.channels._structured import Privacy
-from sievert.errors import ChannelError, TooLargeError
+from sievert.errors import ChannelError, MechanismError, TooLargeError
 from sievert.numerics import generator_of, number
 from sievert.policies import Policy, Sensitivity, Statistic
 from sievert.spaces import Region
@@ -32,8 +32,6 @@ __all__ = [
     "PlanarNoise",
     "SumNoise",
     "TableNoise",
-    "log_tail",
-    "two_sided_noise",
 ]
 
 # Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
@@ -46,17 +44,11 @@ LARGEST_WINDOW = 4000
 
 
 class NoiseChannel(Channel):
-    """Base of the channels without a list: noise of one law on every answer.
-
-    Attributes
-    ----------
-    level : ε, or the ratio α = e^-ε, of one step of the answer
-    """
+    """Base of the channels without a list: noise of one law on every answer."""
 
     form: Form = "log"
 
-    def __init__(self, level: Privacy) -> None:
-        self.level = level
+    def __init__(self) -> None:
         self._cache = {}
 
     def words(self) -> str:
@@ -86,9 +78,14 @@ class NoiseChannel(Channel):
             size=math.inf,
         )
 
+    @property
+    def written(self) -> tuple[str, Fraction]:
+        """The parameter of the noise on one step, by its name, as it was written."""
+        raise NotImplementedError
+
     def to_dict(self) -> dict[str, Any]:
         """The noise and its parameter as plain data."""
-        name, value = self.level.written
+        name, value = self.written
         return {"form": self.words(), name: str(value)}
 
     def _repr_html_(self) -> str:
@@ -99,26 +96,38 @@ class NoiseChannel(Channel):
 
 
 class TableNoise(NoiseChannel):
-    """Independent two-sided geometric noise on every cell of a table, in whole steps.
+    """Independent noise of one law on every cell of a table, in whole steps.
 
     Parameters
     ----------
     statistic : what each value of a record adds to which cell: the answers, without a list
-    level : ε, or α, of one step in one cell
+    law : of the noise in one cell, in steps
     limits : least and greatest number of steps, to which noisy cells are clamped (None: all integers)
     """
 
-    def __init__(self, statistic: Statistic, level: Privacy, limits: tuple[int, int] | None = None) -> None:
-        super().__init__(level)
-        self.statistic, self.limits = statistic, limits
+    def __init__(self, statistic: Statistic, law: NoiseLaw, limits: tuple[int, int] | None = None) -> None:
+        super().__init__()
+        self.statistic, self.law, self.limits = statistic, law, limits
+
+    @property
+    def written(self) -> tuple[str, Fraction]:
+        """The parameter of the law, by its name, as it was written."""
+        return self.law.written
 
     def epsilon(self, policy: Policy, absence: bool = False) -> Fraction:
         """ε for one unit of the policy's distance, never below the true one; see `Statistic.sensitivity`."""
         return self.eps_of(self.statistic.sensitivity(policy, absence))
 
     def eps_of(self, sensitivity: Sensitivity) -> Fraction:
-        """ε where one unit of distance moves the table by so many steps."""
-        return self.level.times(sensitivity.steps)
+        """ε where one unit of distance moves the table by so many steps; refused where the law has none."""
+        return self.eps_of_steps(sensitivity.steps)
+
+    def eps_of_steps(self, steps: Fraction) -> Fraction:
+        """ε of tables so many steps apart; refused where the law has none."""
+        found = self.law.eps_of(steps)
+        if found is None:
+            raise MechanismError(f"{self.law.words()} keeps no ε: no ε is large enough far out in its tails")
+        return found
 
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(output | answer); both give the number of steps in every cell, in the statistic's order."""
@@ -127,16 +136,16 @@ class TableNoise(NoiseChannel):
 
     def _log_noise(self, true: FloatArray, noisy: FloatArray) -> FloatArray:
         """ln P(noisy | true) of each cell."""
-        eps, limits = self.level.eps, self.limits
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inner = np.log(np.tanh(eps / 2)) - np.where(noisy == true, 0.0, eps * np.abs(noisy - true))
+        limits = self.limits
+        with np.errstate(invalid="ignore"):
+            inner = self.law.log_pmf(np.where(noisy == true, 0.0, noisy - true))
         if limits is None:
-            return np.asarray(inner)
+            return inner
         low, high = limits
         if low == high:
             return np.where(noisy == low, 0.0, -np.inf)
-        inner = np.where(noisy == low, log_tail(true - low, eps), inner)
-        inner = np.where(noisy == high, log_tail(high - true, eps), inner)
+        inner = np.where(noisy == low, self.law.log_upper(true - low), inner)
+        inner = np.where(noisy == high, self.law.log_upper(high - true), inner)
         return np.where((noisy < low) | (noisy > high), -np.inf, inner)
 
     def _cells(self, given: Any, argument: str) -> NDArray[np.int64]:
@@ -153,19 +162,17 @@ class TableNoise(NoiseChannel):
         """Simulate noisy tables, one for each table of steps (floating point; not for private releases)."""
         generator = generator_of(rng)
         tables = np.stack([self._cells(table, "xs") for table in xs])
-        noise = two_sided_noise(generator, self.level.eps, tables.size).reshape(tables.shape)
+        noise = self.law.simulated(generator, tables.size).reshape(tables.shape)
         noisy = tables + np.clip(noise, -FURTHEST, FURTHEST)
         return np.asarray(noisy if self.limits is None else np.clip(noisy, *self.limits)).astype(np.int64)
 
     def words(self) -> str:
         """The noise in words."""
-        name, value = self.level.written
-        per = f"alpha = {value}" if name == "alpha" else f"ε = {_short(value)}"
         step, clamped = self.statistic.step, ""
         if self.limits is not None:
             low, high = (number(limit * step) for limit in self.limits)
             clamped = f", clamped to {low} … {high}"
-        return f"discrete Laplace noise, {per} for each step of {number(step)}{clamped}"
+        return f"{self.law.words()} for each step of {number(step)}{clamped}"
 
     def record_guess(self, policy: Policy) -> tuple[float, float] | None:
         """Best guess about one record, all of whose values are equally likely, before and after.
@@ -189,10 +196,11 @@ class CellNoise(TableNoise):
         count of the others, and by e^-ε₀ where it did not. So the guess is right with probability
         (e^ε₀·(1 - q) + e^-ε₀·q)/n, where q = (1 + e^-ε₀)^-n is the chance that no cell came out above.
         """
-        values, rate = len(self.statistic.cells), self.level.eps
-        plain = policy.hides_any_two and not policy.constrained
+        plain = policy.hides_any_two and not policy.constrained and isinstance(self.law, GeometricLaw)
+        values = len(self.statistic.cells)
         if not plain or values != len(policy.values):
             return None
+        rate = float(self.eps_of_steps(Fraction(1)))
         none_above = math.exp(-values * math.log1p(math.exp(-rate)))
         after = (math.exp(rate) * (1 - none_above) + math.exp(-rate) * none_above) / values
         return 1 / values, min(1.0, after)
@@ -209,8 +217,14 @@ class PlanarNoise(NoiseChannel):
 
     def __init__(self, region: Region, eps: Fraction) -> None:
         self.region, self.eps = region, eps
+        super().__init__()
         step = eps * Fraction(str(region.cell))
-        super().__init__(Privacy(float(step), None, exact_eps=step))
+        self.level = Privacy(float(step), None, exact_eps=step)
+
+    @property
+    def written(self) -> tuple[str, Fraction]:
+        """ε for a cell's width."""
+        return self.level.written
 
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(output | answer) for cells (row, column) of the region."""
@@ -283,22 +297,6 @@ class PlanarNoise(NoiseChannel):
         return f"planar geometric noise, ε = {float(self.eps):g} for each metre, {cells}"
 
 
-def log_tail(k: FloatArray, eps: float) -> FloatArray:
-    """log P(noise ≥ k): alpha^k/(1+alpha) for k ≥ 0, 1 - alpha^(1-k)/(1+alpha) for k < 0."""
-    normaliser = math.log1p(math.exp(-eps))
-    upper = -eps * np.maximum(k, 0.0) - normaliser
-    lower = np.log1p(-np.exp(-eps * (1 - np.minimum(k, 0.0)) - normaliser))
-    return np.where(k >= 0, upper, lower)
-
-
-def two_sided_noise(generator: np.random.Generator, eps: float, count: int) -> FloatArray:
-    """Differences of two geometric draws, P(draw ≥ k) = e^(-eps·k); as floats, since tiny eps draws far."""
-    if eps == 0:
-        return np.where(generator.random(count) < 0.5, -np.inf, np.inf)
-    draws = np.floor(generator.standard_exponential((2, count)) / eps)
-    return np.asarray(draws[0] - draws[1])
-
-
 def _collapsed(weights: FloatArray, start: int, size: int) -> FloatArray:
     """`size` consecutive rows from `start`, the first and last with everything beyond them added."""
     if size == 1:
@@ -307,7 +305,3 @@ def _collapsed(weights: FloatArray, start: int, size: int) -> FloatArray:
     kept[0] += weights[:start].sum(axis=0)
     kept[-1] += weights[start + size :].sum(axis=0)
     return kept
-
-
-def _short(value: Fraction) -> str:
-    return str(value) if len(str(value)) <= 12 else number(value)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,10 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, Level, label_array
 from sievert.channels._composition import require_dense
+from sievert.channels._laws import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
-from sievert.numerics import generator_of, holds_masked, log_fraction, read_eps, rounded_up
+from sievert.numerics import generator_of, holds_masked
 from sievert.spaces import Edges, Labels, Metric, labels_or_range
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "Privacy",
     "ResponseChannel",
     "SparseChannel",
     "StructuredChannel",
@@ -369,39 +368,3 @@ class ResponseChannel(StructuredChannel):
     def __repr__(self) -> str:
         parameter = f"alpha={self.alpha}" if self.alpha is not None else f"eps={self.eps:g}"
         return f"Channel(randomised response, {self.shape[0]} values, {parameter})"
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """How far apart one unit makes two outputs.
-
-    Attributes
-    ----------
-    eps : nats for one unit
-    alpha : e^-eps as a fraction, where the channel's entries are fractions of it
-    exact_eps, exact_alpha : the one of them that was given, as it was written: the law that is drawn from
-    """
-
-    eps: float
-    alpha: Fraction | None
-    exact_eps: Fraction | None = None
-    exact_alpha: Fraction | None = None
-
-    @property
-    def written(self) -> tuple[str, Fraction]:
-        """The parameter that was given, by its name.
-
-        >>> Privacy(0.5, None).written, Privacy(0.5, None, exact_alpha=Fraction(3, 5)).written
-        (('eps', Fraction(1, 2)), ('alpha', Fraction(3, 5)))
-        """
-        if self.exact_eps is not None:
-            return "eps", self.exact_eps
-        alpha = self.alpha if self.exact_alpha is None else self.exact_alpha
-        return ("eps", read_eps(self.eps)) if alpha is None else ("alpha", alpha)
-
-    def times(self, units: Fraction) -> Fraction:
-        """ε of so many units: exact where eps was given, else a logarithm rounded up."""
-        name, value = self.written
-        if name == "eps":
-            return value * units
-        return Fraction(0) if value == 1 else rounded_up(-log_fraction(value) * float(units))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Never, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from sievert.channels import CellNoise, Channel, PlanarNoise, Privacy, SumNoise, TableNoise
+from sievert.channels import CellNoise, Channel, GeometricLaw, PlanarNoise, Privacy, SumNoise, TableNoise
 from sievert.errors import MechanismError, QueryError
 from sievert.kinds import NonNegative, kind
 from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, privacy
@@ -49,12 +49,12 @@ def noise_on_cells(
     >>> policy = Policy.differential(["a", "b", "c"], 10**6)
     >>> table = Query.histogram().statistic(policy)
     >>> noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1))
-    >>> noise.level.exact_eps, noise.epsilon(policy)
-    (Fraction(1, 2), Fraction(1, 1))
+    >>> noise.written, noise.epsilon(policy)
+    (('eps', Fraction(1, 2)), Fraction(1, 1))
     """
     make = CellNoise if len(statistic.cells) > 1 else SumNoise
     if eps is not None:
-        return make(statistic, privacy(eps / steps if steps else eps, None), limits)
+        return make(statistic, GeometricLaw(privacy(eps / steps if steps else eps, None)), limits)
     if statistic.step.denominator != 1:
         raise MechanismError(
             f"alpha is for one unit of the answer, but answers are multiples of {statistic.step}; give eps "
@@ -63,7 +63,7 @@ def noise_on_cells(
     if alpha is None:
         raise MechanismError("neither eps nor alpha is given; give exactly one (alpha = e^-eps)")
     ratio = Fraction(alpha**statistic.step.numerator)
-    return make(statistic, Privacy(max(0.0, -log_fraction(ratio)), ratio), limits)
+    return make(statistic, GeometricLaw(Privacy(max(0.0, -log_fraction(ratio)), ratio)), limits)
 
 
 def eps_of_unit(eps: float, query: Query, policy: Policy) -> Fraction | float:

@@ -18,6 +18,12 @@ from ._chernoff import chernoff_pairs as chernoff_pairs
 from ._expected_losses import ExpectedLoss as ExpectedLoss
 from ._expected_losses import expected_loss as expected_loss
 from ._expected_losses import loss_curve as loss_curve
+from ._ratios import Ratios as Ratios
+from ._ratios import ratios_after as ratios_after
+from ._record_views import CellView as CellView
+from ._record_views import LineView as LineView
+from ._record_views import RecordView as RecordView
+from ._record_views import record_view as record_view
 from ._repeats import ReleasesWithin as ReleasesWithin
 from ._repeats import RepeatedGuess as RepeatedGuess
 from ._repeats import guess_limit as guess_limit

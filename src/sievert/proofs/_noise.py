@@ -134,7 +134,7 @@ class NoiseProof(Proof):
         """That the noise is enough for what one record can change; None where it changes nothing."""
         if not sensitivity.moves:
             return None
-        name, value = noise.level.written
+        name, value = noise.written
         level = {"step_eps": None, "step_alpha": None, f"step_{name}": value}
         return cls(noise.eps_of(sensitivity), level["step_eps"], level["step_alpha"], sensitivity.moves)
 

@@ -126,7 +126,7 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     sd = None if errors.sd is None else float(f"{errors.sd:.6g}")
     columns = [*by, [_plain(v) for v in values], lows, highs, [sd] * len(values)]
     if noise is not None:
-        parameter, level = noise.level.written
+        parameter, level = noise.written
         names.append(f"{parameter}_of_step")
         columns.append([str(level)] * len(values))
     if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:

@@ -62,15 +62,10 @@ def errors(channel: Channel, confidence: float) -> Errors:
 @errors.register
 def _of_cells(noise: TableNoise, confidence: float) -> Errors:
     """Before clamping, which only brings numbers closer to the truth."""
-    rate = noise.level.eps
-    if rate == 0:
+    law, step = noise.law, noise.statistic.step
+    if math.isinf(law.deviation):
         return Errors(None, None, None)
-    decay, step = math.exp(-rate), float(noise.statistic.step)
-    # P(|Z| > q) = 2·λ^(q+1)/(1+λ), E Z² = 2λ/(1-λ)² and E |Z| = 2λ/(1-λ²)
-    q = max(0, math.ceil(math.log((1 - confidence) * (1 + decay) / 2) / -rate - 1 - 1e-12))
-    scale = math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate)
-    mean = 2 * decay / -math.expm1(-2 * rate)
-    return Errors(step * scale, step * mean, q * noise.statistic.step)
+    return Errors(float(step) * law.deviation, float(step) * law.mean_error, law.radius(confidence) * step)
 
 
 @errors.register

@@ -94,7 +94,7 @@ def _for_any_two(plan: Plan, own: Relation) -> Fraction:
         steps = shown.sensitivity(everyone, absence=plan.domain().drops).steps
         if found.steps:
             return plan.unit_eps * steps / found.steps
-        return noise.level.times(Fraction(1)) * steps
+        return noise.eps_of_steps(steps)
     return plan.unit_eps * _largest_distance(policy, own)
 
 

@@ -80,7 +80,7 @@ def _parameter(plan: Plan) -> dict[str, str]:
     """The noise's own parameter and what it is for."""
     if plan.noise is None:
         return {}
-    name, level = plan.noise.level.written
+    name, level = plan.noise.written
     return {f"{name}_of_step": str(level), "step": str(plan.noise.statistic.step)}
 
 
@@ -207,9 +207,9 @@ def _noisy_numbers(plan: Plan) -> Iterator[str]:
         return
     sentence = f"Noisy numbers are cut off at {limits[0]} and {limits[1]}"
     noise = plan.noise
-    if noise is not None and 0 < noise.level.eps < 700:
-        # E max(0, Z) = λ/(1 - λ²) = 1/(2·sinh ε₀) steps for noise Z at an end of the range.
-        bias = float(noise.statistic.step) / (2 * math.sinh(noise.level.eps))
+    if noise is not None and 0 < noise.law.mean_error < math.inf:
+        # E max(0, Z) = E |Z|/2 steps for symmetric noise Z at an end of the range.
+        bias = float(noise.statistic.step) * noise.law.mean_error / 2
         sentence += f", so a true {limits[0]} comes out {at_most(bias, 3)} too high on average"
         if plan.table is not None and len(plan.table.cells) > 1:
             sentence += ", in every empty cell, and totals over many cells too high"

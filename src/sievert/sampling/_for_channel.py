@@ -15,6 +15,8 @@ from sievert.channels import (
     ConvolutionChannel,
     CyclicChannel,
     DeterministicChannel,
+    GeometricLaw,
+    NoiseLaw,
     PlanarNoise,
     Privacy,
     ProductChannel,
@@ -125,10 +127,23 @@ def _of_product(channel: ProductChannel, timing: Timing, source: BitSource) -> S
 @exact_sampler.register
 def _of_table(channel: TableNoise, timing: Timing, source: BitSource) -> Sampler:
     """Cells of tables in steps, each with noise of its own."""
-    level = ratio_of(channel.level)
-    if channel.limits is None:
+    return law_sampler(channel.law, channel.limits, timing, source)
+
+
+@singledispatch
+def law_sampler(law: NoiseLaw, limits: tuple[int, int] | None, timing: Timing, source: BitSource) -> Sampler:
+    """The exact sampler of a law of noise, clamped to the limits where there are some."""
+    raise MechanismError(f"{law.words()} has no exact sampler; use another mechanism")
+
+
+@law_sampler.register
+def _of_geometric(
+    law: GeometricLaw, limits: tuple[int, int] | None, timing: Timing, source: BitSource
+) -> Sampler:
+    level = ratio_of(law.level)
+    if limits is None:
         return DiscreteLaplace(level, timing, source)
-    return TruncatedGeometric(level, *channel.limits, timing, source)
+    return TruncatedGeometric(level, *limits, timing, source)
 
 
 @exact_sampler.register
