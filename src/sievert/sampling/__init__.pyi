@@ -30,4 +30,6 @@ from ._pixels import pixelated_laplace as pixelated_laplace
 from ._response import randomised_response as randomised_response
 from ._rows import exponential_rows as exponential_rows
 from ._rows import rational_rows as rational_rows
+from ._staircase import Staircase as Staircase
+from ._staircase import staircase as staircase
 from .floats import planar_laplace as planar_laplace
