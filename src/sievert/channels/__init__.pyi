@@ -29,9 +29,9 @@ from ._laws import two_sided_noise as two_sided_noise
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise
 from ._noise import NoiseChannel as NoiseChannel
-from ._noise import PlanarNoise as PlanarNoise
 from ._noise import SumNoise as SumNoise
 from ._noise import TableNoise as TableNoise
+from ._planar import PlanarNoise as PlanarNoise
 from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
