@@ -78,7 +78,7 @@ def _present(
     found: Audit | NoiseAudit | SamplesAudit,
     asked: Asked,
     as_json: bool,
-    page: Callable[[], str] | None = None,
+    page: Callable[[str], str] | None = None,
 ) -> None:
     from sievert.report.audit import lines
 

@@ -47,6 +47,6 @@ def breach(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
+        page=lambda command: page(result, scenario, command),
         table=lambda: print_table(*table(result)),
     )

@@ -38,7 +38,7 @@ def compare(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result),
+        page=lambda command: page(result, command),
         proof=lambda: None if certificate is None else certificate.with_identity(digest_of(first, second)),
         good=result.can_replace is True,
         notes=[result.note] if result.note else [],

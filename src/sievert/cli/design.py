@@ -58,7 +58,7 @@ def design(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
+        page=lambda command: page(result, scenario, command),
         proof=lambda: identified(best.certificate, scenario, eps=eps),
         about=file,
         data={"written": {"file": str(target), "channel": str(channel)}},

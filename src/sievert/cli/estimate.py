@@ -68,7 +68,7 @@ def estimate(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
+        page=lambda command: page(result, scenario, command),
         proof=lambda: identified(estimate_proof(scenario, result), scenario),
         good=result.estimate.total_gap is not None and result.estimate.unique is not False,
         table=lambda: _print_table(result),

@@ -158,7 +158,7 @@ def _present(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(found, None if scenario is None else scenario.to_toml()),
+        page=lambda command: page(found, None if scenario is None else scenario.to_toml(), command),
         proof=certificate,
         unproved=f"There is no certificate to save: {found.explanation.uncertified}",
         good=found.passed,

@@ -38,6 +38,6 @@ def limits(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario, limit_curves(scenario, result)),
+        page=lambda command: page(result, scenario, limit_curves(scenario, result), command),
         proof=lambda: None if certificate is None else identified(certificate, scenario, eps=eps),
     )
