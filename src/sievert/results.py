@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
+    from sievert.geometry import Membership as Membership
+    from sievert.geometry import Vertices as Vertices
     from sievert.inference import Accuracy as Accuracy
     from sievert.inference import Newcomer as Newcomer
     from sievert.inference import NewcomerTable as NewcomerTable
@@ -86,6 +88,7 @@ ROOMS = {
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
     ),
+    "geometry": "Membership Vertices",
     "inference": "Accuracy Newcomer NewcomerTable PrivacyLoss Survey",
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
