@@ -30,8 +30,8 @@ TOP = [
 NAMESPACES = [
     "adapters", "adversaries", "bounds", "constraints", "design", "divergences", "errors", "estimation",
     "gains", "geometry", "graphs", "inference", "information", "lattice", "losses", "mechanisms",
-    "metrics",     "observations", "plots", "priors", "promises", "protocols", "release", "results", "sampling", "secrets",
-    "symmetries", "testing", "transformations",
+    "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results", "sampling",
+    "secrets", "symmetries", "testing", "transformations",
 ]  # fmt: skip
 
 

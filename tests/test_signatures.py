@@ -37,8 +37,8 @@ SYNONYMS = {
 }  # fmt: skip
 SPACES = [
     "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry",
-    "inference", "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols",
-    "symmetries", "transformations",
+    "inference", "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises",
+    "protocols", "symmetries", "transformations",
 ]  # fmt: skip
 
 
