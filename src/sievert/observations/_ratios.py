@@ -16,7 +16,7 @@ from scipy.signal import fftconvolve
 from scipy.special import gammaln
 
 from sievert.arrays import FloatArray
-from sievert.channels import GeometricLaw, NoiseLaw
+from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw
 from sievert.errors import TooLargeError
 from sievert.numerics import log_sum, require_size
 
@@ -29,6 +29,8 @@ LARGEST_PRODUCTS = 100_000_000
 LARGEST_LOG, LOST = 600.0, 1e-14
 # ln of a probability that no guess notices, though every cell of a million had it.
 NOTHING = -70.0
+# σ² from which a sum of discrete Gaussians is one, up to rounding.
+SMOOTH = 4.0
 # Log-ratios that agree to so many of their largest are equal.
 SAME = 1e-9
 
@@ -98,6 +100,10 @@ def ratios_after(law: NoiseLaw, steps: int, releases: int) -> Ratios:
 
 @singledispatch
 def _ratios(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+    return _by_convolution(law, steps, releases)
+
+
+def _by_convolution(law: NoiseLaw, steps: int, releases: int) -> Ratios:
     """Any law whose log-ratios are whole multiples of one number, as all of ours are, by convolutions.
 
     Noise beyond the reach kept has a probability below e^-70 in every release.
@@ -195,6 +201,27 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
     start = Ratios(eps * (2 * np.arange(steps + 1.0) - steps), once)
     return _powers(start, 2 * eps, releases, 0.0)
+
+
+@_ratios.register
+def _gaussian(law: GaussianLaw, steps: int, releases: int) -> Ratios:
+    """The log-ratio is (2c·S - n·c²)/2σ² with S the sum of n draws.
+
+    P(S = s) is e^(-s²/2nσ²) times a sum over the lattice of noise that adds up to 0, moved by s. By Poisson's
+    formula moving it changes that sum by Σ e^(-2π²σ²|w|²) at most, over the dual lattice, which is A*_{n-1}:
+    its w ≠ 0 have |w|² = j(n-j)/n in C(n, j) ways and more, at least 1/2. From σ = 2 on that is below 10^-16.
+    """
+    if steps == 0:
+        return Ratios(np.zeros(1), np.zeros(1))
+    if law.squared < SMOOTH and releases > 1:
+        return _by_convolution(law, steps, releases)
+    variance = law.squared * releases
+    reach = math.ceil(math.sqrt(-2 * NOTHING * variance)) + 1
+    require_size(2 * reach + steps * releases, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
+    total = np.arange(-float(reach), reach + steps * releases + 1)
+    weights = -total * total / (2 * variance)
+    logs = (2 * total - releases * steps) * (steps / (2 * law.squared))
+    return Ratios(logs, weights - log_sum(weights, axis=0))
 
 
 def _binomial(count: int, eps: float) -> FloatArray:

@@ -17,13 +17,14 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import CellNoise, NoiseChannel, SumNoise, TableNoise
+from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import GainError
 from sievert.measures import Adversary, gains
 from sievert.numerics import generator_of, instance, whole
 from sievert.observations._approximations import mean_interval
 from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
+from sievert.observations._largest import Enclosed
 from sievert.observations._line_gains import Line, gained_on_line
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
@@ -80,6 +81,11 @@ class RecordView(ABC):
         return gains.identity(len(self.belief))
 
     @property
+    def _is_cut(self) -> bool:
+        """Whether clamping hides something: beyond the range only geometric ratios are constant."""
+        return self.noise.limits is not None and not isinstance(self.noise.law, GeometricLaw)
+
+    @property
     def before(self) -> float:
         """The best guess without a release."""
         return float(self.belief.max())
@@ -116,6 +122,9 @@ class RecordView(ABC):
         count = observation_count(releases, GainError)
         before = worth(adversary, self.belief)
         found = self.gained(adversary, count)
+        if self._is_cut:
+            kept = Enclosed(before, max(before, found.bounds.upper))
+            found = Found(kept, f"bound: noise before it is clamped ({found.method})")
         # No release makes the best action worse on average; rounding must not say so.
         better = (min if adversary.is_loss else max) if adversary.is_convex else _first
         lower, upper = better(found.bounds.lower, before), better(found.bounds.upper, before)
