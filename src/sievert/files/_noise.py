@@ -14,7 +14,7 @@ from sievert.files._document import ReleaseModel
 from sievert.ledger import amount
 from sievert.mechanisms import AddedToNumbers, Family, noise_on_cells, noise_on_map
 from sievert.numerics import as_fraction, brief
-from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells
+from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells, statistic_of_values
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
@@ -124,6 +124,12 @@ def _histogram(scenario: Scenario) -> Statistic:
         return found
     by = scenario.document.query.counted_by(columns)
     places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
+    words = f"how many records there are by {', '.join(by)}"
+    if places == list(range(len(columns))):
+        absent = policy.absent is not None
+        present = policy.values[absent:]
+        cells = present if len(columns) > 1 else [(value,) for value in present]
+        return statistic_of_values(cells, absent, tuple(by), words)  # type: ignore[arg-type]
 
     def cell(value: Any) -> tuple[Hashable, ...] | None:
         if policy.absent is not None and value == policy.absent:
@@ -131,7 +137,6 @@ def _histogram(scenario: Scenario) -> Statistic:
         parts = value if len(columns) > 1 else (value,)
         return tuple(parts[i] for i in places)
 
-    words = f"how many records there are by {', '.join(by)}"
     return statistic_of_cells([cell(value) for value in policy.values], tuple(by), words)
 
 
