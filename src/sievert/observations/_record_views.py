@@ -12,13 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
+from typing import Any
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.channels import CellNoise, NoiseChannel, SumNoise, TableNoise
+from sievert.channels import CellNoise, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError
 from sievert.observations._line_envelope import envelope_mass
+from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, expected_largest, ratios_after
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
 from sievert.observations._types import observation_count
@@ -178,3 +180,8 @@ def _of_cells(noise: CellNoise, belief: FloatArray) -> RecordView:
 @record_view.register
 def _of_sum(noise: SumNoise, belief: FloatArray) -> RecordView:
     return LineView(noise, belief)
+
+
+@record_view.register
+def _of_place(noise: PlanarNoise, belief: FloatArray) -> Any:
+    return PlaneView(noise, belief)
