@@ -22,11 +22,12 @@ from sievert.channels._laws import Privacy
 from sievert.channels._noise import NoiseChannel
 from sievert.channels._plane_kernels import LogKernels
 from sievert.channels._plane_products import PlaneProducts
+from sievert.channels._structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
 from sievert.numerics import generator_of, require_size
 from sievert.spaces import Region
 
-__all__ = ["PlanarNoise"]
+__all__ = ["PlanarNoise", "PlaneChannel"]
 
 # Cells of a region whose clamped planar noise is listed.
 LARGEST_LISTED = 2000
@@ -94,11 +95,15 @@ class PlanarNoise(NoiseChannel):
     def rmatvec(self, x: Any) -> FloatArray:
         """The distribution of the outputs for one of the cells, both row by row."""
         given = np.asarray(x, dtype=np.float64).reshape(self.region.shape)
+        if self.level.eps == 0:
+            return (float(given.sum()) * self._of_nothing()).ravel()
         return self.products.forward(given).ravel()
 
     def matvec(self, x: Any) -> FloatArray:
         """For every cell the mean of something over its outputs, both row by row."""
         given = np.asarray(x, dtype=np.float64).reshape(self.region.shape)
+        if self.level.eps == 0:
+            return np.full(given.size, float((given * self._of_nothing()).sum()))
         return self.products.backward(given).ravel()
 
     def log_probability(self, answer: Any, output: Any) -> float:
@@ -167,6 +172,10 @@ class PlanarNoise(NoiseChannel):
         matrix = np.stack([self.law(cell).ravel() for cell in labels])
         return Channel(matrix, labels, labels)
 
+    def over_cells(self) -> PlaneChannel:
+        """The clamped noise as a channel from the cells to the cells, by its products, for any region."""
+        return PlaneChannel(self)
+
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate noisy cells, [places, 2] (floating point; not for private releases)."""
         generator = generator_of(rng)
@@ -180,6 +189,38 @@ class PlanarNoise(NoiseChannel):
         """The noise in words."""
         cells = f"on cells of {self.region.cell:g} m, clamped to the region"
         return f"planar geometric noise, ε = {float(self.eps):g} for each metre, {cells}"
+
+
+class PlaneChannel(StructuredChannel):
+    """Planar noise on a region, its cells as inputs and outputs, row by row; no matrix unless asked for."""
+
+    def __init__(self, noise: PlanarNoise) -> None:
+        labels, size = noise.region.labels, len(noise.region)
+        super().__init__("log", (size, size), labels, labels)
+        self.noise = noise
+
+    def _entries(self) -> NDArray[Any]:
+        return np.stack([self.noise.log_law(cell).ravel() for cell in self.noise.region.labels])
+
+    def row(self, item: object) -> FloatArray:
+        """Output distribution of one cell."""
+        return self.noise.law(item).ravel()
+
+    def matvec(self, vector: Any) -> FloatArray:
+        """C·v by Fourier transforms; off by no more than `PlaneProducts.error` says."""
+        return self.noise.matvec(self._vector(vector, "outputs"))
+
+    def rmatvec(self, vector: Any) -> FloatArray:
+        """v·C by Fourier transforms; off by no more than `PlaneProducts.error` says."""
+        return self.noise.rmatvec(self._vector(vector, "inputs"))
+
+    def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
+        """Simulate noisy cells, [places, 2] (floating point; not for private releases)."""
+        return self.noise.sample(xs, rng)
+
+    def __repr__(self) -> str:
+        rows, columns = self.noise.region.shape
+        return f"Channel({self.noise.words()}, {rows} by {columns} cells)"
 
 
 def simulated_noise(eps: float, count: int, generator: np.random.Generator) -> FloatArray:

@@ -85,9 +85,16 @@ class PlaneProducts:
 
     def error(self, weights: FloatArray) -> float:
         """No entry of `forward` or `backward` is off by more than this, for weights ≥ 0."""
-        total = float(weights.sum())
         # Errors of the rows (and of the columns) add up on a side.
         lengths = max(float(np.sqrt((weights**2).sum(axis=axis)).sum()) for axis in (0, 1))
+        return self._off(lengths, float(weights.sum()))
+
+    @property
+    def largest_error(self) -> float:
+        """The error for weights that add up to 1, however they are spread."""
+        return self._off(1.0, 1.0)
+
+    def _off(self, lengths: float, total: float) -> float:
         stages = math.log2(self.size[0] * self.size[1]) + 4
         return 16 * UNIT * stages * (lengths + total * min(1.0, self._length))
 
