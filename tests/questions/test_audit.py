@@ -184,7 +184,7 @@ def test_the_page_has_headings_and_no_tool_bar() -> None:
     scenario = load_scenario(Path("examples/survey-response.toml"))
     page = page_of(scenario, sv.audit(scenario))
     for heading in ("What the mechanism does", "Belief before and after", "Leakage against ε"):
-        assert f"<h2>{heading}" in page
+        assert f">{heading}" in page
     assert '"displayModeBar": false' in page
 
 
@@ -395,7 +395,7 @@ def test_the_page_marks_what_is_easiest_to_tell_apart() -> None:
     assert len(pictures_of(many, sv.audit(many))) == 3
 
 
-@pytest.mark.parametrize("records", [3, 1000])
+@pytest.mark.parametrize("records", [3, 100])
 @pytest.mark.parametrize("query", ['kind = "histogram"', 'kind = "count"\nwhere = ["a"]'])
 def test_noise_on_a_table_is_audited_without_data(tmp_path: Path, records: int, query: str) -> None:
     text = f"""version = 1

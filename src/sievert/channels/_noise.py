@@ -111,15 +111,23 @@ class TableNoise(NoiseChannel):
         """ε for one unit of the policy's distance, never below the true one; see `Statistic.sensitivity`."""
         return self.eps_of(self.statistic.sensitivity(policy, absence))
 
+    @property
+    def keeps_eps(self) -> bool:
+        """Whether some ε is large enough for any two tables; Gaussian noise keeps none."""
+        return self.law.eps_of(Fraction(1)) is not None
+
     def eps_of(self, sensitivity: Sensitivity) -> Fraction:
-        """ε where one unit of distance moves the table by so many steps; refused where the law has none."""
-        return self.eps_of_steps(sensitivity.steps)
+        """ε for one unit of distance, the largest of a record's moves; refused where the law has none."""
+        found = (self.eps_of_steps(Fraction(move.steps)) / move.length for move in sensitivity.moves)
+        return max(found, default=Fraction(0))
 
     def eps_of_steps(self, steps: Fraction) -> Fraction:
         """ε of tables so many steps apart; refused where the law has none."""
         found = self.law.eps_of(steps)
         if found is None:
-            raise MechanismError(f"{self.law.words()} keeps no ε: no ε is large enough far out in its tails")
+            raise MechanismError(
+                f"{self.law.words()} keeps no ε: however large ε is, outputs far out in the tails exceed it"
+            )
         return found
 
     def log_probability(self, answer: Any, output: Any) -> float:

@@ -12,7 +12,7 @@ from sievert.channels import NoiseChannel, TableNoise
 from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
 from sievert.ledger import amount
-from sievert.mechanisms import AddedToNumbers, noise_on_cells, noise_on_map
+from sievert.mechanisms import AddedToNumbers, noise_on_map, on_cells
 from sievert.numerics import as_fraction, brief
 from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells
 
@@ -126,16 +126,16 @@ def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:
 
 def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
     found, policy = scenario.tabulated, scenario.policy
-    table, steps = found.statistic, found.sensitivity.steps
+    table = found.statistic
     limits = None if added.outputs is None else _steps_of(added.outputs, table.step)
     if added.clamps and added.outputs is None:
         if len(table.cells) == 1 and not table.consecutive(policy):
             return None
         limits = table.range(policy, found.absence)
-    if added.eps is not None:
-        return noise_on_cells(table, steps, finite_eps(added.eps), limits=limits)
+    eps = None if added.eps is None else finite_eps(added.eps)
+    alpha = None if added.alpha is None else exact_alpha(added.alpha)
     try:
-        return noise_on_cells(table, steps, alpha=exact_alpha(added.alpha), limits=limits)
+        return on_cells(table, added.law(table, found.sensitivity, eps, alpha), limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 

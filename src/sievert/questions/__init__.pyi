@@ -11,13 +11,11 @@ from ._accept import CLAIM_TOLERANCE as CLAIM_TOLERANCE
 from ._accept import Check as Check
 from ._accept import Promise as Promise
 from ._accept import checks as checks
-from ._accept import has_added_noise as has_added_noise
 from ._accept import has_noise_in_cells as has_noise_in_cells
 from ._accept import kept_promise as kept_promise
 from ._accept import least_record as least_record
 from ._accept import least_repeated as least_repeated
 from ._accept import promise_of_noise as promise_of_noise
-from ._accept import record_belief as record_belief
 from ._accept import repeated_record as repeated_record
 from .noise import guessed as guessed
 from .noise import is_listed as is_listed

@@ -198,19 +198,19 @@ LARGEST_GRAPH = 30
 
 
 @singledispatch
-def page_of(result: Result, scenario: Scenario) -> Callable[[], str]:
+def page_of(result: Result, scenario: Scenario) -> Callable[[str], str]:
     """How the page of an audit of any kind is made."""
     raise TypeError(f"{type(result).__name__} is no audit")
 
 
 @page_of.register
-def _page_of_list(result: Audit, scenario: Scenario) -> Callable[[], str]:
-    return lambda: page(result, scenario, leakage_curves(scenario, result))
+def _page_of_list(result: Audit, scenario: Scenario) -> Callable[[str], str]:
+    return lambda command: page(result, scenario, leakage_curves(scenario, result), command)
 
 
 @page_of.register
-def _page_of_noise(result: NoiseAudit, scenario: Scenario) -> Callable[[], str]:
-    def refuse() -> str:
+def _page_of_noise(result: NoiseAudit, scenario: Scenario) -> Callable[[str], str]:
+    def refuse(command: str) -> str:
         raise FileError(
             "--report draws what each input is released as, and a table with too many answers to list has "
             "too many inputs for that; leave --report out, or keep the answer with --json"
@@ -219,17 +219,17 @@ def _page_of_noise(result: NoiseAudit, scenario: Scenario) -> Callable[[], str]:
     return refuse
 
 
-def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
+def page(audit: Audit, scenario: Scenario, curves: LeakageCurves, command: str = "") -> str:
     """The whole page, working offline."""
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
         (
             item.title,
-            item.before,
-            item.after,
+            _amount(item, float(item.before)),
+            _amount(item, float(item.after)),
             item.factor,
             item.bits,
-            item.difference,
+            _amount(item, float(item.difference)),
         )
         for item in audit.leakages
     ]
@@ -243,10 +243,10 @@ def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
             good=audit.passed,
             tables=[Table("Leakage by adversary", header, rows)] if rows else [],
             pictures=pictures(audit, scenario, curves),
+            command=command or f"sievert audit {source} --report page.html",
             proofs=[
-                f"`sievert audit {source}` recomputes every number of this page; `sievert limits {source} "
-                "--proof proof.json` saves a proof of what the policy allows, and `sievert verify "
-                "proof.json` checks it without a solver."
+                f"`sievert limits {source} --proof proof.json` saves a proof of what the policy allows, and "
+                "`sievert verify proof.json` checks it without a solver."
             ],
             text=scenario.to_toml(),
         )

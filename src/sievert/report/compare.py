@@ -65,7 +65,7 @@ def _objection(witness: Objection) -> list[str]:
 # ── A comparison of two mechanisms as a page: both channels, their posteriors, and who objects ──────────────
 
 
-def page(found: Replacement) -> str:
+def page(found: Replacement, command: str = "") -> str:
     """The whole page, working offline."""
     result = found.comparison
     rows = [
@@ -82,6 +82,7 @@ def page(found: Replacement) -> str:
             good=found.can_replace,
             tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
             pictures=_pictures(found.first.finite(), found.second.finite()),
+            command=command or f"sievert compare {' '.join(found.names)} --report page.html",
             proofs=[
                 f"`sievert compare {' '.join(found.names)} --proof proof.json` saves a proof of the "
                 "headline: a post-processing that turns A into B, or an adversary who gains more from B. "

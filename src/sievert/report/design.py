@@ -96,7 +96,7 @@ LOSSES: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-def page(design: Design, scenario: Scenario) -> str:
+def page(design: Design, scenario: Scenario, command: str = "") -> str:
     """The design as one page that works offline."""
     source = Path(scenario.source).name
     pictures = [
@@ -118,6 +118,7 @@ def page(design: Design, scenario: Scenario) -> str:
             headline=str(design),
             sections=list(lines(design)),
             pictures=pictures,
+            command=command or f"sievert design {source} --report page.html",
             proofs=[
                 f"`sievert design {source} --proof proof.json` saves the mechanism with multipliers that "
                 "prove how much less any other could lose; `sievert verify proof.json` checks both without a "

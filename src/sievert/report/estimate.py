@@ -19,7 +19,7 @@ from sievert.report.plots._style import LARGEST_BARS
 __all__ = ["lines", "page", "table"]
 
 
-def page(result: FileEstimate, scenario: Scenario) -> str:
+def page(result: FileEstimate, scenario: Scenario, command: str = "") -> str:
     """The estimate as one self-contained page."""
     source = Path(scenario.source).name
     return page_html(
@@ -30,6 +30,7 @@ def page(result: FileEstimate, scenario: Scenario) -> str:
             sections=list(lines(result)),
             tables=[Table("Every value", *table(result))],
             pictures=[Picture(*_words(result), _figure(result))],
+            command=command or f"sievert estimate {source} --report page.html",
             proofs=_proofs(source, result),
             text=scenario.to_toml(),
             private=result.private,
@@ -77,13 +78,11 @@ def _listed(parts: list[str]) -> str:
 
 
 def _proofs(source: str, result: FileEstimate) -> list[str]:
-    again = f"sievert estimate {source} counts the reports again and recomputes every number of this page."
     if result.estimate.total_gap is None:
-        return [again]
+        return []
     return [
-        again,
-        f"sievert estimate {source} --proof proof.json saves a proof of how far the likelihood can be from "
-        "the largest, and sievert verify proof.json checks it in exact fractions, without a solver.",
+        f"`sievert estimate {source} --proof proof.json` saves a proof of how far the likelihood can be from "
+        "the largest, and `sievert verify proof.json` checks it in exact fractions, without a solver."
     ]
 
 

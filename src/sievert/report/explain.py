@@ -15,7 +15,7 @@ from sievert.report._page import Page, Picture, Table, page_html
 __all__ = ["lines", "page"]
 
 
-def page(report: ClaimReport, text: str | None = None) -> str:
+def page(report: ClaimReport, text: str | None = None, command: str = "") -> str:
     """The whole page, working offline; `text` is the file it was made from."""
     found = report.explanation
     tables = []
@@ -37,10 +37,11 @@ def page(report: ClaimReport, text: str | None = None) -> str:
             title=report.title,
             made_by=f"Explanation of a claim, {found.claim}",
             headline=str(report),
-            sections=[item for item in lines(report) if item[0] != OTHER_NUMBERS],
+            sections=list(lines(report)),
             good=report.passed if report.checks or not report.kept else None,
             tables=tables,
             pictures=[picture],
+            command=command,
             proofs=[
                 "The same command with `--proof proof.json` saves the certificate where there is one, and "
                 "`sievert verify proof.json` checks it without a solver."

@@ -19,7 +19,7 @@ __all__ = ["lines", "page"]
 LARGEST_GRAPH = 60
 
 
-def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> str:
+def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command: str = "") -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
     worst = limits.database
@@ -38,6 +38,7 @@ def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> str:
             sections=list(lines(limits)),
             tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
             pictures=_pictures(limits, scenario, curves),
+            command=command or f"sievert limits {source} --report page.html",
             proofs=[
                 f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
                 "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
