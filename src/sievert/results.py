@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sievert.design import LeakageDesign as LeakageDesign
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import TableDesign as TableDesign
     from sievert.estimation import BayesRisk as BayesRisk
     from sievert.estimation import BlackBoxAudit as BlackBoxAudit
     from sievert.estimation import Estimate as Estimate
@@ -83,7 +84,8 @@ if TYPE_CHECKING:
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
-    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap",
+    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap "
+    "TableDesign",
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
     ),
