@@ -14,8 +14,7 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.measures import Adversary, MatrixAdversary
-from sievert.measures._closed_forms import Identity, Tries
+from sievert.measures import Adversary, Identity, MatrixAdversary, Tries
 from sievert.numerics import require_size
 from sievert.observations._largest import Enclosed
 from sievert.results import Result
