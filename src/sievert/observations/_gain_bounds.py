@@ -161,6 +161,13 @@ class Classes:
         """Classes of positive belief."""
         return np.flatnonzero(self.likeliest > 0)
 
+    @cached_property
+    def representative(self) -> IntArray:
+        """The first value of each class."""
+        found = np.zeros(len(self.cell), dtype=np.int64)
+        found[self.place[::-1]] = np.arange(len(self.place))[::-1]
+        return found
+
     def columns(self) -> FloatArray:
         """Belief [value, class], for classes that are possible."""
         require_size(
