@@ -2,7 +2,7 @@
 
 Values that add the same to the same cell are one class, which no release splits. So nobody gains more than
 somebody who is told the class; and no release multiplies any gain that is never negative by more than the
-capacity of the record's channel (the "miracle" theorem; Alvim et al., Thm 7.5).
+capacity of the record's channel (the "miracle" theorem).
 """
 
 from __future__ import annotations
