@@ -11,6 +11,7 @@ from ._curves import leakage_curve as leakage_curve
 from ._curves import long_run as long_run
 from ._curves import success_curve as success_curve
 from ._curves import threshold_curves as threshold_curves
+from ._designs import noise_laws as noise_laws
 from ._maps import place_densities as place_densities
 from ._policies import places_before_after as places_before_after
 from ._policies import policy_graph as policy_graph
