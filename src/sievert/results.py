@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from sievert.policies import Answers as Answers
     from sievert.proofs import Verification as Verification
     from sievert.questions.audit import Audit as Audit
-    from sievert.questions.noise import NoiseAudit as NoiseAudit
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.spaces import Automorphisms as Automorphisms
@@ -91,7 +90,6 @@ ROOMS = {
     "policies": "Answers",
     "proofs": "Verification",
     "questions.audit": "Audit",
-    "questions.noise": "NoiseAudit",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
 }

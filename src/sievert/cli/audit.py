@@ -12,7 +12,6 @@ from sievert.cli._present import Asked, Force, present, progress_bar, real_optio
 
 if TYPE_CHECKING:
     from sievert.questions.audit import Audit
-    from sievert.questions.noise import NoiseAudit
     from sievert.questions.samples import SamplesAudit
 
 __all__ = ["audit"]
@@ -75,7 +74,7 @@ def audit(
 
 
 def _present(
-    found: Audit | NoiseAudit | SamplesAudit,
+    found: Audit | SamplesAudit,
     asked: Asked,
     as_json: bool,
     page: Callable[[str], str] | None = None,

@@ -84,6 +84,14 @@ class Statistic:
             least, greatest = min(0, least), max(0, greatest)
         return policy.records * least, policy.records * greatest
 
+    def answers_at_most(self, policy: Policy) -> int | float:
+        """How many tables of one cell there can be at most, without listing them."""
+        least, greatest = self.range(policy)
+        kinds = len(np.unique(self.amount))
+        # Multisets of amounts: C(records + kinds - 1, records).
+        nats = math.lgamma(policy.records + kinds) - math.lgamma(policy.records + 1) - math.lgamma(kinds)
+        return min(greatest - least + 1, math.exp(min(nats, 700.0)))
+
     def consecutive(self, policy: Policy) -> bool:
         """Whether every whole number of steps in the range is the answer of some database."""
         return not policy.constrained and bool((np.diff(np.unique(self.amount)) == 1).all())

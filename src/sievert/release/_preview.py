@@ -13,7 +13,7 @@ from sievert.files import Scenario, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
-from sievert.questions import Check, guessed, is_listed
+from sievert.questions import Check, seen
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
@@ -158,11 +158,8 @@ def preview(
 
 
 def _guess(plan: Plan) -> RecordLeakage | None:
-    """One record; None on a map, and where public knowledge leaves no single number without a list."""
-    scenario = plan.scenario
-    if plan.places is not None or (scenario.policy.constrained and not is_listed(scenario)):
-        return None
-    return guessed(scenario, float(plan.unit_eps))
+    """One record; None on a map, where the odds between places say more."""
+    return None if plan.places is not None else seen(plan.scenario).record
 
 
 def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None]:
