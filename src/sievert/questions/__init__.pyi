@@ -21,4 +21,5 @@ from ._curves import noise_picture as noise_picture
 from ._seen import Seen as Seen
 from ._seen import seen as seen
 from ._standing import Standing as Standing
+from ._standing import promised_guess as promised_guess
 from ._standing import standing as standing

@@ -11,19 +11,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from sievert.arrays import FloatArray
 from sievert.errors import SievertError
 from sievert.files import Scenario
 from sievert.limits import MEETS, policy_guess, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, claim_of
 from sievert.measures import record_leakage
 from sievert.numerics import in_bits, in_percent
+from sievert.policies import Policy
 from sievert.questions._accept import record_belief
 from sievert.results import Result
 
 if TYPE_CHECKING:
     from sievert.questions.audit import Audit
 
-__all__ = ["Amount", "Standing", "StandingRow", "standing"]
+__all__ = ["Amount", "Standing", "StandingRow", "promised_guess", "standing"]
 
 # With more values the promise's guess is not solved for but bounded by ε alone; a uniform belief is quicker.
 LARGEST_SOLVED, LARGEST_UNIFORM = 60, 1000
@@ -147,17 +149,21 @@ def _promised_guess(scenario: Scenario, claim: Claim | None, before: float) -> A
     """The best guess about one record over all mechanisms that keep the claim."""
     if claim is None:
         return Amount(1.0)
-    policy, belief = scenario.policy, record_belief(scenario)
+    found = promised_guess(claim, scenario.policy, record_belief(scenario))
+    return None if found is None or not math.isclose(found[1], before, rel_tol=1e-9) else found[0]
+
+
+def promised_guess(claim: Claim, policy: Policy, belief: FloatArray | None) -> tuple[Amount, float] | None:
+    """The best guess that a claim allows, and the blind one; among many values by ε alone (None: unknown)."""
     most = LARGEST_UNIFORM if belief is None else LARGEST_SOLVED
     with suppress(SievertError):
         if policy.hides_any_two or policy.constrained or len(policy.values) <= most:
             found, blind = policy_guess(claim, policy, belief)
-            exact = found.lower >= found.upper * (1 - MEETS)
-            return Amount(found.upper, exact) if math.isclose(blind, before, rel_tol=1e-9) else None
+            return Amount(found.upper, found.lower >= found.upper * (1 - MEETS)), blind
         if isinstance(claim, ApproximateClaim) and claim.lost == 0:
             # Alvim et al., Prop 21: ε adds up over releases.
-            bound = record_leakage(claim.eps * claim.releases, policy, prior=scenario.record_prior)
-            return Amount(bound.after, False)
+            bound = record_leakage(claim.eps * claim.releases, policy, prior=belief)
+            return Amount(bound.after, False), bound.before
     return None
 
 

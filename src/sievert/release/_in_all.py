@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sievert.errors import SievertError
 from sievert.ledger import Ledger, Relation
-from sievert.limits import policy_guess
 from sievert.limits.promises import ApproximateClaim
 from sievert.measures import RecordLeakage
 from sievert.policies import Policy
-from sievert.questions import record_belief
+from sievert.questions import promised_guess, record_belief
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
 from sievert.results import Result
@@ -66,6 +63,5 @@ def _at_most(plan: Plan, relation: Relation | None, total: Fraction) -> float | 
         return None
     # Not below the sum, whatever is lost by rounding.
     claim = ApproximateClaim(math.nextafter(float(total), math.inf))
-    with suppress(SievertError):
-        return policy_guess(claim, target, record_belief(plan.scenario))[0].upper
-    return None
+    found = promised_guess(claim, target, record_belief(plan.scenario))
+    return None if found is None else found[0].value

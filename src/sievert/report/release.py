@@ -219,9 +219,12 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
             headline=str(found),
             sections=[item for item in lines(found) if item[0] != "Released"],
             good=found.secure,
-            command=command or f"sievert release {source} --report page.html",
             tables=tables,
             pictures=pictures,
+            proofs=[
+                f"Made by `{command or f'sievert release {source}'}`, which drew the noise and charged the "
+                "ledger: it is not run again to see the page again."
+            ],
             text=scenario.to_toml(),
         )
     )
