@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
+    from sievert.geometry import Membership as Membership
+    from sievert.geometry import Vertices as Vertices
+    from sievert.inference import Accuracy as Accuracy
+    from sievert.inference import Newcomer as Newcomer
+    from sievert.inference import NewcomerTable as NewcomerTable
+    from sievert.inference import PrivacyLoss as PrivacyLoss
+    from sievert.inference import Survey as Survey
     from sievert.limits import Bound as Bound
     from sievert.limits import ComposedClaim as ComposedClaim
     from sievert.limits import Explanation as Explanation
@@ -80,6 +87,8 @@ ROOMS = {
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
     ),
+    "geometry": "Membership Vertices",
+    "inference": "Accuracy Newcomer NewcomerTable PrivacyLoss Survey",
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
     "observations": (

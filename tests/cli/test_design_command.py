@@ -140,7 +140,7 @@ def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
     [
         ("", [], "table [use] is missing"),
         ('[use]\nloss = "cubic"\n', [], "key use.loss must be"),
-        ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], "give exactly one of pinball"),
+        ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], 'give exactly one of kind = "…", pinball'),
         ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
         ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
         ('[use]\nloss = "absolute"\n', ["--eps", "inf"], "give a finite ε"),

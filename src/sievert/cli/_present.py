@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TYPED",
+    "AsJson",
     "Asked",
     "Force",
+    "ProofPath",
     "present",
     "print_json",
     "print_table",
@@ -46,6 +48,8 @@ __all__ = [
     "whole_option",
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ProofPath = Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
 
 

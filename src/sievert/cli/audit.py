@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, print_table, progress_bar, real_option, whole_option
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Force,
+    present,
+    print_table,
+    progress_bar,
+    real_option,
+    whole_option,
+)
 
 if TYPE_CHECKING:
     from sievert.questions.audit import Audit
@@ -40,7 +49,7 @@ def audit(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a mechanism against its policy and say what it gives away.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, progress_bar, real_option
+from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, real_option
 
 __all__ = ["design"]
 
@@ -25,10 +25,10 @@ def design(
         Path | None,
         typer.Option(help="Write the designed file here (.toml; the channel beside it, as .npz or .csv)."),
     ] = None,
-    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    proof: ProofPath = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """The mechanism of least loss for the file's [use], proved optimal, and what standard ones would cost.
 

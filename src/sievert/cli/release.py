@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, print_json, progress_bar, real_option, whole_option
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Force,
+    present,
+    print_json,
+    progress_bar,
+    real_option,
+    whole_option,
+)
 from sievert.cli._streams import complain, complain_of_data
 
 if TYPE_CHECKING:
@@ -46,7 +55,7 @@ def release(
         typer.Option("--details", help="Write what in the data did not fit even into a log; it is private."),
     ] = False,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 

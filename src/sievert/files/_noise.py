@@ -12,9 +12,9 @@ from sievert.channels import NoiseChannel, TableNoise
 from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
 from sievert.ledger import amount
-from sievert.mechanisms import AddedToNumbers, Family, noise_on_cells, noise_on_map
+from sievert.mechanisms import AddedToNumbers, Family, noise_on_map, on_cells
 from sievert.numerics import as_fraction, brief
-from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells
+from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells, statistic_of_values
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
@@ -124,6 +124,12 @@ def _histogram(scenario: Scenario) -> Statistic:
         return found
     by = scenario.document.query.counted_by(columns)
     places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
+    words = f"how many records there are by {', '.join(by)}"
+    if places == list(range(len(columns))):
+        absent = policy.absent is not None
+        present = policy.values[absent:]
+        cells = present if len(columns) > 1 else [(value,) for value in present]
+        return statistic_of_values(cells, absent, tuple(by), words)  # type: ignore[arg-type]
 
     def cell(value: Any) -> tuple[Hashable, ...] | None:
         if policy.absent is not None and value == policy.absent:
@@ -131,7 +137,6 @@ def _histogram(scenario: Scenario) -> Statistic:
         parts = value if len(columns) > 1 else (value,)
         return tuple(parts[i] for i in places)
 
-    words = f"how many records there are by {', '.join(by)}"
     return statistic_of_cells([cell(value) for value in policy.values], tuple(by), words)
 
 
@@ -159,16 +164,16 @@ def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:
 
 def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
     found, policy = scenario.tabulated, scenario.policy
-    table, steps = found.statistic, found.sensitivity.steps
+    table = found.statistic
     limits = None if added.outputs is None else _steps_of(added.outputs, table.step)
     if added.clamps and added.outputs is None:
         if len(table.cells) == 1 and not table.consecutive(policy):
             return None
         limits = table.range(policy, found.absence)
-    if added.eps is not None:
-        return noise_on_cells(table, steps, finite_eps(added.eps), limits=limits)
+    eps = None if added.eps is None else finite_eps(added.eps)
+    alpha = None if added.alpha is None else exact_alpha(added.alpha)
     try:
-        return noise_on_cells(table, steps, alpha=exact_alpha(added.alpha), limits=limits)
+        return on_cells(table, added.law(table, found.sensitivity, eps, alpha), limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 

@@ -250,7 +250,9 @@ class Scenario:
     def record_distance(self) -> Metric:
         """Distance in which guesses about one record are judged."""
         values = self.policy.values
-        if isinstance(values, range) or all(isinstance(value, int | float) for value in values):
+        if isinstance(values, range):
+            return metrics.line(values)
+        if all(isinstance(value, int | float) for value in values):
             return metrics.line(list(values))  # type: ignore[arg-type]
         return self.policy.record_metric
 

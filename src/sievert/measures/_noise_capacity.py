@@ -3,7 +3,8 @@
 The capacity is Σ_y max_h P(y | h) over all answers h that are possible (the "miracle" theorem), and noise of
 one law makes it a closed form. In a histogram of N records the largest likelihood of y is α^(m + |s - N|)
 with m and s the sums of its negative and positive entries, so that
-Σ_y = (1+α)^-k Σ_P c_P·α^|P - N| with c_P the coefficients of ((1 - α·x)/(1 - x))^k.
+Σ_y = (1+α)^-k Σ_P c_P·α^|P - N| with c_P the coefficients of ((1 - α·x)/(1 - x))^k. On a map the likeliest
+place is the noisy one, clamped to the region.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, SumNoise
+from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise
 from sievert.errors import TooLargeError
 from sievert.measures._capacity import WORDS, Capacity
 from sievert.numerics import require_size
@@ -51,6 +52,14 @@ def _of_cells(noise: CellNoise, policy: Policy, absence: bool = False) -> Capaci
     nats = log_capacity(
         len(noise.statistic.cells), policy.records, law.level.eps, absence or policy.absent is not None
     )
+    factor = math.exp(nats) if nats < 700 else math.inf
+    return Capacity(factor, None, nats / math.log(2), WORDS["all"], None)
+
+
+@noise_capacity.register
+def _of_places(noise: PlanarNoise, policy: Policy, absence: bool = False) -> Capacity:
+    """Every record's place is released with noise of its own: the capacities multiply."""
+    nats = policy.records * math.log(noise.capacity)
     factor = math.exp(nats) if nats < 700 else math.inf
     return Capacity(factor, None, nats / math.log(2), WORDS["all"], None)
 

@@ -30,6 +30,7 @@ from ._groups import images as images
 from ._noise import AdditiveCapacityProof as AdditiveCapacityProof
 from ._noise import ComposedGuessProof as ComposedGuessProof
 from ._noise import NoiseProof as NoiseProof
+from ._noise import StaircaseProof as StaircaseProof
 from ._noise import composed_delta_above as composed_delta_above
 from ._privacy import EXPONENTIAL as EXPONENTIAL
 from ._privacy import GEOMETRIC as GEOMETRIC

@@ -33,7 +33,7 @@ from sievert.observations import (
     repeated_guess,
 )
 from sievert.policies import Answers, Policy
-from sievert.proofs import NoiseProof, verify
+from sievert.proofs import NoiseProof, Proof, verify
 from sievert.questions._accept import allowed_guess
 from sievert.spaces import Metric, metrics
 
@@ -70,7 +70,7 @@ class Seen(ABC):
     # What a list has no need of: how far one record moves the table, ε as a fraction, and its certificate.
     steps: Fraction | None = None
     exact_eps: Fraction | None = None
-    certificate: NoiseProof | None = None
+    certificate: Proof | None = None
 
     @cached_property
     def proved(self) -> bool | None:

@@ -43,6 +43,8 @@ FALSE_ALARMS = (0.01, 0.05, 0.1)
 # δ at which a mechanism's own curve is read off.
 READ_DELTAS = (1e-3, 1e-6)
 LARGEST_CURVE = 20_000_000
+# Likelihood ratios of two tables that are looked at, some hundred times each.
+LARGEST_PAIR = 200_000
 OTHER_NUMBERS = "The best guess at other strengths of the promise"
 
 
@@ -222,7 +224,8 @@ def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
 def _few_neighbours(view: Seen) -> tuple[Channel, Answers | Metric] | None:
     """Neighbours, and a channel that tells them apart; None where they are too many to look at each pair."""
     if not view.listed:
-        return view.neighbours()
+        found = view.neighbours()
+        return None if found is None or found[0].shape[1] > LARGEST_PAIR else found
     answers = view.scenario.answers
     # Every answer has a neighbour: what is too large already for one each is not listed.
     if len(answers.labels) ** 2 > LARGEST_CURVE:

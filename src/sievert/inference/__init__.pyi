@@ -1,0 +1,17 @@
+from ._correlation import Correlation as Correlation
+from ._measures import Accuracy as Accuracy
+from ._measures import BeliefShift as BeliefShift
+from ._measures import PrivacyLoss as PrivacyLoss
+from ._measures import accuracy as accuracy
+from ._measures import privacy_loss as privacy_loss
+from ._measures import vulnerability as vulnerability
+from ._newcomer import Newcomer as Newcomer
+from ._newcomer import NewcomerTable as NewcomerTable
+from ._newcomer import Thresholds as Thresholds
+from ._newcomer import newcomer as newcomer
+from ._newcomer import newcomer_table as newcomer_table
+from ._properties import Property as Property
+from ._survey import Survey as Survey
+from ._survey import survey as survey
+from ._survey import survey_channel as survey_channel
+from ._survey import survey_correlation as survey_correlation
