@@ -58,7 +58,7 @@ def test_the_guess_against_eps(tmp_path: Path) -> None:
 
 def test_the_law_of_one_cell_and_one_belief(tmp_path: Path) -> None:
     scenario = histogram(tmp_path)
-    found = noise_picture(scenario.channel, scenario)
+    found = noise_picture(scenario.channel, seen(scenario))
     assert isinstance(found, NoiseOfCell)
     alpha = math.exp(-0.25)
     middle = len(found.amounts) // 2
@@ -83,7 +83,7 @@ def test_belief_after_a_sum_is_by_distance(tmp_path: Path) -> None:
         adversary = { observations = 2 }
         """,
     )
-    found = noise_picture(scenario.channel, scenario)
+    found = noise_picture(scenario.channel, seen(scenario))
     assert isinstance(found, NoiseOfCell)
     assert len(found.values) <= 401
     assert len(found.amounts) <= 401
@@ -97,7 +97,7 @@ def test_belief_after_a_sum_is_by_distance(tmp_path: Path) -> None:
 
 def test_the_map_shows_where_a_place_goes() -> None:
     scenario = sv.load("examples/release/taxis.toml")
-    found = noise_picture(scenario.channel, scenario)
+    found = noise_picture(scenario.channel, seen(scenario))
     assert isinstance(found, MapOfNoise)
     rows, columns = found.probabilities.shape
     assert (len(found.north), len(found.east)) == (rows, columns)

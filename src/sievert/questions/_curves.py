@@ -19,6 +19,7 @@ from sievert.channels import Channel, NoiseChannel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario
 from sievert.observations import RepeatedGuess, record_view
+from sievert.questions._accept import record_belief
 from sievert.questions._seen import Seen
 from sievert.results import Result
 
@@ -85,7 +86,7 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     scenario, here = view.scenario, view.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
         return None
-    belief = np.asarray(scenario.record_prior, dtype=np.float64)
+    belief = _belief(view)
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
     rows = list(_at_levels(scenario, belief, 3 * at))
@@ -95,6 +96,13 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     eps, guesses, exact = zip(*rows, strict=True)
     before = float(belief.max())
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
+
+
+def _belief(view: Seen) -> FloatArray:
+    """About the value of one record, in the order of the policy's values."""
+    stated = record_belief(view.scenario)
+    size = len(view.scenario.policy.values)
+    return np.full(size, 1 / size) if stated is None else stated
 
 
 def _at_levels(scenario: Scenario, belief: FloatArray, top: float) -> Iterator[tuple[float, float, bool]]:
@@ -140,13 +148,14 @@ class MapOfNoise(Result):
 
 
 @singledispatch
-def noise_picture(channel: Channel, scenario: Scenario) -> NoiseOfCell | MapOfNoise | None:
+def noise_picture(channel: Channel, view: Seen) -> NoiseOfCell | MapOfNoise | None:
     """What the noise looks like; None for a channel with a list, which is drawn itself."""
     return None
 
 
 @noise_picture.register
-def _of_cell(noise: TableNoise, scenario: Scenario) -> NoiseOfCell | None:
+def _of_cell(noise: TableNoise, view: Seen) -> NoiseOfCell | None:
+    scenario, belief = view.scenario, _belief(view)
     law, step = noise.law, float(noise.statistic.step)
     if not math.isfinite(law.deviation):
         return None
@@ -156,7 +165,6 @@ def _of_cell(noise: TableNoise, scenario: Scenario) -> NoiseOfCell | None:
     stride = max(1, math.ceil((2 * reach + 1) / MOST_AMOUNTS))
     steps = np.arange(-(reach // stride), reach // stride + 1) * stride
     chances = np.exp(law.log_pmf(steps.astype(np.float64)))
-    belief = np.asarray(scenario.record_prior, dtype=np.float64)
     values = scenario.policy.values
     place = int(belief.argmax())
     after = _believed(noise, belief, place)
@@ -196,7 +204,7 @@ def _shown(after: FloatArray, place: int) -> list[int]:
 
 
 @noise_picture.register
-def _of_map(noise: PlanarNoise, scenario: Scenario) -> MapOfNoise | None:
+def _of_map(noise: PlanarNoise, view: Seen) -> MapOfNoise | None:
     rows, columns = noise.region.shape
     middle = rows // 2, columns // 2
     try:

@@ -14,6 +14,7 @@ from sievert.questions import (
     GuessCurve,
     MapOfNoise,
     NoiseOfCell,
+    Seen,
     guess_by_eps,
     guess_by_releases,
     noise_picture,
@@ -33,17 +34,17 @@ LARGEST_GRAPH = 30
 
 def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
-    drawn = list(releases_picture(scenario))
-    drawn += _of_channel(scenario.channel, audit, scenario)
+    view = seen(scenario)
+    drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
     secrets = scenario.policy.secrets
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
         drawn.append(_secrets(audit, secrets))
     return drawn
 
 
-def releases_picture(scenario: Scenario) -> Iterator[Picture]:
+def releases_picture(view: Seen) -> Iterator[Picture]:
     """The guess about one record against the number of releases."""
-    curve = guess_by_releases(seen(scenario))
+    curve = guess_by_releases(view)
     if curve is None:
         return
     caption = "The best guess about one record for somebody who knows all others, release after release."
@@ -69,8 +70,9 @@ def _guesses(curve: GuessCurve, axis: str) -> go.Figure:
 
 
 @singledispatch
-def _of_channel(channel: Channel, audit: Audit, scenario: Scenario) -> list[Picture]:
+def _of_channel(channel: Channel, audit: Audit, view: Seen) -> list[Picture]:
     """A channel with a list: its entries, the most revealing output, leakage against ε."""
+    scenario = view.scenario
     return [
         Picture(
             "Belief before and after the most revealing output",
@@ -88,15 +90,15 @@ def _of_channel(channel: Channel, audit: Audit, scenario: Scenario) -> list[Pict
 
 
 @_of_channel.register
-def _of_noise(channel: NoiseChannel, audit: Audit, scenario: Scenario) -> list[Picture]:
-    return noise_pictures(scenario)
+def _of_noise(channel: NoiseChannel, audit: Audit, view: Seen) -> list[Picture]:
+    return noise_pictures(view)
 
 
-def noise_pictures(scenario: Scenario) -> list[Picture]:
+def noise_pictures(view: Seen) -> list[Picture]:
     """Noise without a list: its law in one number or on the map, one belief, the guess against ε."""
-    found = noise_picture(scenario.channel, scenario)
+    found = noise_picture(view.scenario.channel, view)
     drawn = [] if found is None else list(_drawn(found))
-    curve = guess_by_eps(seen(scenario))
+    curve = guess_by_eps(view)
     if curve is not None:
         caption = "The best guess about one record after one release, if the noise had another ε."
         drawn.append(Picture("The guess against ε", caption + _bounds(curve), _guesses(curve, "ε (nats)")))

@@ -12,6 +12,7 @@ from typing import Any
 from sievert.channels import NoiseChannel
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, in_percent, number
+from sievert.questions import seen
 from sievert.release import InAll, NoisyTable, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
@@ -258,15 +259,16 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
 
 def _noise(scenario: Scenario) -> list[Picture]:
     """The law of the noise where it is the same everywhere, else each row of the channel."""
+    view = seen(scenario)
     if isinstance(scenario.channel, NoiseChannel):
-        return [*noise_pictures(scenario), *releases_picture(scenario)]
+        return [*noise_pictures(view), *releases_picture(view)]
     return [
         Picture(
             "What happens to a value",
             "Each row is a true value; the darker a cell, the likelier that output.",
             plots.channel_heatmap(scenario.channel),
         ),
-        *releases_picture(scenario),
+        *releases_picture(view),
     ]
 
 
