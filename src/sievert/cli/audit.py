@@ -79,7 +79,7 @@ def audit(
     asked = Asked(scenario.reads(), force, report=report)
     with progress_bar():
         found = run_audit(scenario)
-    _present(found, asked, as_json, page_of(found, scenario), lambda: print_table(*table(found)))
+    _present(found, asked, as_json, page_of(found, scenario), lambda: print_table(*table(found), named=True))
 
 
 def _present(
