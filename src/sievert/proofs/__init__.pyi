@@ -32,6 +32,7 @@ from ._noise import ComposedGuessProof as ComposedGuessProof
 from ._noise import NoiseProof as NoiseProof
 from ._noise import StaircaseProof as StaircaseProof
 from ._noise import composed_delta_above as composed_delta_above
+from ._noise_order import NoiseOrderProof as NoiseOrderProof
 from ._privacy import EXPONENTIAL as EXPONENTIAL
 from ._privacy import GEOMETRIC as GEOMETRIC
 from ._privacy import RESPONSE as RESPONSE
