@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sievert.design import LeakageDesign as LeakageDesign
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import TableDesign as TableDesign
     from sievert.estimation import BayesRisk as BayesRisk
     from sievert.estimation import BlackBoxAudit as BlackBoxAudit
     from sievert.estimation import Estimate as Estimate
@@ -33,7 +34,16 @@ if TYPE_CHECKING:
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
+    from sievert.geometry import Decomposition as Decomposition
+    from sievert.geometry import Kernel as Kernel
+    from sievert.geometry import KernelMechanism as KernelMechanism
+    from sievert.geometry import Kernels as Kernels
+    from sievert.geometry import KernelThresholds as KernelThresholds
     from sievert.geometry import Membership as Membership
+    from sievert.geometry import PairRealizable as PairRealizable
+    from sievert.geometry import UniversalExistence as UniversalExistence
+    from sievert.geometry import VertexForm as VertexForm
+    from sievert.geometry import VertexMechanism as VertexMechanism
     from sievert.geometry import Vertices as Vertices
     from sievert.inference import Accuracy as Accuracy
     from sievert.inference import Newcomer as Newcomer
@@ -83,11 +93,15 @@ if TYPE_CHECKING:
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
-    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap",
+    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap "
+    "TableDesign",
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
     ),
-    "geometry": "Membership Vertices",
+    "geometry": (
+        "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership PairRealizable "
+        "UniversalExistence VertexForm VertexMechanism Vertices"
+    ),
     "inference": "Accuracy Newcomer NewcomerTable PrivacyLoss Survey",
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",

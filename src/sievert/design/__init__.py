@@ -8,6 +8,7 @@ __all__ = [
     "geometric_optimality",
     "least_leakage",
     "least_loss",
+    "noise_for",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -79,7 +79,7 @@ def unlisted_noise(scenario: Scenario, family: Family) -> NoiseChannel | None:
 def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
     """Whether a list holds the answers of a count or sum, and noise on the list is what is drawn."""
     policy = scenario.policy
-    if _leaves_list(scenario):
+    if not added.listed or _leaves_list(scenario):
         return False
     try:
         table = scenario.query.statistic(policy)

@@ -96,6 +96,9 @@ class AddedToNumbers(ABC):
     clamps : whether it is clamped to the range of the answers where the file names no outputs
     """
 
+    # Whether some finite list of outputs tells as much as all integers do.
+    listed: ClassVar[bool] = True
+
     eps: float | None = None
     alpha: str | float | int | None = None
     outputs: list[int] | None = None

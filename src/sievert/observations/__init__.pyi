@@ -18,6 +18,11 @@ from ._chernoff import chernoff_pairs as chernoff_pairs
 from ._expected_losses import ExpectedLoss as ExpectedLoss
 from ._expected_losses import expected_loss as expected_loss
 from ._expected_losses import loss_curve as loss_curve
+from ._gain_bounds import RecordGain as RecordGain
+from ._gain_bounds import SimulatedGain as SimulatedGain
+from ._plane_view import PlaceGain as PlaceGain
+from ._plane_view import PlaneView as PlaneView
+from ._plane_view import SimulatedPlace as SimulatedPlace
 from ._ratios import Ratios as Ratios
 from ._ratios import ratios_after as ratios_after
 from ._record_views import CellView as CellView
