@@ -23,7 +23,7 @@ TOP = [
     "worst_leakage", "largest_epsilon", "weakest_claim",
     "audit_mechanism", "audit_samples", "bayes_risk",
     "refines", "compare", "threshold", "deficiency",
-    "optimal_mechanism", "candidates", "frontier", "remap",
+    "optimal_mechanism", "is_optimal", "is_universally_optimal", "candidates", "frontier", "remap",
     "estimate", "estimate_mean", "identifiability", "kantorovich",
     "uniform",
 ]  # fmt: skip
