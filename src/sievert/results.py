@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
     from sievert.inference import Accuracy as Accuracy
+    from sievert.inference import DaleniusWitness as DaleniusWitness
+    from sievert.inference import InferenceCurve as InferenceCurve
+    from sievert.inference import InferenceFrontier as InferenceFrontier
+    from sievert.inference import InferencePoint as InferencePoint
     from sievert.inference import Newcomer as Newcomer
     from sievert.inference import NewcomerTable as NewcomerTable
     from sievert.inference import PrivacyLoss as PrivacyLoss
@@ -86,7 +90,10 @@ ROOMS = {
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
     ),
-    "inference": "Accuracy Newcomer NewcomerTable PrivacyLoss Survey",
+    "inference": (
+        "Accuracy DaleniusWitness InferenceCurve InferenceFrontier InferencePoint Newcomer NewcomerTable "
+        "PrivacyLoss Survey"
+    ),
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
     "observations": (
