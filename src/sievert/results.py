@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from sievert.geometry import VertexMechanism as VertexMechanism
     from sievert.geometry import Vertices as Vertices
     from sievert.inference import Accuracy as Accuracy
+    from sievert.inference import DaleniusWitness as DaleniusWitness
+    from sievert.inference import InferenceCurve as InferenceCurve
+    from sievert.inference import InferenceFrontier as InferenceFrontier
+    from sievert.inference import InferencePoint as InferencePoint
     from sievert.inference import Newcomer as Newcomer
     from sievert.inference import NewcomerTable as NewcomerTable
     from sievert.inference import PrivacyLoss as PrivacyLoss
@@ -111,7 +115,10 @@ ROOMS = {
         "PairRealizable "
         "UniversalExistence VertexForm VertexMechanism Vertices"
     ),
-    "inference": "Accuracy Newcomer NewcomerTable PrivacyLoss Survey",
+    "inference": (
+        "Accuracy DaleniusWitness InferenceCurve InferenceFrontier InferencePoint Newcomer NewcomerTable "
+        "PrivacyLoss Survey"
+    ),
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
     "observations": (
