@@ -12,3 +12,4 @@ from ._leakage_families import LeakageDesign as LeakageDesign
 from ._leakage_families import least_leakage as least_leakage
 from ._leakage_families import least_loss as least_loss
 from ._optimal import OptimalMechanism as OptimalMechanism
+from ._optimal import optimal_mechanism as optimal_mechanism

@@ -112,10 +112,11 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
+        "sievert.mechanisms._laplace",
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "laplace": 'the discrete Laplace is called "geometric" here',
+        "laplace": 'the discrete Laplace is called "geometric" here, the one on an interval "truncated-laplace"',
         "discrete-laplace": 'the discrete Laplace is called "geometric" here',
         "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
         "staircase": "`sievert design` finds the best mechanism, staircases among them",
