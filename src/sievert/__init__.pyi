@@ -1,4 +1,5 @@
 from . import constraints as constraints
+from . import continuous as continuous
 from . import design as design
 from . import errors as errors
 from . import estimation as estimation

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from sievert.channels import Hyper as Hyper
     from sievert.channels import RenyiCurve as RenyiCurve
     from sievert.channels import Tradeoff as Tradeoff
+    from sievert.continuous import Gap as Gap
+    from sievert.continuous import HyperDistance as HyperDistance
+    from sievert.continuous import LaplaceLoss as LaplaceLoss
+    from sievert.continuous import Refinement as Refinement
+    from sievert.continuous import Resolution as Resolution
     from sievert.design import Calibration as Calibration
     from sievert.design import Candidates as Candidates
     from sievert.design import Domination as Domination
@@ -103,6 +108,7 @@ if TYPE_CHECKING:
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
+    "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
         "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
