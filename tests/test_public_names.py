@@ -29,9 +29,9 @@ TOP = [
 ]  # fmt: skip
 NAMESPACES = [
     "adapters", "adversaries", "bounds", "constraints", "continuous", "design", "divergences", "errors",
-    "estimation", "gains", "geometry", "graphs", "inference", "information", "lattice", "losses", "mechanisms",
-    "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results", "sampling",
-    "secrets", "symmetries", "testing", "transformations",
+    "estimation", "gains", "geometry", "graphs", "inference", "information", "lattice", "losses",
+    "mechanisms", "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results",
+    "sampling", "secrets", "symmetries", "testing", "transformations",
 ]  # fmt: skip
 
 
