@@ -28,10 +28,10 @@ TOP = [
     "uniform",
 ]  # fmt: skip
 NAMESPACES = [
-    "adapters", "adversaries", "bounds", "constraints", "design", "divergences", "errors", "estimation",
-    "gains", "geometry", "graphs", "information", "lattice", "losses", "mechanisms", "metrics",
-    "observations", "plots", "priors", "promises", "protocols", "release", "results", "sampling", "secrets",
-    "symmetries", "testing", "transformations",
+    "adapters", "adversaries", "bounds", "constraints", "continuous", "design", "divergences", "errors",
+    "estimation", "gains", "geometry", "graphs", "inference", "information", "lattice", "losses",
+    "mechanisms", "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results",
+    "sampling", "secrets", "symmetries", "testing", "transformations",
 ]  # fmt: skip
 
 

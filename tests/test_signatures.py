@@ -25,6 +25,10 @@ OTHER = {
     "bounds.limited_outputs_bound": {"outputs"},
     "explain": {"values"},
     "threshold": {"n"},
+    "inference.newcomer": {"eps"},
+    "inference.newcomer_table": {"eps"},
+    "inference.frontier": {"metric"},
+    "inference.curve": {"metric"},
 }
 # Names that would say the same as one of ours.
 SYNONYMS = {
@@ -33,8 +37,8 @@ SYNONYMS = {
 }  # fmt: skip
 SPACES = [
     "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry",
-    "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols",
-    "symmetries", "transformations",
+    "inference", "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises",
+    "protocols", "symmetries", "transformations",
 ]  # fmt: skip
 
 

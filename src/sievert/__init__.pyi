@@ -1,8 +1,10 @@
 from . import constraints as constraints
+from . import continuous as continuous
 from . import design as design
 from . import errors as errors
 from . import estimation as estimation
 from . import geometry as geometry
+from . import inference as inference
 from . import mechanisms as mechanisms
 from . import observations as observations
 from . import release as release

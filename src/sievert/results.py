@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from sievert.channels import Hyper as Hyper
     from sievert.channels import RenyiCurve as RenyiCurve
     from sievert.channels import Tradeoff as Tradeoff
+    from sievert.continuous import Gap as Gap
+    from sievert.continuous import HyperDistance as HyperDistance
+    from sievert.continuous import LaplaceLoss as LaplaceLoss
+    from sievert.continuous import Refinement as Refinement
+    from sievert.continuous import Resolution as Resolution
     from sievert.design import Calibration as Calibration
     from sievert.design import Candidates as Candidates
     from sievert.design import Domination as Domination
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import TableDesign as TableDesign
     from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
     from sievert.estimation import BlackBoxAudit as BlackBoxAudit
@@ -50,6 +56,15 @@ if TYPE_CHECKING:
     from sievert.geometry import VertexForm as VertexForm
     from sievert.geometry import VertexMechanism as VertexMechanism
     from sievert.geometry import Vertices as Vertices
+    from sievert.inference import Accuracy as Accuracy
+    from sievert.inference import DaleniusWitness as DaleniusWitness
+    from sievert.inference import InferenceCurve as InferenceCurve
+    from sievert.inference import InferenceFrontier as InferenceFrontier
+    from sievert.inference import InferencePoint as InferencePoint
+    from sievert.inference import Newcomer as Newcomer
+    from sievert.inference import NewcomerTable as NewcomerTable
+    from sievert.inference import PrivacyLoss as PrivacyLoss
+    from sievert.inference import Survey as Survey
     from sievert.limits import Bound as Bound
     from sievert.limits import ComposedClaim as ComposedClaim
     from sievert.limits import Explanation as Explanation
@@ -84,7 +99,6 @@ if TYPE_CHECKING:
     from sievert.policies import Answers as Answers
     from sievert.proofs import Verification as Verification
     from sievert.questions.audit import Audit as Audit
-    from sievert.questions.noise import NoiseAudit as NoiseAudit
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.spaces import Automorphisms as Automorphisms
@@ -95,9 +109,10 @@ if TYPE_CHECKING:
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
+    "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism Remap Universality"
+        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
     ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
@@ -106,6 +121,10 @@ ROOMS = {
         "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "
         "PairRealizable "
         "UniversalExistence VertexForm VertexMechanism Vertices"
+    ),
+    "inference": (
+        "Accuracy DaleniusWitness InferenceCurve InferenceFrontier InferencePoint Newcomer NewcomerTable "
+        "PrivacyLoss Survey"
     ),
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
@@ -118,7 +137,6 @@ ROOMS = {
     "policies": "Answers",
     "proofs": "Verification",
     "questions.audit": "Audit",
-    "questions.noise": "NoiseAudit",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
 }

@@ -10,6 +10,7 @@ __all__ = [
     "least_leakage",
     "least_loss",
     "minimax_regret",
+    "noise_for",
     "universal_existence",
     "universal_gap",
 ]

@@ -35,11 +35,13 @@ from ._exact import is_exact as is_exact
 from ._exact import kernel_weights as kernel_weights
 from ._exact import log2_bounds as log2_bounds
 from ._exact import read_eps as read_eps
+from ._exact import rounded_to as rounded_to
 from ._exact import rounded_up as rounded_up
 from ._exact import sum_error as sum_error
 from ._logs import entropy_excess as entropy_excess
 from ._logs import exp_excess as exp_excess
 from ._logs import exp_or_infinity as exp_or_infinity
+from ._logs import log_difference as log_difference
 from ._logs import log_fraction as log_fraction
 from ._logs import log_matmul as log_matmul
 from ._logs import log_means as log_means

@@ -1,29 +1,43 @@
-"""A design in words and in a picture: what the best mechanism loses, its proof, what others would cost."""
+"""The design for a file: the best mechanism on a list of answers, or the noise that a table could get.
+
+Where the answers can be listed and [use] says what they are for, a linear program finds the best of all
+mechanisms. A table over all records has too many answers, but few mechanisms apply, and they are weighed.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sievert.channels import Channel
+from sievert.channels.priors import as_prior
 from sievert.design import (
     Candidates,
     Existence,
     MinimaxRegret,
+    Setting,
+    TableDesign,
     Universality,
     candidates,
     existence_by_theorem,
     is_universally_optimal,
     minimax_regret,
+    table_design,
 )
-from sievert.errors import MechanismError
-from sievert.files import Scenario, dumps, file_eps, moved
+from sievert.errors import MechanismError, TooLargeError
+from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.mechanisms import privacy
 from sievert.proofs import Proof
+from sievert.questions._accept import record_belief
 from sievert.results import Result
+from sievert.tables import channel_bytes
 
-__all__ = ["Design", "design_of", "designed_toml"]
+__all__ = ["Design", "NoiseDesign", "design_of"]
+
+# Text would round floats on the way through decimals; fractions are text.
+EXACT, FLOATS = ".csv", ".npz"
 # Inputs up to which other priors are asked about, and linear programs that may be spent on them.
 LARGEST_UNIVERSAL, EFFORT = 12, 2000
 
@@ -47,12 +61,6 @@ class Design(Result):
         """What the file asks for: the best for its prior, or of least regret where that is unknown."""
         return self.found.optimal.mechanism if self.regret is None else self.regret.mechanism
 
-    @property
-    def certificate(self) -> Proof:
-        """The proof about that mechanism; where least regret was found in floats, that of the optimum."""
-        found = None if self.regret is None else self.regret.certificate
-        return self.found.optimal.certificate if found is None else found
-
     def whatever_the_prior(self) -> list[str]:
         """Sentences about other priors than the file's."""
         if self.regret is not None:
@@ -74,11 +82,87 @@ class Design(Result):
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
         )
 
+    @property
+    def certificate(self) -> Proof:
+        """How far from optimal the mechanism can be at most, or how large its regret."""
+        found = None if self.regret is None else self.regret.certificate
+        return self.found.optimal.certificate if found is None else found
 
-def design_of(scenario: Scenario, eps: float | None = None) -> Design:
+    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+        """The mechanism, and a file that names it, ready for `audit` and `release`."""
+        found = self.mechanism
+        channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
+        mechanism = {"matrix": channel.name, "eps": self.found.optimal.eps}
+        return {
+            "channel": (channel, channel_bytes(found, channel)),
+            "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
+        }
+
+
+@dataclass(frozen=True)
+class NoiseDesign(Result):
+    """The noise that a table or sum could get, side by side."""
+
+    title: str
+    policy: str
+    query: str
+    found: TableDesign
+    verified: str = field(default="")
+
+    def __str__(self) -> str:
+        return str(self.found)
+
+    @property
+    def certificate(self) -> Proof | None:
+        """That the chosen noise is enough for what one record can change."""
+        return self.found.certificate
+
+    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+        """A file with the noise that keeps ε and errs least, ready for `audit` and `release`."""
+        mechanism = self.found.chosen.mechanism
+        assert mechanism is not None
+        return {"file": (target, designed_toml(scenario, mechanism, target.parent).encode())}
+
+
+def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign:
     """The design for a file: its policy and query, its loss, at its own ε or another."""
     if eps == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
+    over_all = scenario.document.query.is_table
+    if over_all and scenario.document.use is None:
+        return noise_design(scenario, eps)
+    try:
+        return listed_design(scenario, eps)
+    except TooLargeError:
+        if not over_all:
+            raise
+    return noise_design(scenario, eps)
+
+
+def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
+    """The noise that the table of a file could get, with rows that [release] leaves out."""
+    policy, table = scenario.policy, scenario.tabulated
+    belief = record_belief(scenario)
+    rules = scenario.document.release or ReleaseModel()
+    found = table_design(
+        Setting(
+            policy,
+            scenario.query,
+            table.statistic,
+            table.sensitivity,
+            file_eps(scenario) if eps is None else eps,
+            as_prior(None, len(policy.values)).astype(float) if belief is None else belief,
+            scenario.observations,
+            rules.confidence,
+        )
+    )
+    proof = found.certificate
+    checked = "" if proof is None else str(proof.verify())
+    return NoiseDesign(scenario.title, policy.describe(), table.statistic.words, found, checked)
+
+
+def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
+    """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss = scenario.answers, scenario.use_loss
     prior = None if scenario.prior_unknown else scenario.use_prior
     gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
@@ -86,7 +170,7 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design:
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
     found = candidates(answers, level, prior, loss, gains, alpha=alpha)
     regret = minimax_regret(answers, level, loss, alpha=alpha) if scenario.prior_unknown else None
-    universal, exists = (None, None)
+    universal, exists = None, None
     if regret is None and len(answers.labels) <= LARGEST_UNIVERSAL:
         mechanism = found.optimal.mechanism
         universal = is_universally_optimal(mechanism, answers, level, loss, alpha=alpha, effort=EFFORT)
@@ -121,12 +205,12 @@ def _file_alpha(scenario: Scenario) -> object:
     return alpha if scenario.claimed_eps == privacy(None, alpha).eps else None
 
 
-def designed_toml(scenario: Scenario, channel_file: str, eps: float, folder: Path) -> str:
-    """The file with its mechanism replaced by the designed channel, ready for `audit` and `release`.
+def designed_toml(scenario: Scenario, mechanism: dict[str, Any], folder: Path) -> str:
+    """The file with its mechanism replaced by the designed one.
 
     Paths are made relative to the folder it is written to.
     """
     content = moved(scenario.document.model_dump(exclude_unset=True), scenario.folder, folder)
-    content["mechanism"] = {"matrix": channel_file, "eps": eps}
+    content["mechanism"] = mechanism
     order = ["version", "title", "policy", "query", "mechanism"]
     return dumps({key: content[key] for key in [*order, *content] if key in content})
