@@ -325,3 +325,14 @@ def test_proofs_are_checked_where_the_solver_cannot_be_imported(tmp_path: Any) -
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+def test_irrational_distances_are_rounded_where_answers_are_floats() -> None:
+    metric = sv.metrics.euclidean([(0, 0), (1, 1), (2, 0)])
+    best = sv.optimal_mechanism(metric, 1.0).mechanism
+    found = sv.is_universally_optimal(best, metric, 1.0)
+    assert found.holds is not None
+    assert not found.exact
+    regret = sv.design.minimax_regret(metric, 1.0)
+    gap = sv.design.universal_gap(regret.mechanism, metric, 1.0).gap
+    assert float(regret) == pytest.approx(float(gap), abs=1e-7)  # type: ignore[arg-type]

@@ -383,3 +383,19 @@ def test_pair_criterion_agrees_with_a_linear_program(n: int, seed: int) -> None:
     if found:
         assert found.mechanism is not None
         assert sv.is_private(found.mechanism, metric, math.log(2))
+
+
+def test_inputs_infinitely_far_apart_are_told_apart_lem_6_11() -> None:
+    inf = math.inf
+    blind = sv.Channel([["1/2", "1/2"]] * 3)
+    apart = sv.geometry.to_vertex_mechanism(blind, line(3), alpha=0)
+    assert sorted(map(tuple, apart.mechanism.exact.tolist())) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]  # type: ignore[union-attr]
+    metric = sv.Metric([[0, 1, inf, inf], [1, 0, inf, inf], [inf, inf, 0, inf], [inf, inf, inf, 0]])
+    for channel in (
+        sv.Channel([[1]] * 4),
+        sv.Channel([["1/3", "2/3"], ["1/2", "1/2"], [1, 0], ["1/7", "6/7"]]),
+    ):
+        found = sv.geometry.to_vertex_mechanism(channel, metric, alpha="1/2")
+        assert sv.geometry.is_vertex_mechanism(found.mechanism, metric, alpha="1/2")
+        assert (found.mechanism.exact.sum(axis=1) == 1).all()  # type: ignore[union-attr]
+        assert (found.mechanism.then(found.remap).exact == channel.reduced().exact).all()

@@ -25,7 +25,7 @@ from sievert.design._universal import (
     universal_gap,
 )
 from sievert.errors import TooLargeError
-from sievert.geometry import VertexProgram, polytope
+from sievert.geometry import VertexProgram, polytope, vertex_program
 from sievert.numerics import advance, fractions_of, require_size
 from sievert.policies import Answers, Policy
 from sievert.programs import ExactProgram, LinearProgram, exact_optimum, solve
@@ -122,13 +122,13 @@ def minimax_regret(
     require_size(space.size, LARGEST_INPUTS, "the inputs", "take fewer inputs")
     wanted = as_loss(loss, space.points)
     shape = polytope(space, eps, alpha=alpha)
-    program = VertexProgram(shape)
+    program = vertex_program(shape)
     exact = program.exact and wanted.is_exact
     table: AnyArray = (
         fractions_of(wanted.table.tolist()) if exact else np.asarray(wanted.table, dtype=np.float64)
     )
     if not exact:
-        program = VertexProgram(polytope(space, shape.level.eps)) if program.exact else program
+        program = vertex_program(polytope(space, shape.level.eps)) if program.exact else program
     one: Any = Fraction(1) if exact else 1.0
     cuts: dict[tuple[Any, ...], tuple[AnyArray, Any]] = {}
     for x in range(space.size):

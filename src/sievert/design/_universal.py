@@ -19,7 +19,7 @@ from sievert.arrays import AnyArray, ObjectArray
 from sievert.channels import Channel, target_metric
 from sievert.design._optimal import as_loss, optimal_mechanism
 from sievert.errors import TooLargeError
-from sievert.geometry import Optimum, PrivateColumns, VertexProgram
+from sievert.geometry import Optimum, PrivateColumns, vertex_program
 from sievert.measures import MatrixAdversary, single_crossing_order
 from sievert.measures.losses import classify_loss
 from sievert.numerics import advance, fractions_of, whole
@@ -383,7 +383,7 @@ class Case:
             return None
         if len(corners) > self.effort:
             return None
-        program = VertexProgram(self.polytope)
+        program = vertex_program(self.polytope)
         prices: list[AnyArray] = []
         worst: tuple[AnyArray, Optimum, Any] | None = None
         for k, corner in enumerate(corners):

@@ -12,6 +12,7 @@ from ._optima import OptimalKernels as OptimalKernels
 from ._optima import Optimum as Optimum
 from ._optima import VertexProgram as VertexProgram
 from ._optima import optimal_kernels as optimal_kernels
+from ._optima import vertex_program as vertex_program
 from ._polytope import Membership as Membership
 from ._polytope import Polytope as Polytope
 from ._polytope import Vertices as Vertices

@@ -256,8 +256,8 @@ def _split(columns: PrivateColumns, column: AnyArray) -> list[tuple[AnyArray, An
     left, weight = column / column.sum(), column.sum()
     for _ in range(len(column) + 1):
         vertex = _corner(columns, left)
-        change = columns.slack(vertex) - columns.slack(left)
-        spare = columns.slack(left)
+        spare = _margins(columns, left)
+        change = _margins(columns, vertex) - spare
         rising = np.flatnonzero(np.asarray(change > (0 if columns.exact else NOTHING), dtype=bool))
         ratios = [max(spare[i], 0) / change[i] for i in rising]
         # p = (w + r·v)/(1 + r) with w = p + r·(p - v) on the boundary.
@@ -270,6 +270,11 @@ def _split(columns: PrivateColumns, column: AnyArray) -> list[tuple[AnyArray, An
         if not columns.exact:
             left = np.maximum(left, 0.0)
     raise ArithmeticError("rounding hides the face of a posterior; give alpha and the channel as fractions")
+
+
+def _margins(columns: PrivateColumns, column: AnyArray) -> AnyArray:
+    """What no column may have below 0: the slack of every ratio, and the entries themselves."""
+    return np.concatenate([columns.slack(column), column])
 
 
 def _corner(columns: PrivateColumns, column: AnyArray) -> AnyArray:

@@ -17,9 +17,9 @@ from scipy.sparse import csc_array
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.channels import Channel
-from sievert.errors import GainError, TooLargeError
+from sievert.errors import GainError, MetricError, TooLargeError
 from sievert.geometry._kernels import Kernel, Kernels, exact_polytope, kernels
-from sievert.geometry._polytope import Polytope
+from sievert.geometry._polytope import Polytope, polytope
 from sievert.measures import table_adversary
 from sievert.numerics import advance, fractions_of, require_size
 from sievert.policies import Answers, Policy
@@ -28,10 +28,12 @@ from sievert.proofs import best_loss, cell_priors
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["OptimalKernels", "Optimum", "VertexProgram", "optimal_kernels"]
+__all__ = ["OptimalKernels", "Optimum", "VertexProgram", "optimal_kernels", "vertex_program"]
 
 # Extreme columns among which an optimum is looked for.
 LARGEST_COLUMNS = 4096
+# Share of the longest distance to which irrational ones are rounded, where answers are floats anyway.
+ROUNDED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,17 @@ class VertexProgram:
         if self.exact:
             return Channel.trusted(table, "exact", inputs)
         return Channel.trusted(table / table.sum(axis=1)[:, None], "float", inputs)
+
+
+def vertex_program(shape: Polytope) -> VertexProgram:
+    """The program of a polytope; irrational distances are rounded to a ten-billionth of the longest."""
+    try:
+        return VertexProgram(shape)
+    except MetricError:
+        lengths = shape.metric.matrix
+        longest = float(lengths[np.isfinite(lengths)].max())
+        step = f"{longest * ROUNDED:.1g}"
+        return VertexProgram(polytope(shape.metric, shape.level.eps, tolerance=step))
 
 
 @dataclass(frozen=True, eq=False)
