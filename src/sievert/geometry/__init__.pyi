@@ -13,10 +13,10 @@ from ._optima import Optimum as Optimum
 from ._optima import VertexProgram as VertexProgram
 from ._optima import optimal_kernels as optimal_kernels
 from ._optima import vertex_program as vertex_program
-from ._polytope import Membership as Membership
 from ._polytope import Polytope as Polytope
-from ._polytope import Vertices as Vertices
 from ._polytope import polytope as polytope
+from ._posteriors import Membership as Membership
+from ._posteriors import Vertices as Vertices
 from ._realizable import PairRealizable as PairRealizable
 from ._realizable import UniversalExistence as UniversalExistence
 from ._realizable import has_universally_optimal as has_universally_optimal

@@ -25,7 +25,8 @@ import numpy as np
 from sievert.arrays import ObjectArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
-from sievert.geometry._polytope import Polytope, Vertices, polytope
+from sievert.geometry._polytope import Polytope, polytope
+from sievert.geometry._posteriors import Vertices
 from sievert.numerics import advance, brief, ray_blocks, require_size, support_rows, whole
 from sievert.policies import Answers, Policy
 from sievert.programs import LinearProgram, solve

@@ -10,164 +10,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sievert.arrays import AnyArray, BoolArray, FloatArray, IndexArray, IntArray, ObjectArray
+from sievert.arrays import AnyArray, BoolArray, FloatArray, IndexArray
 from sievert.channels import Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.errors import MetricError
+from sievert.geometry._posteriors import Membership, Vertices
+from sievert.geometry._rounding import whole_distances
 from sievert.geometry._vertices import Component
 from sievert.mechanisms import privacy
 from sievert.numerics import advance, as_fraction, brief, is_exact, require_size, taken, whole
 from sievert.policies import Answers, Policy
-from sievert.results import Result
 from sievert.spaces import Labels, Metric
 
-__all__ = ["Membership", "Polytope", "Vertices", "absorbed", "polytope"]
+__all__ = ["Polytope", "absorbed", "polytope"]
 
-# Digits of a distance beyond which it is no decimal that somebody wrote, but a rounded irrational number.
-MOST_DIGITS = 12
 # Rounding may move a point that lies between two others by this much, relatively.
 BETWEEN = 1e-12
 # A ratio of floats may exceed the one allowed by this much, relatively, through rounding alone.
 ROUNDING = 1e-12
-# Fractions of posteriors that are written out at once.
-LARGEST_EXACT = 5_000_000
 # Entries of all vertices together.
 LARGEST_LIST = 2_000_000_000
-INFINITE = -1
-
-
-@dataclass(frozen=True)
-class Membership(Result):
-    """Whether a posterior is private.
-
-    Attributes
-    ----------
-    holds : whether every ratio is allowed
-    pair : the two inputs whose ratio exceeds what is allowed most, the likelier one first; None if it holds
-    ratio, allowed : their ratio, and the largest one allowed
-    """
-
-    holds: bool
-    pair: tuple[Hashable, Hashable] | None = None
-    ratio: float | None = None
-    allowed: float | None = None
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __str__(self) -> str:
-        if self.holds:
-            return "a private posterior"
-        assert self.pair is not None
-        return (
-            f"not private: {self.pair[0]!r} is {self.ratio:.6g} times as likely as {self.pair[1]!r}, and "
-            f"{self.allowed:.6g} is allowed"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Vertices(Result):
-    """The extreme private posteriors; a sequence of them.
-
-    Attributes
-    ----------
-    levels : whole numbers [vertex, input] with greatest entry 0; the posterior is proportional to
-        e^(ε·unit·level)
-    inside : where it is positive: False at inputs infinitely far from the vertex's own
-    unit : distance of one level
-    complete : whether these are all; False where a limit was reached
-    method : how they were found
-    tolerance : to what distances were rounded, where that was asked for
-    exact : whether items are fractions
-    """
-
-    levels: AnyArray
-    inside: BoolArray
-    unit: Fraction
-    inputs: Labels
-    complete: bool
-    method: str
-    tolerance: Fraction | None
-    level: Privacy = field(repr=False)
-    exact: bool = True
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    def __getitem__(self, item: int) -> NDArray[Any]:
-        if self.exact:
-            return np.asarray(self._fractions(self.levels[item][None], self.inside[item][None])[0])
-        return np.asarray(self._floats(self.levels[item][None], self.inside[item][None])[0])
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return (self[i] for i in range(len(self)))
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        """All posteriors [vertex, input]: fractions where they are exact, else floats."""
-        if not self.exact:
-            return self._floats(self.levels, self.inside)
-        require_size(
-            self.levels.size,
-            LARGEST_EXACT,
-            "the fractions of all vertices",
-            "ask with exact=False for floats",
-        )
-        return self._fractions(self.levels, self.inside)
-
-    @cached_property
-    def _powers(self) -> dict[int, Fraction]:
-        assert self.level.alpha is not None
-        step = self.level.alpha ** int(self.unit)
-        return {k: step**-k for k in np.unique(self.levels).tolist()}
-
-    def columns(self) -> ObjectArray:
-        """Unnormalised exact posteriors [vertex, input], with greatest entry 1."""
-        table = np.empty(self.levels.shape, dtype=object)
-        powers = self._powers
-        table.ravel()[:] = [powers[k] for k in self.levels.ravel().tolist()]
-        table[~self.inside] = Fraction(0)
-        return table
-
-    def _fractions(self, levels: AnyArray, inside: BoolArray) -> ObjectArray:
-        table = np.empty(levels.shape, dtype=object)
-        table.ravel()[:] = [self._powers[k] for k in levels.ravel().tolist()]
-        table[~inside] = Fraction(0)
-        return np.asarray(table / table.sum(axis=1)[:, None])
-
-    def _floats(self, levels: AnyArray, inside: BoolArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            weights = np.exp(self.level.eps * float(self.unit) * levels)
-        weights = np.where(levels == 0, 1.0, weights)
-        weights[~inside] = 0.0
-        return np.asarray(weights / weights.sum(axis=1)[:, None])
-
-    def __str__(self) -> str:
-        how_many = f"{len(self):,} vertices" if self.complete else f"{len(self):,} vertices, not all,"
-        rounded = "" if self.tolerance is None else f"; distances rounded to {float(self.tolerance):g}"
-        return f"{how_many} of the private posteriors over {len(self.inputs)} inputs; {self.method}{rounded}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The levels and how they were found, as plain data."""
-        return {
-            "inputs": list(self.inputs),
-            "levels": [
-                [k if here else None for k, here in zip(row, where, strict=True)]
-                for row, where in zip(self.levels.tolist(), self.inside.tolist(), strict=True)
-            ],
-            "unit": str(self.unit),
-            "complete": self.complete,
-            "method": self.method,
-            "tolerance": None if self.tolerance is None else str(self.tolerance),
-        }
 
 
 def absorbed(eps: object, alpha: object) -> Privacy:
@@ -269,7 +137,7 @@ class Polytope:
     @cached_property
     def _whole(self) -> tuple[list[tuple[IndexArray, Component]], Fraction]:
         """The components with whole distances, and the distance that 1 stands for."""
-        table, unit = _whole_distances(self._lengths, self._pairs, self.tolerance)
+        table, unit = whole_distances(self._lengths, self._pairs, self.tolerance)
         parts = []
         for c in range(int(self._component_of.max()) + 1):
             groups = np.flatnonzero(self._component_of == c)
@@ -523,51 +391,6 @@ def _fold(
         if found is not None:
             return found
     return None
-
-
-def _whole_distances(
-    table: FloatArray, pairs: IndexArray, tolerance: Fraction | None
-) -> tuple[IntArray, Fraction]:
-    """Distances as multiples of a unit: shortest paths over the irreducible pairs."""
-    lengths = [_rational(float(table[a, b]), tolerance) for a, b in pairs.tolist()]
-    if not lengths:
-        return np.where(np.isfinite(table), 0, INFINITE).astype(np.int64), Fraction(1)
-    scale = math.lcm(*(value.denominator for value in lengths))
-    steps = [int(value * scale) for value in lengths]
-    divisor = math.gcd(*steps)
-    n = len(table)
-    total = sum(steps) // divisor
-    require_size(total, 2**60, "the sum of the distances, in units", "round them to a coarser tolerance")
-    far = total + 1
-    result = np.full((n, n), far, dtype=np.int64)
-    np.fill_diagonal(result, 0)
-    for (a, b), step in zip(pairs.tolist(), steps, strict=True):
-        result[a, b] = result[b, a] = step // divisor
-    for k in range(n):
-        np.minimum(result, result[:, k, None] + result[None, k, :], out=result)
-    result[result >= far] = INFINITE
-    return result, Fraction(divisor, scale)
-
-
-def _rational(length: float, tolerance: Fraction | None) -> Fraction:
-    """A distance as a fraction: as it is written, or rounded to a multiple of the tolerance."""
-    if tolerance is not None:
-        rounded = round(Fraction(length) / tolerance) * tolerance
-        if rounded == 0:
-            raise MetricError(
-                f"tolerance is {brief(str(tolerance))}; the distance {length:g} would be rounded to 0, "
-                "give a smaller one"
-            )
-        return rounded
-    # A difference such as 0.3 - 0.1 is off its decimal by an ulp or two.
-    text = f"{length:.{MOST_DIGITS}g}"
-    if abs(float(text) - length) > 4 * math.ulp(length):
-        raise MetricError(
-            f"metric: the distance {length!r} is a rounded irrational number, and which ratios meet exactly "
-            "decides what the vertices are; give tolerance=1e-6 to round distances, or distances as short "
-            "decimals"
-        )
-    return as_fraction(text)
 
 
 def polytope(
