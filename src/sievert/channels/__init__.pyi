@@ -32,6 +32,7 @@ from ._noise import NoiseChannel as NoiseChannel
 from ._noise import SumNoise as SumNoise
 from ._noise import TableNoise as TableNoise
 from ._planar import PlanarNoise as PlanarNoise
+from ._planar import PlaneChannel as PlaneChannel
 from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import flint
 import numpy as np
@@ -131,6 +131,7 @@ class Lattice:
     def __init__(self, eps: Fraction) -> None:
         self.sums = lattice_sums(eps)
         self.eps = float(eps)
+        self._affinities: dict[tuple[int, int], float] = {}
 
     def point(self, rows: FloatArray, columns: FloatArray) -> FloatArray:
         """ln p(i, j)."""
@@ -222,15 +223,17 @@ class Lattice:
             total += float(np.exp(-self.eps * (np.hypot(float(i), along) - first)).sum())
         return math.log(total) - self.eps * first - self.sums.log_total
 
-    @cached_property
-    def shared(self) -> float | None:
-        """Σ_z √(p(z)·p(z - (1, 0))), which two neighbouring cells share; None where the sum is too long."""
-        reach = math.ceil(NEGLIGIBLE / self.eps) + 1
-        if 2 * reach * reach > 4 * MOST_TERMS:
+    def affinity(self, rows: int, columns: int) -> float | None:
+        """Σ_z √(p(z)·p(z - v)), which the laws of two cells so far apart share; None: the sum is too long."""
+        apart = max(rows, columns), min(rows, columns)
+        reach = math.ceil(NEGLIGIBLE / self.eps) + apart[0] + 1
+        if reach * reach > MOST_TERMS:
             return None
-        along = np.arange(-reach, reach + 2, dtype=np.float64)
-        total = 0.0
-        for i in range(reach + 1):
-            both = np.hypot(along, float(i)) + np.hypot(along - 1, float(i))
-            total += (1 if i == 0 else 2) * float(np.exp(-self.eps / 2 * both).sum())
-        return total * self.sums.origin
+        if apart not in self._affinities:
+            along = np.arange(-reach, reach + apart[0] + 1, dtype=np.float64)
+            total = 0.0
+            for i in range(-reach, reach + apart[1] + 1):
+                both = np.hypot(along, float(i)) + np.hypot(along - apart[0], float(i - apart[1]))
+                total += float(np.exp(-self.eps / 2 * both).sum())
+            self._affinities[apart] = min(1.0, total * self.sums.origin)
+        return self._affinities[apart]

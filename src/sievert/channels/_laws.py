@@ -71,6 +71,11 @@ class NoiseLaw(ABC):
     def eps_of(self, steps: Fraction) -> Fraction | None:
         """The smallest ε for answers so many steps apart, never below the true one; None where none is."""
 
+    def nats_of(self, steps: Fraction) -> float:
+        """The smallest ε for answers so many steps apart, to the last digits of a float; inf: none is."""
+        found = self.eps_of(steps)
+        return math.inf if found is None else float(found)
+
     @abstractmethod
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Draws in floating point; not for private releases."""
@@ -134,6 +139,10 @@ class GeometricLaw(NoiseLaw):
 
     def eps_of(self, steps: Fraction) -> Fraction:
         return self.level.times(steps)
+
+    def nats_of(self, steps: Fraction) -> float:
+        # A ratio's ε as a fraction is rounded up; as a float it is a logarithm.
+        return float(self.eps_of(steps)) if self.written[0] == "eps" else self.level.eps * float(steps)
 
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         return two_sided_noise(generator, self.level.eps, count)

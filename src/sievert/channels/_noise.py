@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
-from sievert.channels._laws import GeometricLaw, NoiseLaw
+from sievert.channels._laws import NoiseLaw
 from sievert.channels._making import Form
 from sievert.errors import ChannelError, MechanismError, TooLargeError
 from sievert.numerics import generator_of, number
@@ -121,6 +121,11 @@ class TableNoise(NoiseChannel):
         found = (self.eps_of_steps(Fraction(move.steps)) / move.length for move in sensitivity.moves)
         return max(found, default=Fraction(0))
 
+    def nats_of(self, sensitivity: Sensitivity) -> float:
+        """The same to the last digits of a float; inf where no ε is large enough."""
+        found = (self.law.nats_of(Fraction(move.steps)) / float(move.length) for move in sensitivity.moves)
+        return max(found, default=0.0)
+
     def eps_of_steps(self, steps: Fraction) -> Fraction:
         """ε of tables so many steps apart; refused where the law has none."""
         found = self.law.eps_of(steps)
@@ -175,13 +180,6 @@ class TableNoise(NoiseChannel):
             clamped = f", clamped to {low} … {high}"
         return f"{self.law.words()} for each step of {number(step)}{clamped}"
 
-    def record_guess(self, policy: Policy) -> tuple[float, float] | None:
-        """Best guess about one record, all of whose values are equally likely, before and after.
-
-        For someone who knows all other records; None where no closed form is known.
-        """
-        return None
-
 
 class SumNoise(TableNoise):
     """Noise on one number: a count or a sum."""
@@ -189,19 +187,3 @@ class SumNoise(TableNoise):
 
 class CellNoise(TableNoise):
     """Noise in every cell of a histogram."""
-
-    def record_guess(self, policy: Policy) -> tuple[float, float] | None:
-        """Best guess about one record where every value has a cell of its own.
-
-        A record of value v multiplies the likelihood of the noise by e^ε₀ where cell v came out above the
-        count of the others, and by e^-ε₀ where it did not. So the guess is right with probability
-        (e^ε₀·(1 - q) + e^-ε₀·q)/n, where q = (1 + e^-ε₀)^-n is the chance that no cell came out above.
-        """
-        plain = policy.hides_any_two and not policy.constrained and isinstance(self.law, GeometricLaw)
-        values = len(self.statistic.cells)
-        if not plain or values != len(policy.values):
-            return None
-        rate = float(self.eps_of_steps(Fraction(1)))
-        none_above = math.exp(-values * math.log1p(math.exp(-rate)))
-        after = (math.exp(rate) * (1 - none_above) + math.exp(-rate) * none_above) / values
-        return 1 / values, min(1.0, after)

@@ -2,7 +2,7 @@
 
 P(z) is proportional to e^(-ε·|z|) on the integer plane, and what leaves the region is clamped to it. So the
 chance of an output depends on how many rows and columns it is away, and on whether it lies inside, on a side
-or in a corner of the region: four tables of the region's size say everything, and no window is larger.
+or in a corner of the region (`_plane_kernels`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from sievert.channels._channel import Channel
 from sievert.channels._lattice import Lattice, LatticeSums, lattice_sums
 from sievert.channels._laws import Privacy
 from sievert.channels._noise import NoiseChannel
+from sievert.channels._plane_kernels import LogKernels
+from sievert.channels._plane_products import PlaneProducts
+from sievert.channels._structured import StructuredChannel
 from sievert.errors import ChannelError, TooLargeError
 from sievert.numerics import generator_of, require_size
 from sievert.spaces import Region
 
-__all__ = ["LogKernels", "PlanarNoise"]
+__all__ = ["PlanarNoise", "PlaneChannel"]
 
 # Cells of a region whose clamped planar noise is listed.
 LARGEST_LISTED = 2000
@@ -32,55 +35,6 @@ LARGEST_LISTED = 2000
 LARGEST_REGION = 4_000_000
 # Above this ε for a cell, all noise that is ever seen is simulated from a list.
 SHORT = 0.25
-
-
-class LogKernels:
-    """ln of the chance of an output, by how many rows and columns away it is and where it lies.
-
-    Attributes
-    ----------
-    inside, side_row, side_column, corner : arrays [rows, columns] over the distances 0, 1, …: for outputs
-        inside the region, in its first or last row, in its first or last column, in a corner of it
-    """
-
-    def __init__(self, lattice: Lattice, shape: tuple[int, int]) -> None:
-        rows, columns = shape
-        self.shape = shape
-        away = np.arange(rows, dtype=np.float64)[:, None], np.arange(columns, dtype=np.float64)[None, :]
-        if rows == 1 and columns == 1:
-            self.corner = np.zeros((1, 1))
-            self.inside = self.side_row = self.side_column = self.corner
-        elif rows == 1:
-            self.inside = self.side_row = lattice.line(away[1])
-            self.side_column = self.corner = _ends(self.inside, lattice.half_plane(columns))
-        elif columns == 1:
-            self.inside = self.side_column = lattice.line(away[0])
-            self.side_row = self.corner = _ends(self.inside.T, lattice.half_plane(rows)).T
-        else:
-            self.inside = lattice.point(*away)
-            below, beside = lattice.line_end(rows, away[1][0]), lattice.line_end(columns, away[0][:, 0])
-            self.side_row = _ends(self.inside.T, below[:, None]).T
-            self.side_column = _ends(self.inside, beside[:, None])
-            beyond = np.concatenate([beside, [lattice.quadrant(rows, columns)]])
-            past = np.logaddexp.accumulate(beyond[::-1])[::-1][:-1]
-            self.corner = _ends(self.side_row, past[:, None])
-
-    def of(self, row: int, column: int) -> FloatArray:
-        """The table for an output of the region."""
-        rows, columns = self.shape
-        end_row, end_column = row in (0, rows - 1), column in (0, columns - 1)
-        if end_row and end_column:
-            return self.corner
-        if end_row:
-            return self.side_row
-        return self.side_column if end_column else self.inside
-
-
-def _ends(logs: FloatArray, beyond: FloatArray | float) -> FloatArray:
-    """ln Σ_{j≥l} along the last axis, with what lies beyond it."""
-    last = np.broadcast_to(beyond, (*logs.shape[:-1], 1))
-    joined = np.concatenate([last, logs[..., ::-1]], axis=-1)
-    return np.logaddexp.accumulate(joined, axis=-1)[..., :0:-1]
 
 
 class PlanarNoise(NoiseChannel):
@@ -133,6 +87,25 @@ class PlanarNoise(NoiseChannel):
         require_size(len(self.region), LARGEST_REGION, "the cells of the region", "use larger cells")
         return LogKernels(self.lattice, self.region.shape)
 
+    @cached_property
+    def products(self) -> PlaneProducts:
+        """Products with the law, without a matrix."""
+        return PlaneProducts(self.kernels)
+
+    def rmatvec(self, x: Any) -> FloatArray:
+        """The distribution of the outputs for one of the cells, both row by row."""
+        given = np.asarray(x, dtype=np.float64).reshape(self.region.shape)
+        if self.level.eps == 0:
+            return (float(given.sum()) * self._of_nothing()).ravel()
+        return self.products.forward(given).ravel()
+
+    def matvec(self, x: Any) -> FloatArray:
+        """For every cell the mean of something over its outputs, both row by row."""
+        given = np.asarray(x, dtype=np.float64).reshape(self.region.shape)
+        if self.level.eps == 0:
+            return np.full(given.size, float((given * self._of_nothing()).sum()))
+        return self.products.backward(given).ravel()
+
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(output | answer) for cells (row, column) of the region."""
         first, second = self._cell(answer, "answer"), self._cell(output, "output")
@@ -174,13 +147,17 @@ class PlanarNoise(NoiseChannel):
 
     def _cell(self, given: Any, argument: str) -> tuple[int, int]:
         found = np.asarray(given)
-        inside = found.shape == (2,) and found.dtype.kind in "iu"
-        if not inside or (found < 0).any() or (found >= self.region.shape).any():
+        if found.shape != (2,) or not self._holds(found):
             rows, columns = self.region.shape
             raise ChannelError(
                 f"{argument} is {given!r}; give row and column of one of {rows} by {columns} cells"
             )
         return int(found[0]), int(found[1])
+
+    def _holds(self, cells: NDArray[Any]) -> bool:
+        """Whether all cells are of the region."""
+        whole = cells.dtype.kind in "iu"
+        return bool(whole and (cells >= 0).all() and (cells < np.array(self.region.shape)).all())
 
     def finite(self) -> Channel:
         """The clamped noise as a matrix over the cells, row by row (floats), for small regions."""
@@ -195,10 +172,16 @@ class PlanarNoise(NoiseChannel):
         matrix = np.stack([self.law(cell).ravel() for cell in labels])
         return Channel(matrix, labels, labels)
 
+    def over_cells(self) -> PlaneChannel:
+        """The clamped noise as a channel from the cells to the cells, by its products, for any region."""
+        return PlaneChannel(self)
+
     def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
         """Simulate noisy cells, [places, 2] (floating point; not for private releases)."""
         generator = generator_of(rng)
-        cells = np.stack([self._cell(cell, "xs") for cell in xs])
+        cells = np.asarray(xs)
+        if cells.ndim != 2 or cells.shape[1] != 2 or not self._holds(cells):
+            cells = np.stack([self._cell(cell, "xs") for cell in xs])
         noise = simulated_noise(self.level.eps, len(cells), generator)
         return np.asarray(np.clip(cells + noise, 0, np.array(self.region.shape) - 1)).astype(np.int64)
 
@@ -206,6 +189,38 @@ class PlanarNoise(NoiseChannel):
         """The noise in words."""
         cells = f"on cells of {self.region.cell:g} m, clamped to the region"
         return f"planar geometric noise, ε = {float(self.eps):g} for each metre, {cells}"
+
+
+class PlaneChannel(StructuredChannel):
+    """Planar noise on a region, its cells as inputs and outputs, row by row; no matrix unless asked for."""
+
+    def __init__(self, noise: PlanarNoise) -> None:
+        labels, size = noise.region.labels, len(noise.region)
+        super().__init__("log", (size, size), labels, labels)
+        self.noise = noise
+
+    def _entries(self) -> NDArray[Any]:
+        return np.stack([self.noise.log_law(cell).ravel() for cell in self.noise.region.labels])
+
+    def row(self, item: object) -> FloatArray:
+        """Output distribution of one cell."""
+        return self.noise.law(item).ravel()
+
+    def matvec(self, vector: Any) -> FloatArray:
+        """C·v by Fourier transforms; off by no more than `PlaneProducts.error` says."""
+        return self.noise.matvec(self._vector(vector, "outputs"))
+
+    def rmatvec(self, vector: Any) -> FloatArray:
+        """v·C by Fourier transforms; off by no more than `PlaneProducts.error` says."""
+        return self.noise.rmatvec(self._vector(vector, "inputs"))
+
+    def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
+        """Simulate noisy cells, [places, 2] (floating point; not for private releases)."""
+        return self.noise.sample(xs, rng)
+
+    def __repr__(self) -> str:
+        rows, columns = self.noise.region.shape
+        return f"Channel({self.noise.words()}, {rows} by {columns} cells)"
 
 
 def simulated_noise(eps: float, count: int, generator: np.random.Generator) -> FloatArray:

@@ -244,10 +244,12 @@ class PlanarGeometric(Family):
     eps: Annotated[NonNegative, Field(description="ε in nats for each metre")]
 
     def channel(self, answers: Answers, query: Query) -> Never:
-        raise _no_list()
+        raise MechanismError(
+            "planar-geometric noise is on the cells of a map; name a region under policy.secrets"
+        )
 
-    def claimed(self, policy: Policy, query: Query) -> Never:
-        raise _no_list()
+    def claimed(self, policy: Policy, query: Query) -> float:
+        return self.eps
 
     def words(self) -> str:
         return f"{self.title()}, eps = {self.eps:g}"
@@ -259,10 +261,3 @@ class PlanarGeometric(Family):
     @property
     def per_metre(self) -> float:
         return self.eps
-
-
-def _no_list() -> MechanismError:
-    return MechanismError(
-        "planar-geometric noise is on a map and has no list of outputs; "
-        "`sievert release FILE --preview` says what it gives away"
-    )

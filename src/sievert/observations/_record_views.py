@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, singledispatch
+from typing import Any
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, SumNoise, TableNoise
+from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError
 from sievert.measures import Adversary, gains
 from sievert.numerics import generator_of, instance, whole
@@ -26,6 +27,7 @@ from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
 from sievert.observations._largest import Enclosed
 from sievert.observations._line_gains import Line, gained_on_line
+from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
 from sievert.observations._types import observation_count
@@ -368,3 +370,8 @@ def _of_cells(noise: CellNoise, belief: FloatArray) -> RecordView:
 @record_view.register
 def _of_sum(noise: SumNoise, belief: FloatArray) -> RecordView:
     return LineView(noise, belief)
+
+
+@record_view.register
+def _of_place(noise: PlanarNoise, belief: FloatArray) -> Any:
+    return PlaneView(noise, belief)

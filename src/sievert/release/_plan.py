@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
-from sievert.files import ReleaseModel, Scenario, contents, refuse_private
+from sievert.files import ReleaseModel, Scenario, added_noise, contents, refuse_private
 from sievert.ledger import UNIT, Budget
 from sievert.numerics import brief, file_path
 from sievert.policies import Sensitivity, Statistic
@@ -276,7 +276,7 @@ def _drawable(plan: Plan) -> Plan:
 
 
 def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
-    region, noise = scenario.region, scenario.noise
+    region, noise = scenario.region, added_noise(scenario)
     assert region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
@@ -330,7 +330,7 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
     table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
-    noise = scenario.noise
+    noise = added_noise(scenario)
     if isinstance(noise, TableNoise):
         eps = noise.eps_of(sensitivity) if noise.keeps_eps else None
         return Plan(scenario, rules, True, noise, noise.words(), eps, table, sensitivity, output_name=name)

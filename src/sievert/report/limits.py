@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.limits import WorstLeakage
-from sievert.numerics import in_bits
+from sievert.numerics import in_bits, in_percent
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
@@ -109,7 +109,7 @@ def _individual_lines(limits: Limits) -> list[str]:
     reached = "" if worst.exact is None else ", and some mechanism reaches that"
     lines = [
         f"At most {in_bits(worst.upper.bits, 6)}: a guess among {limits.values} equally likely values rises "
-        f"from {low:.1%} to at most {after:.1%}{reached}."
+        f"from {in_percent(low)} to at most {in_percent(after)}{reached}."
     ]
     used = limits.used_record_bits
     if used is not None and worst.upper.bits > 0:

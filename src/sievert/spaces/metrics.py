@@ -60,7 +60,7 @@ def line(n: int | Sequence[float]) -> Metric:
     """
     labels = listed(labels_of(n, "n", "points", MetricError), "points")
     rule = "the points of a line must be finite numbers"
-    positions = floats(labels, "n", MetricError, rule)
+    positions = _of_range(n) if isinstance(n, range) else floats(labels, "n", MetricError, rule)
     if positions.ndim != 1 or not np.isfinite(positions).all():
         raise MetricError(f"n is {shown(labels)}; {rule}")
     lengths = np.diff(positions)
@@ -71,6 +71,10 @@ def line(n: int | Sequence[float]) -> Metric:
         pairs, lengths = np.column_stack([order[:-1], order[1:]]), np.diff(positions[order])
     edges = Edges(pairs, lengths)
     return Metric._known(labels, partial(_along_line, positions), edges)
+
+
+def _of_range(numbers: range) -> NDArray[np.float64]:
+    return np.arange(len(numbers), dtype=np.float64) * numbers.step + numbers.start
 
 
 def _along_line(positions: NDArray[np.float64]) -> NDArray[np.float64]:
