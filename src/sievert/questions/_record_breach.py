@@ -40,7 +40,7 @@ __all__ = ["half_time", "record_breaches", "releases_until"]
 # Likelihood ratios with which a breach is followed from one release to the next.
 MOST_RATIOS = 64
 # Cells of a region whose laws are written out.
-LARGEST_REGION = 200_000
+LARGEST_REGION = 2_000_000
 # Releases that are looked at for a guess that is right often enough.
 MOST_RELEASES = 1 << 14
 EXACT, BOUND = "exact: one record seen through the noise", "an upper bound by composition"

@@ -225,8 +225,8 @@ class Unlisted(Seen):
         stated = self.scenario.document.adversary.prior
         if stated is not None and not stated.is_uniform and not self.scenario.query.is_record:
             raise FileError(
-                f"{self.scenario.source}, adversary.prior: is a belief about the answer, and no list holds the "
-                "answers; give record_prior, a belief about one record"
+                f"{self.scenario.source}, adversary.prior: is a belief about the answer, and no list holds "
+                "the answers; give record_prior, a belief about one record"
             )
         return np.asarray(self.scenario.record_prior.astype(np.float64))
 

@@ -239,17 +239,26 @@ def _database_bits(policy: Policy) -> float:
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
     """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
-    if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
+    metric, region = scenario.policy.secrets, scenario.region
+    if not isinstance(metric, Metric) or math.isinf(found.nats):
         return ()
-    matrix = scenario.policy.secrets.matrix
+    if region is not None:
+        least, greatest = region.cell, region.cell * math.hypot(*(side - 1 for side in region.shape))
+        radii = sorted({least, greatest / 2, greatest}) if greatest > 0 else []
+        return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    nearest, furthest = _extremes(metric)
+    radii = sorted({nearest, furthest / 2, furthest}) if furthest > 0 else []
+    return tuple((radius, found.odds(radius)) for radius in radii)
+
+
+def _extremes(metric: Metric) -> tuple[float, float]:
+    """The least and the greatest positive distance; 0 where there is none, or they are too many to list."""
+    try:
+        matrix = metric.matrix
+    except TooLargeError:
+        return 0.0, 0.0
     positive = matrix[(matrix > 0) & (matrix < math.inf)]
-    if not positive.size:
-        return ()
-    radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    region = scenario.region
-    if region is None:
-        return tuple((radius, found.odds(radius)) for radius in radii)
-    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    return (float(positive.min()), float(positive.max())) if positive.size else (0.0, 0.0)
 
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
