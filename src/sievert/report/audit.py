@@ -144,7 +144,8 @@ OPENINGS = {
 def _finding(item: Finding) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
     before, after = _amount(item, float(item.before)), _amount(item, float(item.after))
-    most = "" if item.exact else "at most "
+    bound = "at least " if item.unit in ("risk", "loss", "guesses", "bits") else "at most "
+    most = "" if item.exact else bound
     sentence = f"{name}: {before} before, {most}{after} after{_growth(item)}"
     if item.blind_guess is not None:
         sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
