@@ -104,7 +104,14 @@ class TableDesign(Result):
     def headings(self) -> list[str]:
         """What a table says of each mechanism."""
         radius = f"{in_percent(self.confidence)} radius"
-        return ["sd", "mean error", radius, "true ε", "guess after 1", f"after {self.releases}"]
+        return [
+            "standard deviation",
+            "mean error",
+            radius,
+            "true ε",
+            "guess after 1",
+            f"after {self.releases}",
+        ]
 
     @property
     def certificate(self) -> Proof | None:
