@@ -105,8 +105,12 @@ def _guess_of(item: InAll) -> str:
 
 def _ledger(found: Preview) -> Iterator[str]:
     through = "" if found.scarcest_column is None else f" through the column {found.scarcest_column}"
-    if found.remaining is None:
+    if found.remaining is None and found.eps is None:
+        yield "There is none, and none is needed: the noise keeps no ε that a ledger could add up."
+    elif found.remaining is None:
         yield "There is none: a release needs one."
+    elif found.eps is None:
+        yield f"It adds ε up, and the noise keeps none; {number(found.remaining)} is left{through}."
     elif found.remaining_after is None:
         yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left{through}."
     else:
@@ -129,15 +133,24 @@ def _(found: Release) -> Iterator[tuple[str, list[str]]]:
         [
             f"{near(found.output)}: the released table.",
             f"{near(found.sidecar)}: what was done, and what it promises.",
-            f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice "
-            "an older ledger put back in place.",
-            f"The ledger adds up what is learned about {found.about}.",
+            *_ledger_of(found),
             *(
                 f"{near(late)} could not be given its name yet; the next release tries."
                 for late in found.pending
             ),
         ],
     )
+
+
+def _ledger_of(found: Release) -> Iterator[str]:
+    """What the ledger says after a release; nothing where there is none."""
+    if not found.head:
+        return
+    yield (
+        f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice an "
+        "older ledger put back in place."
+    )
+    yield f"The ledger adds up what is learned about {found.about}."
 
 
 def _table(found: NoisyTable) -> Iterator[str]:
