@@ -9,8 +9,8 @@ from ._capacity import Capacity as Capacity
 from ._capacity import capacity as capacity
 from ._closed_forms import Guessing as Guessing
 from ._closed_forms import Identity as Identity
-from ._closed_forms import Tries as Tries
 from ._closed_forms import Shannon as Shannon
+from ._closed_forms import Tries as Tries
 from ._closed_forms import adversary_title as adversary_title
 from ._closed_forms import as_gain as as_gain
 from ._columns import joint_distribution as joint_distribution
