@@ -14,11 +14,9 @@ from sievert.policies import Sensitivity
 from sievert.proofs import NoiseProof, Proof
 from sievert.results import Result
 
-__all__ = ["HEADINGS", "NO_PROOF", "TableDesign", "TableOption", "cells_of"]
+__all__ = ["NO_PROOF", "TableDesign", "TableOption", "cells_of"]
 
 NO_PROOF = "no proof of optimality"
-# What a table says of each mechanism, before the guess after all releases.
-HEADINGS = ("sd", "mean error", "radius", "true ε", "guess after one")
 
 
 @dataclass(frozen=True)
@@ -103,6 +101,12 @@ class TableDesign(Result):
         return next(option for option in self.options if option.name == self.best)
 
     @property
+    def headings(self) -> list[str]:
+        """What a table says of each mechanism."""
+        radius = f"{in_percent(self.confidence)} radius"
+        return ["sd", "mean error", radius, "true ε", "guess after 1", f"after {self.releases}"]
+
+    @property
     def certificate(self) -> Proof | None:
         """That the chosen noise is enough for what one record can change; None where it changes nothing."""
         noise = self.chosen.noise
@@ -133,7 +137,7 @@ class TableDesign(Result):
         )
 
     def _repr_html_(self) -> str:
-        head = ("mechanism", *HEADINGS, f"after {self.releases}")
+        head = ("mechanism", *self.headings)
         rows = "".join(
             f"<tr><th>{escape(option.name)}</th>"
             + "".join(f"<td>{escape(cell)}</td>" for cell in cells_of(option))

@@ -146,7 +146,7 @@ def table_design(setting: Setting) -> TableDesign:
         advance("weighing the mechanisms", done, len(makers) + 1)
         try:
             found = make(setting)
-        except (SievertError, NotImplementedError) as problem:
+        except SievertError as problem:
             found = str(problem)
         if isinstance(found, str):
             missing[name] = found
