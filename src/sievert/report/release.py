@@ -9,8 +9,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from sievert.channels import NoiseChannel
-from sievert.files import Scenario
+from sievert.files import Scenario, added_noise
 from sievert.numerics import belief_growth, in_percent, number
 from sievert.questions import seen
 from sievert.release import InAll, NoisyTable, Preview, Release
@@ -272,9 +271,9 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
 
 def _noise(scenario: Scenario) -> list[Picture]:
     """The law of the noise where it is the same everywhere, else each row of the channel."""
-    view = seen(scenario)
-    if isinstance(scenario.channel, NoiseChannel):
-        return [*noise_pictures(view), *releases_picture(view)]
+    view, noise = seen(scenario), added_noise(scenario)
+    if noise is not None:
+        return [*noise_pictures(noise, view), *releases_picture(view)]
     return [
         Picture(
             "What happens to a value",
