@@ -193,7 +193,8 @@ def _ledger(
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    return eps, left[column], column, refusal or _in_the_way(plan), about, *in_all(plan, ledger, eps, guess)
+    whole = (None, None) if eps is None else in_all(plan, ledger, eps, guess)
+    return eps, left[column], column, refusal or _in_the_way(plan), about, *whole
 
 
 def _in_the_way(plan: Plan) -> str | None:
