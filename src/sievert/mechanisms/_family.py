@@ -127,7 +127,7 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "laplace": 'on whole numbers it is called "geometric" here, on an interval "truncated-laplace"',
+        "laplace": 'the discrete Laplace is called "geometric" here, on an interval "truncated-laplace"',
         "discrete-laplace": 'the discrete Laplace is called "geometric" here',
         "discrete-gaussian": 'it is called "gaussian" here',
         "normal": 'Gaussian noise on the integers is called "gaussian" here',
