@@ -70,7 +70,7 @@ def design(
             None if result.certificate is None else identified(result.certificate, scenario, eps=eps)
         ),
         about=file,
-        table=None if columns is None else lambda: print_table(*columns),
+        table=None if columns is None else lambda: print_table(*columns, named=True),
         data={"written": {what: str(path) for what, (path, _) in written.items()}},
         notes=[f"The mechanism is in {channel}; audit it with: sievert audit {target}"],
     )

@@ -66,7 +66,7 @@ def table(result: Result) -> tuple[list[str], list[list[str]]] | None:
 @table.register
 def _table_of_noise(design: NoiseDesign) -> tuple[list[str], list[list[str]]]:
     found = design.found
-    return [*found.headings, "mechanism"], [[*found.cells(option), option.name] for option in found.options]
+    return ["mechanism", *found.headings], [[option.name, *found.cells(option)] for option in found.options]
 
 
 @lines.register
