@@ -214,9 +214,9 @@ def _worst(audit: Audit) -> list[str]:
 # ── The audit as one self-contained HTML page: the table, pictures, sentences, the file itself ──────────────
 
 STANDING = (
-    "This mechanism: what the file's own gives away. This promise: the most that any mechanism with the same "
-    "promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks a "
-    "bound; every other number is exact."
+    "This mechanism: what the file's own gives away. This promise ({}): the most that any mechanism with the "
+    "same promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks "
+    "a bound; every other number is exact."
 )
 
 
@@ -259,7 +259,7 @@ def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
             sections=list(lines(audit)),
             good=audit.passed,
             command=command or f"sievert audit {source} --report page.html",
-            summary=Table("Who could guess how much", *table(audit), STANDING),
+            summary=Table("Who could guess how much", *table(audit), STANDING.format(audit.standing.promise)),
             tables=[Table("Leakage by adversary", header, rows)] if rows else [],
             pictures=pictures(audit, scenario),
             proofs=[
