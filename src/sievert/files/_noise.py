@@ -81,7 +81,10 @@ def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
     policy = scenario.policy
     if not added.listed or _leaves_list(scenario):
         return False
-    table = scenario.query.statistic(policy)
+    try:
+        table = scenario.query.statistic(policy)
+    except QueryError:  # totals too large for exact arithmetic, which a list of few holds
+        return True
     if policy.constrained or table is None:
         return True
     if not added.clamps and table.step.denominator != 1:

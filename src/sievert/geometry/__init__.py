@@ -10,6 +10,7 @@ __all__ = [
     "is_vertex_mechanism",
     "kernel_thresholds",
     "kernels",
+    "optimal_kernels",
     "pair_T_realizable",
     "polytope",
     "to_vertex_mechanism",

@@ -8,6 +8,10 @@ from ._kernels import KernelThresholds as KernelThresholds
 from ._kernels import exact_polytope as exact_polytope
 from ._kernels import kernel_thresholds as kernel_thresholds
 from ._kernels import kernels as kernels
+from ._optima import OptimalKernels as OptimalKernels
+from ._optima import Optimum as Optimum
+from ._optima import VertexProgram as VertexProgram
+from ._optima import optimal_kernels as optimal_kernels
 from ._polytope import Membership as Membership
 from ._polytope import Polytope as Polytope
 from ._polytope import Vertices as Vertices

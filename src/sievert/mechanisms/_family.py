@@ -123,10 +123,11 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
+        "sievert.mechanisms._laplace",
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "laplace": 'the discrete Laplace is called "geometric" here',
+        "laplace": 'the discrete Laplace is called "geometric" here, on an interval "truncated-laplace"',
         "discrete-laplace": 'the discrete Laplace is called "geometric" here',
         "discrete-gaussian": 'it is called "gaussian" here',
         "normal": 'Gaussian noise on the integers is called "gaussian" here',

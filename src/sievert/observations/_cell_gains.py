@@ -13,8 +13,7 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.measures import Adversary, MatrixAdversary
-from sievert.measures._closed_forms import Identity, Tries
+from sievert.measures import Adversary, Identity, MatrixAdversary, Tries
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,

@@ -16,8 +16,7 @@ from scipy.signal import lfilter
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, GeometricLaw, NoiseLaw
-from sievert.measures import Adversary, MatrixAdversary
-from sievert.measures._closed_forms import Identity
+from sievert.measures import Adversary, Identity, MatrixAdversary, envelope_mass
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,
@@ -28,7 +27,6 @@ from sievert.observations._gain_bounds import (
     worth,
 )
 from sievert.observations._largest import Enclosed
-from sievert.observations._line_envelope import envelope_mass
 from sievert.observations._ratios import ratios_after
 from sievert.observations._types import TypeTable, types_of
 

@@ -23,13 +23,13 @@ from sievert.errors import GainError
 from sievert.measures import Adversary, Identity, Tries, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
+from sievert.observations._gain_bounds import RecordGain, SimulatedGain
 from sievert.observations._plane_envelope import largest_beliefs
 from sievert.observations._plane_gains import disc, nearby_guess, several_tries, stays_within
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
 from sievert.observations._types import observation_count
-from sievert.results import Result
 
-__all__ = ["PlaceGain", "PlaneView", "SimulatedPlace"]
+__all__ = ["PlaneView"]
 
 # Beyond this many cells a gain of one's own is not compared with all of them.
 LARGEST_LISTED = 2000
@@ -46,68 +46,6 @@ BY_BLOCKS = "bound: by somebody who is told a block of {0} by {0} cells"
 SIDES = (2, 3, 4, 5, 6, 8)
 CLOSED = "exact: the noisy cell is the likeliest one"
 ENVELOPE = "exact: the upper envelope of the beliefs"
-
-
-@dataclass(frozen=True)
-class PlaceGain(Result):
-    """What an adversary gains about a place.
-
-    Attributes
-    ----------
-    gain : what the adversary is called
-    before : gain without a release
-    after : gain after the releases; where not `exact`, an upper bound
-    exact : whether it is the gain itself, up to rounding
-    lower, upper : certain bounds; equal where exact
-    method : how it was found, or which bound it is
-    releases : independent releases of the same place
-    """
-
-    gain: str
-    before: float
-    after: float
-    exact: bool
-    lower: float
-    upper: float
-    method: str
-    releases: int
-
-    def __float__(self) -> float:
-        return self.after
-
-    def __str__(self) -> str:
-        times = "1 release" if self.releases == 1 else f"{self.releases} releases"
-        most = "" if self.exact else "at most "
-        return f"{self.gain}: {self.before:.4g} before, {most}{self.after:.4g} after {times}"
-
-
-@dataclass(frozen=True)
-class SimulatedPlace(Result):
-    """How often an attacker guessed a place: an estimate with its interval, never a bound.
-
-    Attributes
-    ----------
-    value : share of the places that were guessed
-    lower, upper : interval that misses the chance with probability 0.1 % at most
-    samples : places that were drawn, each with all releases
-    releases : independent releases of the same place
-    """
-
-    value: float
-    lower: float
-    upper: float
-    samples: int
-    releases: int
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        times = "1 release" if self.releases == 1 else f"{self.releases} releases"
-        return (
-            f"after {times} the place was guessed in {self.value:.4g} of {self.samples} simulations "
-            f"({self.lower:.4g} to {self.upper:.4g}, 99.9 % interval)"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +95,7 @@ class PlaneView:
         found = self._guessed(observation_count(releases, GainError))
         return RepeatedGuess(self.before, found.after, found.exact, found.releases)
 
-    def _guessed(self, count: int) -> PlaceGain:
+    def _guessed(self, count: int) -> RecordGain:
         once, method = self._once
         exact = count == 1 or self.noise.level.eps == 0 or len(self.belief) == 1
         value = once
@@ -165,7 +103,7 @@ class PlaneView:
             value, method = min(self.bounds(count))
         value = min(max(value, self.before), self.limit)
         lower = value if exact else min(max(once, self.before), value)
-        return PlaceGain("guess", self.before, value, exact, lower, value, method, count)
+        return RecordGain("guess", self.before, value, exact, lower, value, method, count)
 
     def bounds(self, releases: int) -> list[tuple[float, str]]:
         """Upper bounds on the best guess after several releases, each with its name."""
@@ -238,6 +176,12 @@ class PlaneView:
         half = self.noise.level.eps * math.hypot(rows, columns) / 2
         return half + math.log1p(math.expm1(-2 * half) / 2), False
 
+    def affinity(self, first: int, second: int) -> float:
+        """ln Σ_y √(P(y | x)·P(y | x')) of two cells by their positions, clamping and all."""
+        columns = self.noise.region.shape[1]
+        logs = [self.noise.log_law(divmod(place, columns)) for place in (first, second)]
+        return min(0.0, float(np.logaddexp.reduce(((logs[0] + logs[1]) / 2).ravel())))
+
     @property
     def rate(self) -> float:
         """Chernoff information between neighbouring cells, in nats; by symmetry at the exponent ½.
@@ -272,7 +216,7 @@ class PlaneView:
 
     # ── Other gains ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def gain(self, adversary: Adversary, releases: int = 1) -> PlaceGain:
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
         """What an adversary gains about the place after independent releases of it.
 
         Parameters
@@ -282,7 +226,7 @@ class PlaneView:
 
         Returns
         -------
-        PlaceGain
+        RecordGain
             `after` with `exact`, `lower`, `upper` and the `method`.
         """
         count = observation_count(releases, GainError)
@@ -294,7 +238,7 @@ class PlaneView:
         return self._gained(adversary, count)
 
     @singledispatchmethod
-    def _gained(self, adversary: Any, releases: int) -> PlaceGain:
+    def _gained(self, adversary: Any, releases: int) -> RecordGain:
         require_size(
             len(self.belief),
             LARGEST_LISTED,
@@ -310,14 +254,14 @@ class PlaneView:
         )
 
     @_gained.register
-    def _identity(self, adversary: Identity, releases: int) -> PlaceGain:
+    def _identity(self, adversary: Identity, releases: int) -> RecordGain:
         return self._guessed(releases)
 
     @_gained.register
-    def _tries(self, adversary: Tries, releases: int) -> PlaceGain:
+    def _tries(self, adversary: Tries, releases: int) -> RecordGain:
         return self.tries(int(adversary.tries), releases)
 
-    def tries(self, tries: int, releases: int = 1) -> PlaceGain:
+    def tries(self, tries: int, releases: int = 1) -> RecordGain:
         """The chance to name the cell in several tries."""
         tries = whole("tries", tries, GainError)
         count = observation_count(releases, GainError)
@@ -340,7 +284,7 @@ class PlaneView:
         method = "bound: so many times the best guess" if kept * once <= most else BY_CAPACITY
         return self._over_releases(name, before, (max(before, once), most), method, count)
 
-    def within(self, metres: float, releases: int = 1) -> PlaceGain:
+    def within(self, metres: float, releases: int = 1) -> RecordGain:
         """The chance to guess a cell whose middle is within a distance of that of the true cell."""
         metres = non_negative("metres", metres, GainError)
         count = observation_count(releases, GainError)
@@ -393,7 +337,7 @@ class PlaneView:
         joint = self.belief[:, None] * self.noise.finite().matrix
         return min(1.0, float((near.astype(np.float64) @ joint).max(axis=0).sum()))
 
-    def districts(self, districts: IntArray, releases: int = 1) -> PlaceGain:
+    def districts(self, districts: IntArray, releases: int = 1) -> RecordGain:
         """The chance to guess in which district the place is.
 
         Parameters
@@ -428,20 +372,20 @@ class PlaneView:
 
     def _over_releases(
         self, name: str, before: float, once: tuple[float, float], method: str, releases: int
-    ) -> PlaceGain:
+    ) -> RecordGain:
         """The gain after one release, or at most so many times the capacity more after several."""
         lower, upper = once
         if releases > 1 and upper < 1 and self.noise.level.eps > 0:
             growth = math.log(upper) + (releases - 1) * math.log(self.noise.capacity)
             upper, method = math.exp(min(0.0, growth)), BY_CAPACITY
         exact = lower == upper
-        return PlaceGain(name, before, upper, exact, lower, upper, method, releases)
+        return RecordGain(name, before, upper, exact, lower, upper, method, releases)
 
     # ── Simulation ──────────────────────────────────────────────────────────────────────────────────────────
 
     def simulated(
         self, releases: int = 1, rng: int | np.random.Generator | None = None, samples: int | None = None
-    ) -> SimulatedPlace:
+    ) -> SimulatedGain:
         """How often the likeliest cell near the noisy ones is the true one: an estimate beside a bound.
 
         Parameters
@@ -469,7 +413,7 @@ class PlaneView:
             for place, seen in zip(cells.tolist(), noisy, strict=True)
         )
         lower, upper = share_interval(np.array([hits]), drawn)
-        return SimulatedPlace(hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
+        return SimulatedGain("guess", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
 
     def _reach(self, releases: int) -> int:
         """Cells around the middle of the noisy ones among which the likeliest is sought."""
