@@ -193,8 +193,8 @@ def _ledger(
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    whole = (None, None) if eps is None else in_all(plan, ledger, eps, guess)
-    return eps, left[column], column, refusal or _in_the_way(plan), about, *whole
+    together = (None, None) if eps is None else in_all(plan, ledger, eps, guess)
+    return eps, left[column], column, refusal or _in_the_way(plan), about, *together
 
 
 def _in_the_way(plan: Plan) -> str | None:
