@@ -103,7 +103,7 @@ class PlaneView:
             value, method = min(self.bounds(count))
         value = min(max(value, self.before), self.limit)
         lower = value if exact else min(max(once, self.before), value)
-        return RecordGain("guess", self.before, value, exact, lower, value, method, count)
+        return RecordGain("identity", self.before, value, exact, lower, value, method, count)
 
     def bounds(self, releases: int) -> list[tuple[float, str]]:
         """Upper bounds on the best guess after several releases, each with its name."""
@@ -289,7 +289,7 @@ class PlaneView:
         metres = non_negative("metres", metres, GainError)
         count = observation_count(releases, GainError)
         radius = metres / self.noise.region.cell
-        name, before = f"within {metres:g} m", self._nearby_before(radius)
+        name, before = f"within {metres:g}", self._nearby_before(radius)
         if self.noise.level.eps == 0 or before >= 1:
             return self._over_releases(name, before, (before, before), CLOSED, count)
         if self.is_uniform and (found := nearby_guess(self.noise, radius)) is not None:
@@ -413,7 +413,7 @@ class PlaneView:
             for place, seen in zip(cells.tolist(), noisy, strict=True)
         )
         lower, upper = share_interval(np.array([hits]), drawn)
-        return SimulatedGain("guess", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
+        return SimulatedGain("identity", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
 
     def _reach(self, releases: int) -> int:
         """Cells around the middle of the noisy ones among which the likeliest is sought."""

@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Epsilon, NoiseChannel
+from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
+    Gain,
     Identity,
     RecordLeakage,
     Unit,
+    WithinGain,
     adversary_title,
     leakage,
     posterior_vulnerability,
@@ -31,7 +33,7 @@ from sievert.measures import (
 )
 from sievert.mechanisms import randomised_response
 from sievert.numerics import in_bits, in_percent
-from sievert.observations import ReleasesWithin
+from sievert.observations import PlaneView, RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
@@ -241,15 +243,17 @@ def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...
     """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
     if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
         return ()
+    region = scenario.region
+    if region is not None:
+        furthest = region.cell * math.hypot(*(size - 1 for size in region.shape))
+        radii = sorted({region.cell, furthest / 2, furthest}) if furthest else []
+        return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
     matrix = scenario.policy.secrets.matrix
     positive = matrix[(matrix > 0) & (matrix < math.inf)]
     if not positive.size:
         return ()
     radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    region = scenario.region
-    if region is None:
-        return tuple((radius, found.odds(radius)) for radius in radii)
-    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    return tuple((radius, found.odds(radius)) for radius in radii)
 
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
@@ -315,6 +319,43 @@ def _about_record(channel: NoiseChannel, view: Seen) -> tuple[Finding, ...]:
     """About one record when all others are known."""
     return tuple(
         _record_finding(gain, view.record) for gain in view.scenario.gains if isinstance(gain, Identity)
+    )
+
+
+@_findings.register
+def _about_place(channel: PlanarNoise, view: Seen) -> tuple[Finding, ...]:
+    """About one place, without all pairs of cells where the gain needs none."""
+    scenario = view.scenario
+    plane = PlaneView(channel, scenario.record_prior.astype(np.float64))
+    found = []
+    for model in scenario.document.adversary.gains:
+        with suppress(TooLargeError):
+            found.append(_place_finding(_place_gain(model, plane, scenario), model.unit))
+    return tuple(found)
+
+
+@singledispatch
+def _place_gain(model: Gain, plane: PlaneView, scenario: Scenario) -> RecordGain:
+    return plane.gain(model.adversary(scenario.policy.values, scenario.record_distance))
+
+
+@_place_gain.register
+def _place_within(model: WithinGain, plane: PlaneView, scenario: Scenario) -> RecordGain:
+    return plane.within(model.within)
+
+
+def _place_finding(gain: RecordGain, unit: Unit | None) -> Finding:
+    before, after = gain.before, gain.after
+    return Finding(
+        gain.gain,
+        unit or "probability",
+        before,
+        after,
+        after / before,
+        after - before,
+        gain.bits,
+        None,
+        gain.exact,
     )
 
 
