@@ -20,7 +20,7 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, Identity, Tries, posterior_vulnerability
+from sievert.measures import Adversary, Identity, Tries, gains, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
@@ -61,10 +61,18 @@ class PlaneView:
     noise: PlanarNoise
     belief: FloatArray
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "belief", np.asarray(self.belief, dtype=np.float64))
+
     @cached_property
     def grid(self) -> FloatArray:
         """The belief as a map, [rows, columns]."""
         return np.asarray(self.belief, dtype=np.float64).reshape(self.noise.region.shape)
+
+    @cached_property
+    def identity(self) -> Adversary:
+        """To guess the cell in one try."""
+        return gains.identity(len(self.belief))
 
     @cached_property
     def is_uniform(self) -> bool:
