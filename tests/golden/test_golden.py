@@ -46,12 +46,12 @@ COMMANDS = {
         "verify PROOF FILE",
     ],
     "preview": [
-        "release FILE --preview",
+        "release FILE --preview --report PAGE",
         "release FILE --preview --json --proof PROOF",
         "verify PROOF FILE",
     ],
     "release": [
-        "release FILE",
+        "release FILE --report PAGE",
         "release FILE --id second --output second.csv --json",
         "release FILE --output third.csv",
     ],
@@ -185,8 +185,10 @@ def _run(folder: Path, line: str) -> str:
 def _sentences(said: str) -> list[str]:
     """What the terminal says below its headings, each sentence on one line; nothing where it says JSON."""
     found: list[str] = []
+    before = ""
     for line in () if said.startswith("{") else said.splitlines():
-        if line.startswith("    ") and found:
+        follows, before = bool(before), line
+        if line.startswith("    ") and follows and found:
             found[-1] += line[3:]
         elif line.startswith("  "):
             found.append(line.strip())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.channels import StaircaseLaw, SumNoise
 from sievert.errors import FileError, MechanismError
-from sievert.files import load_scenario
+from sievert.files import added_noise, load_scenario
 from sievert.mechanisms import stairs_for
 from sievert.mechanisms._staircase import clamped_stairs, listed_stairs
 from sievert.policies import Move, Sensitivity
@@ -165,9 +165,11 @@ def test_stairs_of_halves_are_steps_of_a_half(tmp_path: Path) -> None:
     path = written(tmp_path, 'kind = "staircase"\neps = 1.5')
     path.write_text(path.read_text().replace("{ range = [0, 3] }", "[0, 0.5, 2]"))
     scenario = load_scenario(path)
-    law = scenario.noise.law  # type: ignore[union-attr]
-    assert law.sensitivity == 4 and law.eps == Fraction(3, 2)
-    assert sv.epsilon(scenario.channel, scenario.answers).nats == pytest.approx(1.5, rel=1e-9)
+    noise = added_noise(scenario)
+    assert isinstance(noise, SumNoise) and noise.law == StaircaseLaw(Fraction(3, 2), 4)
+    listed = scenario.mechanism.channel(scenario.answers, scenario.query)
+    assert sv.epsilon(listed, scenario.answers).nats == pytest.approx(1.5, rel=1e-9)
+    assert scenario.epsilon.nats == 1.5
 
 
 @pytest.mark.parametrize(

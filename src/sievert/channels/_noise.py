@@ -121,6 +121,11 @@ class TableNoise(NoiseChannel):
         found = (self.eps_of_steps(Fraction(move.steps)) / move.length for move in sensitivity.moves)
         return max(found, default=Fraction(0))
 
+    def nats_of(self, sensitivity: Sensitivity) -> float:
+        """The same to the last digits of a float; inf where no ε is large enough."""
+        found = (self.law.nats_of(Fraction(move.steps)) / float(move.length) for move in sensitivity.moves)
+        return max(found, default=0.0)
+
     def eps_of_steps(self, steps: Fraction) -> Fraction:
         """ε of tables so many steps apart; refused where the law has none."""
         found = self.law.eps_of(steps)

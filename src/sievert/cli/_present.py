@@ -225,13 +225,15 @@ def _print_sections(
                 console.print(Text(line))
 
 
-def print_table(header: list[str], rows: list[list[str]]) -> None:
-    """Print columns of texts, numbers to the right and the last column to the left."""
+def print_table(header: list[str], rows: list[list[str]], *, named: bool = False) -> None:
+    """Print columns of texts, numbers to the right and the last column, and names of rows, to the left."""
     rows = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     console = terminal()
     for number, cells in enumerate([header, *rows]):
-        line = "  ".join(cell.rjust(width) for cell, width in zip(cells[:-1], widths, strict=False))
+        first = cells[0].ljust(widths[0]) if named else cells[0].rjust(widths[0])
+        others = (cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:], strict=False))
+        line = "  ".join([first, *others])
         console.print(Text(f"  {line}  {cells[-1]}".rstrip(), style="bold" if number == 0 else ""))
 
 

@@ -79,9 +79,12 @@ def unlisted_noise(scenario: Scenario, family: Family) -> NoiseChannel | None:
 def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
     """Whether a list holds the answers of a count or sum, and noise on the list is what is drawn."""
     policy = scenario.policy
-    if _leaves_list(scenario):
+    if not added.listed or _leaves_list(scenario):
         return False
-    table = scenario.query.statistic(policy)
+    try:
+        table = scenario.query.statistic(policy)
+    except QueryError:  # totals too large for exact arithmetic, which a list of few holds
+        return True
     if policy.constrained or table is None:
         return True
     if not added.clamps and table.step.denominator != 1:

@@ -154,7 +154,7 @@ class Scenario:
         with self._at("mechanism"):
             # Rows that are dropped may move the table further than the query's answers.
             if self.mechanism.promised is None and isinstance(self.channel, TableNoise):
-                found = self.channel.law.nats_of(self.tabulated.sensitivity.steps)
+                found = self.channel.nats_of(self.tabulated.sensitivity)
                 return found if math.isfinite(found) else None
             return self.mechanism.claimed(self.policy, self.query)
 
@@ -317,7 +317,7 @@ def _epsilon(channel: Channel, scenario: Scenario) -> Epsilon:
 def _of_table(noise: TableNoise, scenario: Scenario) -> Epsilon:
     """By the sensitivity of the table: its largest move needs all of the noise (Fernandes, Lem 3.6)."""
     sensitivity = scenario.tabulated.sensitivity
-    nats = noise.law.nats_of(sensitivity.steps)
+    nats = noise.nats_of(sensitivity)
     return Epsilon(nats, sensitivity.pair if nats else None, None, None, 1.0)
 
 

@@ -11,11 +11,18 @@ import lazy_loader
 __all__ = [
     "Correlation",
     "accuracy",
+    "accuracy_counterexample",
+    "curve",
+    "frontier",
+    "inference_counterexample",
+    "lunch_counterexample",
     "newcomer",
     "newcomer_table",
+    "no_free_lunch",
     "privacy_loss",
     "survey",
     "vulnerability",
+    "witness",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -1,4 +1,9 @@
 from ._correlation import Correlation as Correlation
+from ._frontier import InferenceCurve as InferenceCurve
+from ._frontier import InferenceFrontier as InferenceFrontier
+from ._frontier import InferencePoint as InferencePoint
+from ._frontier import curve as curve
+from ._frontier import frontier as frontier
 from ._measures import Accuracy as Accuracy
 from ._measures import BeliefShift as BeliefShift
 from ._measures import PrivacyLoss as PrivacyLoss
@@ -15,3 +20,9 @@ from ._survey import Survey as Survey
 from ._survey import survey as survey
 from ._survey import survey_channel as survey_channel
 from ._survey import survey_correlation as survey_correlation
+from ._witness import DaleniusWitness as DaleniusWitness
+from ._witness import accuracy_counterexample as accuracy_counterexample
+from ._witness import inference_counterexample as inference_counterexample
+from ._witness import lunch_counterexample as lunch_counterexample
+from ._witness import no_free_lunch as no_free_lunch
+from ._witness import witness as witness

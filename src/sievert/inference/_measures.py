@@ -191,8 +191,8 @@ def privacy_loss(channel: Channel, correlation: Correlation, gain: object = None
     Examples
     --------
     >>> import sievert as sv
-    >>> found = privacy_loss(sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]]), Correlation([["9/10", 0], [0,
-    "1/10"]]))
+    >>> noisy = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> found = privacy_loss(noisy, Correlation([["9/10", 0], [0, "1/10"]]))
     >>> found.factor, found.leaks, round(found.odds, 6)
     (Fraction(1, 1), False, 3.0)
     """

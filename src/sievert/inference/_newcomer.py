@@ -178,9 +178,9 @@ def newcomer(
 
     Examples
     --------
-    >>> found = newcomer([[20, 10], [10, 60]], 0, alpha="1/5")
+    >>> found = newcomer([[20, 10], [10, 60]], 0, alpha="1/10")
     >>> found.privacy_loss, found.utility
-    (Fraction(8, 7), Fraction(5, 6))
+    (Fraction(82, 77), Fraction(10, 11))
     """
     asked = _question(table, query)
     if isinstance(mechanism, Channel):
@@ -219,7 +219,7 @@ def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerT
     --------
     >>> print(newcomer_table([[20, 10], [10, 60]], 0, [0, 2]))
     e^ε =         1: oblivious 1.000000 / 0.700000, local 1.000000 / 0.700000 (loss / utility)
-    e^ε =   7.38906: oblivious 1.182692 / 0.880797, local 1.000000 / 0.700108 (loss / utility)
+    e^ε =   7.38906: oblivious 1.040683 / 0.880797, local 1.000000 / 0.700000 (loss / utility)
     """
     levels = tuple(float(value) for value in taken("eps", eps, MechanismError, "levels"))
     found = {

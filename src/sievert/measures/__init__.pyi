@@ -19,6 +19,7 @@ from ._kinds import Loss as Loss
 from ._kinds import WithinGain as WithinGain
 from ._line_envelope import envelope_mass as envelope_mass
 from ._loss_classes import LossClass as LossClass
+from ._loss_classes import single_crossing_order as single_crossing_order
 from ._noise_capacity import noise_capacity as noise_capacity
 from ._records import RecordLeakage as RecordLeakage
 from ._records import Situations as Situations

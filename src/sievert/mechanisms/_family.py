@@ -96,6 +96,9 @@ class AddedToNumbers(ABC):
     clamps : whether it is clamped to the range of the answers where the file names no outputs
     """
 
+    # Whether some finite list of outputs tells as much as all integers do.
+    listed: ClassVar[bool] = True
+
     eps: float | None = None
     alpha: str | float | int | None = None
     outputs: list[int] | None = None
@@ -120,10 +123,11 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
+        "sievert.mechanisms._laplace",
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "laplace": 'the discrete Laplace is called "geometric" here',
+        "laplace": 'the discrete Laplace is called "geometric" here, on an interval "truncated-laplace"',
         "discrete-laplace": 'the discrete Laplace is called "geometric" here',
         "discrete-gaussian": 'it is called "gaussian" here',
         "normal": 'Gaussian noise on the integers is called "gaussian" here',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Never
+from typing import Annotated, Any, ClassVar, Never
 
 from pydantic import Field, field_validator
 
@@ -27,6 +27,8 @@ LEAST_SIGMA = Fraction(1, 10)
 @dataclass(frozen=True)
 class AddedGaussian(AddedToNumbers):
     """Gaussian noise of σ in the units of the answer, whatever one record can change."""
+
+    listed: ClassVar[bool] = False
 
     sigma: Fraction = Fraction(1)
 

@@ -44,3 +44,8 @@ from ._until import geometric_rate as geometric_rate
 from ._until import observations_until as observations_until
 from ._until import observations_until_each as observations_until_each
 from ._until import rates as rates
+from ._view_curves import record_breach_curve as record_breach_curve
+from ._view_curves import record_breach_until as record_breach_until
+from ._view_curves import record_rates as record_rates
+from ._view_curves import record_success as record_success
+from ._view_curves import record_until as record_until

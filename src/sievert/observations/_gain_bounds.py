@@ -2,7 +2,7 @@
 
 Values that add the same to the same cell are one class, which no release splits. So nobody gains more than
 somebody who is told the class; and no release multiplies any gain that is never negative by more than the
-capacity of the record's channel (the "miracle" theorem; Alvim et al., Thm 7.5).
+capacity of the record's channel (the "miracle" theorem).
 """
 
 from __future__ import annotations
@@ -160,6 +160,13 @@ class Classes:
     def possible(self) -> IntArray:
         """Classes of positive belief."""
         return np.flatnonzero(self.likeliest > 0)
+
+    @cached_property
+    def representative(self) -> IntArray:
+        """The first value of each class."""
+        found = np.zeros(len(self.cell), dtype=np.int64)
+        found[self.place[::-1]] = np.arange(len(self.place))[::-1]
+        return found
 
     def columns(self) -> FloatArray:
         """Belief [value, class], for classes that are possible."""

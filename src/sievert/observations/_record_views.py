@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sievert.arrays import FloatArray
+from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError
 from sievert.measures import Adversary, gains
@@ -31,7 +31,7 @@ from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
 from sievert.observations._types import observation_count
-from sievert.observations._view_samples import beliefs_of_cells, beliefs_on_line
+from sievert.observations._view_samples import beliefs_of_cells, beliefs_on_line, drawn_ratios
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
 
@@ -62,6 +62,19 @@ class RecordView(ABC):
     @abstractmethod
     def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
         """[value, sample]: beliefs after releases that are drawn at random, of records drawn by belief."""
+
+    @abstractmethod
+    def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
+        """[possible class, sample]: what one simulated release adds to the log-likelihood of each class."""
+
+    @property
+    @abstractmethod
+    def log_ratio(self) -> float:
+        """ln of the largest likelihood ratio of two possible values that any output shows; inf: none."""
+
+    @abstractmethod
+    def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Positions of two values that are told apart fastest, and slowest; None where none are."""
 
     @abstractmethod
     def log_lift(self, releases: int) -> float:
@@ -220,6 +233,34 @@ class CellView(RecordView):
         """By drawing the ratio of every cell."""
         return beliefs_of_cells(self.classes, self.ratios(releases), samples, generator)
 
+    def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
+        """A ratio for every cell, the record's own where it is there."""
+        return drawn_ratios(self.classes, self.ratios(1), self.classes.possible[true], generator)[
+            self.classes.possible
+        ]
+
+    @cached_property
+    def _steps(self) -> int:
+        """Steps between two possible values that are furthest apart."""
+        amounts = np.sort(np.abs(self.classes.amount[self.classes.possible]))
+        return int(amounts[-2:].sum()) if len(amounts) > 1 else 0
+
+    @property
+    def log_ratio(self) -> float:
+        """Of one step, or of one out of a cell and one into another."""
+        nats = self.noise.law.eps_of(Fraction(self._steps))
+        return math.inf if nats is None else float(nats)
+
+    def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Two cells, and a cell against none."""
+        chosen = self.classes.possible
+        if len(chosen) < 2:
+            return None
+        # One value of each class, those that add nothing first.
+        still_first = chosen[np.argsort(np.abs(self.classes.amount[chosen]), kind="stable")]
+        order = self.classes.representative[still_first].tolist()
+        return (order[-2], order[-1]), (order[0], order[1])
+
     def log_lift(self, releases: int) -> float:
         """A record moves one step out of a cell and one into another."""
         nats = self.noise.law.eps_of(Fraction(2))
@@ -260,6 +301,27 @@ class LineView(RecordView):
     def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
         """By drawing noise around every record's amount."""
         return beliefs_on_line(self.noise.law, self.line, releases, samples, generator)
+
+    def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
+        """Noise around the record's amount, and its likelihood around every amount."""
+        line, place = self.line, np.argsort(np.argsort(self.classes.amount[self.classes.possible]))
+        noise = self.noise.law.simulated(generator, len(true))
+        return self.noise.law.log_pmf(line.places[place[true]] + noise - line.places[place][:, None])
+
+    @property
+    def log_ratio(self) -> float:
+        """Of the two amounts furthest apart."""
+        nats = self.noise.law.eps_of(Fraction(int(self.line.places[-1] - self.line.places[0])))
+        return math.inf if nats is None else float(nats)
+
+    def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """The ends, and two neighbours that are closest."""
+        places = self.line.places
+        if len(places) < 2:
+            return None
+        order = self.classes.representative[self.line.order].tolist()
+        closest = int(np.argmin(np.diff(places)))
+        return (order[0], order[-1]), (order[closest], order[closest + 1])
 
     def log_lift(self, releases: int) -> float:
         """-ln of the least Σ_u π_u·e^(-n·ε·|u - v|) over all amounts v."""

@@ -22,8 +22,9 @@ __all__ = ["SumLaw", "expected_excess", "expected_maximum", "weighted_sum"]
 # Values that a coarse law keeps, and different beliefs in one sum.
 SIZE = 200
 MOST_WEIGHTS = 8
-# Pairs of values of two laws that are added one by one.
+# Pairs of values of two coarse laws that are added one by one; of two that are known, and values they keep.
 MOST_PRODUCTS = 4 * SIZE * SIZE
+MOST_EXACT_PRODUCTS, MOST_EXACT = 400_000, 40_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,13 @@ class SumLaw:
 
     def plus(self, other: SumLaw) -> SumLaw:
         """The sum of two that are independent."""
-        if len(self.lower[0]) * len(other.lower[0]) > MOST_PRODUCTS:
+        products = len(self.lower[0]) * len(other.lower[0])
+        known = self.lower is self.upper and other.lower is other.upper
+        if products > (MOST_EXACT_PRODUCTS if known else MOST_PRODUCTS):
             return self.coarse().plus(other.coarse())
-        if self.lower is self.upper and other.lower is other.upper:
+        if known:
             values, chances = _sum(self.lower, other.lower)
-            if len(values) <= SIZE:
+            if len(values) <= MOST_EXACT:
                 return SumLaw((values, chances), (values, chances))
             return SumLaw(_merged(values, chances), _split(values, chances))
         return SumLaw(

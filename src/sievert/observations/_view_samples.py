@@ -6,13 +6,13 @@ from functools import singledispatch
 
 import numpy as np
 
-from sievert.arrays import FloatArray, IntArray
+from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.channels import GeometricLaw, NoiseLaw
 from sievert.observations._gain_bounds import Classes
 from sievert.observations._line_gains import Line
 from sievert.observations._ratios import Ratios
 
-__all__ = ["beliefs_of_cells", "beliefs_on_line"]
+__all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios"]
 
 
 def beliefs_of_cells(
@@ -21,6 +21,14 @@ def beliefs_of_cells(
     """[value, sample]: every cell's ratio is drawn under "nobody", the record's own where it is there."""
     belief = classes.belief / classes.belief.sum()
     true = classes.place[generator.choice(len(belief), samples, p=belief)]
+    return _normalised(classes.belief, drawn_ratios(classes, ratios, true, generator)[classes.place])
+
+
+def drawn_ratios(
+    classes: Classes, ratios: Ratios, true: IndexArray, generator: np.random.Generator
+) -> FloatArray:
+    """[class, sample]: log-ratios, for records of the classes `true`."""
+    samples = len(true)
     nobody = np.exp(np.logaddexp.accumulate(ratios.log_pmf))
     there = np.exp(np.logaddexp.accumulate(ratios.log_shown))
     top = len(ratios.logs) - 1
@@ -36,7 +44,7 @@ def beliefs_of_cells(
     logs[hidden] = -np.inf
     logs[:, shown] = -np.inf
     logs[true[shown], np.flatnonzero(shown)] = 0.0
-    return _normalised(classes.belief, logs[classes.place])
+    return np.asarray(logs)
 
 
 def beliefs_on_line(

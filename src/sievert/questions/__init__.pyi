@@ -12,5 +12,14 @@ from ._accept import Promise as Promise
 from ._accept import checks as checks
 from ._accept import kept_promise as kept_promise
 from ._accept import record_belief as record_belief
+from ._curves import GuessCurve as GuessCurve
+from ._curves import MapOfNoise as MapOfNoise
+from ._curves import NoiseOfCell as NoiseOfCell
+from ._curves import guess_by_eps as guess_by_eps
+from ._curves import guess_by_releases as guess_by_releases
+from ._curves import noise_picture as noise_picture
 from ._seen import Seen as Seen
 from ._seen import seen as seen
+from ._standing import Standing as Standing
+from ._standing import promised_guess as promised_guess
+from ._standing import standing as standing

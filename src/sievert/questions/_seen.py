@@ -283,7 +283,7 @@ class OnTable(Unlisted):
         super().__init__(scenario, noise)
         self.sensitivity = scenario.tabulated.sensitivity
         self.steps = self.sensitivity.steps
-        self.exact_eps = noise.law.eps_of(self.steps)
+        self.exact_eps = noise.eps_of(self.sensitivity) if noise.keeps_eps else None
         if self.exact_eps is not None:
             self.certificate = NoiseProof.of(noise, self.sensitivity)
 

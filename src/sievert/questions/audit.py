@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial, singledispatch
 from pathlib import Path
@@ -37,6 +37,7 @@ from sievert.observations import PlaneView, RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
+from sievert.questions._standing import Standing, standing
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -78,6 +79,7 @@ class Audit(Result):
     steps : how far one record moves the table for one unit of the policy's distance (None: listed)
     exact_eps : ε as a release charges it, never below the true one (None: listed, or ε is infinite)
     proved : whether the certificate that the noise is enough was verified (None: listed, or nothing moves)
+    standing : what this mechanism, its promise and any mechanism give away, side by side
     """
 
     title: str
@@ -108,6 +110,7 @@ class Audit(Result):
     steps: Fraction | None = None
     exact_eps: Fraction | None = None
     proved: bool | None = None
+    standing: Standing = field(default_factory=Standing)
 
     @property
     def passed(self) -> bool:
@@ -185,7 +188,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     repeated = view.repeated(scenario.observations)
     accepted = None if scenario.accept is None else scenario.accept.guess
     limit = view.guess_limit
-    return Audit(
+    result = Audit(
         title=scenario.title,
         policy=policy.describe(),
         query=scenario.query.words,
@@ -215,6 +218,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         exact_eps=view.exact_eps,
         proved=view.proved,
     )
+    return replace(result, standing=standing(scenario, result))
 
 
 def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:

@@ -34,7 +34,10 @@ class Picture(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of numbers or words under a header; the caption below it says what they mean."""
+    """Rows of numbers or words under a header; the caption below says what they mean.
+
+    A summary without a header is a list of names with their amounts.
+    """
 
     heading: str
     header: Sequence[str]

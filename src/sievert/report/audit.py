@@ -7,17 +7,15 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import singledispatch
 from pathlib import Path
 
-from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, LeakageCurves, leakage_curves
+from sievert.questions.audit import Audit, Finding
 from sievert.questions.samples import SamplesAudit
-from sievert.report import plots
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._audit_pictures import pictures
+from sievert.report._page import Page, Table, page_html
 from sievert.results import Result
-from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["lines", "page", "page_of", "pictures"]
+__all__ = ["STANDING", "lines", "page", "page_of", "pictures", "table"]
 
 
 @singledispatch
@@ -212,10 +210,13 @@ def _worst(audit: Audit) -> list[str]:
     ]
 
 
-# ── The audit as one self-contained HTML page: sentences, pictures, a table, the file itself ────────────────
+# ── The audit as one self-contained HTML page: the table, pictures, sentences, the file itself ──────────────
 
-# More values than this make a graph that nobody can read.
-LARGEST_GRAPH = 30
+STANDING = (
+    "This mechanism: what the file's own gives away. This promise: the most that any mechanism with the same "
+    "promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks a "
+    "bound; every other number is exact."
+)
 
 
 @singledispatch
@@ -226,25 +227,22 @@ def page_of(result: Result, scenario: Scenario) -> Callable[[str], str]:
 
 @page_of.register
 def _page_of_audit(result: Audit, scenario: Scenario) -> Callable[[str], str]:
-    def drawn(command: str) -> str:
-        if not result.listed:
-            raise FileError(
-                "--report draws what each input is released as, and a table with too many answers to list "
-                "has too many inputs for that; leave --report out, or keep the answer with --json"
-            )
-        return page(result, scenario, leakage_curves(scenario, result), command)
-
-    return drawn
+    return lambda command: page(result, scenario, command)
 
 
-def page(audit: Audit, scenario: Scenario, curves: LeakageCurves, command: str = "") -> str:
+def table(audit: Audit) -> tuple[list[str], list[list[str]]]:
+    """This mechanism, this promise, any mechanism: header and rows, in the terminal as on the page."""
+    return audit.standing.header, [row.texts() for row in audit.standing.rows]
+
+
+def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
         (
             item.title,
             _amount(item, float(item.before)),
-            _amount(item, float(item.after)),
+            f"{'' if item.exact else 'at most '}{_amount(item, float(item.after))}",
             item.factor,
             item.bits,
             _amount(item, float(item.difference)),
@@ -259,9 +257,10 @@ def page(audit: Audit, scenario: Scenario, curves: LeakageCurves, command: str =
             headline=str(audit),
             sections=list(lines(audit)),
             good=audit.passed,
-            tables=[Table("Leakage by adversary", header, rows)] if rows else [],
-            pictures=pictures(audit, scenario, curves),
             command=command or f"sievert audit {source} --report page.html",
+            summary=Table("Who could guess how much", *table(audit), STANDING),
+            tables=[Table("Leakage by adversary", header, rows)] if rows else [],
+            pictures=pictures(audit, scenario),
             proofs=[
                 f"`sievert limits {source} --proof proof.json` saves a proof of what the policy allows, and "
                 "`sievert verify proof.json` checks it without a solver."
@@ -269,44 +268,6 @@ def page(audit: Audit, scenario: Scenario, curves: LeakageCurves, command: str =
             text=scenario.to_toml(),
         )
     )
-
-
-def pictures(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> list[Picture]:
-    """The channel, belief before and after, leakage against ε; for small policies, what must stay hidden."""
-    channel = scenario.channel
-    drawn = [
-        Picture(
-            "What the mechanism does",
-            "Each row is a true value; the darker a cell, the likelier that output.",
-            plots.channel_heatmap(channel),
-        ),
-        Picture(
-            "Belief before and after the most revealing output",
-            "What an adversary believes before the release, and after the output that makes some value "
-            "likeliest.",
-            plots.beliefs(channel, scenario.prior),
-        ),
-        _curve(curves),
-    ]
-    secrets = scenario.policy.secrets
-    if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
-        pair = audit.epsilon.pair
-        shown = pair if pair is not None and all(value in secrets.position for value in pair) else None
-        marked = "" if shown is None else "; the red line joins the two that are easiest to tell apart"
-        drawn.append(
-            Picture(
-                "What must not be told apart",
-                f"Values that are joined must not be told apart{marked}.",
-                plots.policy_graph(secrets, witness=shown),
-            )
-        )
-    return drawn
-
-
-def _curve(curves: LeakageCurves) -> Picture:
-    figure = plots.leakage_curve(curves.eps, curves.bits, here=curves.here, limit=curves.limit)
-    caption = f"Leakage of one release through {curves.family} as ε varies; the upright line is this file."
-    return Picture("Leakage against ε", caption, figure)
 
 
 # ── Runs of a black box ─────────────────────────────────────────────────────────────────────────────────────

@@ -89,8 +89,8 @@ def curve_line(position: int, width: float = 2.5) -> dict[str, Any]:
 
 
 def label_texts(labels: Sequence[Hashable]) -> list[str]:
-    """Labels as an axis shows them."""
-    return [str(item) for item in labels]
+    """Labels as an axis shows them: the parts of a tuple side by side."""
+    return [", ".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in labels]
 
 
 def thinned(size: int, most: int = LARGEST_AXIS) -> list[int]:
