@@ -198,6 +198,8 @@ class Scenario:
         unlisted = isinstance(self.channel, NoiseChannel)
         given = self.stated_record_prior if unlisted else self.document.adversary.record_prior
         with self._at("adversary.record_prior"):
+            if self.region is not None and given is not None:
+                return given.on_map(self.region)
             return stated_prior(given, self.policy.values, self.policy.absent)
 
     @cached_property

@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Epsilon, NoiseChannel
+from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
+    Gain,
     Identity,
     RecordLeakage,
     Unit,
+    WithinGain,
     adversary_title,
     leakage,
     posterior_vulnerability,
@@ -31,7 +33,7 @@ from sievert.measures import (
 )
 from sievert.mechanisms import randomised_response
 from sievert.numerics import in_bits, in_percent
-from sievert.observations import RecordGain, ReleasesWithin
+from sievert.observations import PlaneView, RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
@@ -343,6 +345,51 @@ def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Fi
     factor = above / below if below > 0 else None
     bits = gain.bits(before, after)
     return Finding(gain.name, unit or gain.unit, before, after, factor, better, bits, None, found.exact)
+
+
+@_findings.register
+def _about_place(channel: PlanarNoise, view: Seen) -> tuple[Finding, ...]:
+    """About one place, without all pairs of cells where the gain needs none."""
+    scenario = view.scenario
+    plane = PlaneView(channel, scenario.record_prior.astype(np.float64))
+    found = []
+    for model in scenario.document.adversary.gains:
+        with suppress(TooLargeError):
+            found.append(_place_finding(_place_gain(model, plane, scenario), model.unit))
+    return tuple(found)
+
+
+@singledispatch
+def _place_gain(model: Gain, plane: PlaneView, scenario: Scenario) -> RecordGain:
+    return plane.gain(model.adversary(scenario.policy.values, scenario.record_distance))
+
+
+@_place_gain.register
+def _place_within(model: WithinGain, plane: PlaneView, scenario: Scenario) -> RecordGain:
+    return plane.within(model.within)
+
+
+def _place_finding(gain: RecordGain, unit: Unit | None) -> Finding:
+    before, after = gain.before, gain.after
+    return Finding(
+        gain.gain,
+        unit or "probability",
+        before,
+        after,
+        after / before,
+        after - before,
+        gain.bits,
+        None,
+        gain.exact,
+    )
+
+
+def _record_finding(gain: Adversary, record: RecordLeakage) -> Finding:
+    before, after = record.before, record.after
+    factor = after / before
+    return Finding(
+        gain.name, gain.unit, before, after, factor, after - before, record.bits, None, not record.is_bound
+    )
 
 
 def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None) -> Finding:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sievert.channels import PlanarNoise
 from sievert.errors import DataError, LedgerError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
@@ -168,8 +169,10 @@ def preview(
 
 
 def _guess(plan: Plan) -> RecordLeakage | None:
-    """One record; None on a map, where the odds between places say more."""
-    return None if plan.places is not None else seen(plan.scenario).record
+    """One record, or one place; None on a map through any other channel than planar noise."""
+    if plan.places is not None and not isinstance(plan.places.channel, PlanarNoise):
+        return None
+    return seen(plan.scenario).record
 
 
 def _ledger(
