@@ -384,14 +384,6 @@ def _place_finding(gain: RecordGain, unit: Unit | None) -> Finding:
     )
 
 
-def _record_finding(gain: Adversary, record: RecordLeakage) -> Finding:
-    before, after = record.before, record.after
-    factor = after / before
-    return Finding(
-        gain.name, gain.unit, before, after, factor, after - before, record.bits, None, not record.is_bound
-    )
-
-
 def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None) -> Finding:
     found = leakage(channel, belief, gain, kind="additive")
     factor = None if math.isnan(float(found.factor)) else found.factor
