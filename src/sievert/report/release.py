@@ -247,7 +247,9 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
     per = " for each metre" if metres else ""
-    cost = "no ε: nothing adds it up" if found.eps is None else f"ε = {number(found.eps)}{per}"
+    cost = "no ε: nothing adds it up"
+    if found.eps is not None:
+        cost = f"ε = {number(found.eps)}{per}"
     yield "cost for each person", cost
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         yield "standard deviation of the noise", f"{found.noise_sd:.4g}{metres}"
