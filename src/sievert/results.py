@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from sievert.measures import LossClass as LossClass
     from sievert.measures import RecordLeakage as RecordLeakage
     from sievert.measures import Vulnerability as Vulnerability
+    from sievert.mechanisms import Magnitude as Magnitude
     from sievert.observations import AverageLevel as AverageLevel
     from sievert.observations import BreachCurve as BreachCurve
     from sievert.observations import Breaches as Breaches
@@ -127,6 +128,7 @@ ROOMS = {
     ),
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
+    "mechanisms": "Magnitude",
     "observations": (
         "AverageLevel BreachCurve BreachUntil Breaches ChernoffPairs ExpectedLoss IndividualBreach "
         "ObservationsUntil QueryBudget Rate Rates SuccessCurve SuccessProbability WorstLevel"

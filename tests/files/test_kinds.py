@@ -164,6 +164,8 @@ GIVEN = {
     "probabilities": [0.5, 0.5],
     "property": [1],
     "where": [1],
+    "members": [1],
+    "sets": [[1], [2]],
 }
 
 

@@ -25,6 +25,8 @@ class StatedPrior(Noun, noun="prior"):
     list_key = "probabilities"
     text_key = "file"
     is_uniform: ClassVar[bool] = False
+    # Nothing is assumed: what is sought must serve every prior.
+    is_unknown: ClassVar[bool] = False
 
     @abstractmethod
     def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
@@ -46,6 +48,19 @@ class UniformPrior(StatedPrior):
 
     def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
         return as_prior(None, len(labels))
+
+
+@kind(StatedPrior, "unknown")
+class UnknownPrior(StatedPrior):
+    """Nothing is assumed: `sievert design` finds the mechanism of least regret, whatever the prior."""
+
+    is_unknown = True
+
+    def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
+        raise FileError(
+            'prior = "unknown" is no distribution; only `[use]` takes it, where `sievert design` seeks the '
+            'mechanism of least regret, so give "uniform" or probabilities'
+        )
 
 
 @kind(StatedPrior, key="probabilities")

@@ -8,6 +8,7 @@ from ._candidates import candidates as candidates
 from ._domination import Domination as Domination
 from ._domination import dominating_remap as dominating_remap
 from ._existence import Existence as Existence
+from ._existence import existence_by_theorem as existence_by_theorem
 from ._existence import universal_existence as universal_existence
 from ._geometric_optimality import GeometricOptimality as GeometricOptimality
 from ._geometric_optimality import geometric_optimality as geometric_optimality

@@ -21,7 +21,7 @@ from sievert.proofs import ProofSpace, line_order
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["Existence", "universal_existence"]
+__all__ = ["Existence", "existence_by_theorem", "universal_existence"]
 
 # Kernels that are tried one by one where no theorem speaks.
 LARGEST_KERNELS = 300
@@ -95,7 +95,7 @@ def universal_existence(
     space = target_metric(metric)
     wanted = as_loss(loss, space.points)
     level = privacy(eps, alpha)
-    found = _by_theorem(space, wanted, level.eps, eps, alpha)
+    found = existence_by_theorem(space, eps, wanted, alpha=alpha)
     if found is not None:
         return found
     if level.alpha is None or not wanted.is_exact or space.size > LARGEST_INPUTS:
@@ -109,7 +109,11 @@ def universal_existence(
     return Existence(len(best) > 0, words, best[0].channel if len(best) else None)
 
 
-def _by_theorem(space: Metric, wanted: Any, rate: float, eps: Any, alpha: Any) -> Existence | None:
+def existence_by_theorem(
+    space: Metric, eps: float | None, loss: object, *, alpha: object = None
+) -> Existence | None:
+    """The first theorem that decides; None where none does."""
+    wanted, rate = as_loss(loss, space.points), privacy(eps, alpha).eps
     table = np.asarray(wanted.table, dtype=np.float64)
     kinds = classify_loss(wanted)
     if kinds.trivial is not None:

@@ -16,8 +16,14 @@ from scipy.sparse import csc_array
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.channels import Channel, target_metric
+from sievert.design._existence import existence_by_theorem
 from sievert.design._optimal import as_loss
-from sievert.design._universal import LARGEST_INPUTS, Universality, universal_gap
+from sievert.design._universal import (
+    LARGEST_INPUTS,
+    Universality,
+    is_universally_optimal,
+    universal_gap,
+)
 from sievert.errors import TooLargeError
 from sievert.geometry import VertexProgram, polytope
 from sievert.numerics import advance, fractions_of, require_size
@@ -85,7 +91,7 @@ def minimax_regret(
 
     Parameters
     ----------
-    metric : Metric, Policy or Answers, of up to 6 inputs
+    metric : Metric, Policy or Answers; up to 6 inputs where no theorem gives the answer
     eps : ε in nats per unit of distance
     loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
     alpha : e^-eps, instead of eps; fractions throughout give an exact answer
@@ -110,6 +116,9 @@ def minimax_regret(
     private mechanism does better at worst
     """
     space = target_metric(metric)
+    by_theorem = _by_theorem(space, eps, loss, alpha)
+    if by_theorem is not None:
+        return by_theorem
     require_size(space.size, LARGEST_INPUTS, "the inputs", "take fewer inputs")
     wanted = as_loss(loss, space.points)
     shape = polytope(space, eps, alpha=alpha)
@@ -143,6 +152,17 @@ def minimax_regret(
         if len(cuts) == before:
             return _settled(mechanism, found, gap, bound, cuts, program, table, exact)
     raise TooLargeError(f"the least regret was not settled in {ROUNDS} rounds; give fractions", size=ROUNDS)
+
+
+def _by_theorem(space: Metric, eps: Any, loss: object, alpha: object) -> MinimaxRegret | None:
+    """The mechanism that a theorem calls best whatever the prior, for any number of inputs."""
+    exists = existence_by_theorem(space, eps, loss, alpha=alpha)
+    if exists is None or exists.mechanism is None:
+        return None
+    found = is_universally_optimal(exists.mechanism, space, eps, loss, alpha=alpha)
+    if not found:
+        return None
+    return MinimaxRegret(exists.mechanism, found.gap or 0, 0, (), found.exact, found.certificate)
 
 
 def _kind(exact: bool) -> Any:

@@ -291,6 +291,12 @@ class Scenario:
             return stated_prior(given, answers.labels, self.policy.absent)
 
     @property
+    def prior_unknown(self) -> bool:
+        """Whether [use] asks for a mechanism that serves every prior."""
+        use = self.document.use
+        return use is not None and use.prior is not None and use.prior.is_unknown
+
+    @property
     def observations(self) -> int:
         """How many independent releases of the same secret the adversary sees."""
         return self.document.adversary.observations

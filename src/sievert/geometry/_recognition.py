@@ -116,7 +116,8 @@ class PrivateColumns:
         given = finite_channel(channel, "channel")
         order = align(self.polytope.inputs, given.inputs, "the inputs of the channel", ChannelError)
         level = self.polytope.level
-        whole = bool((self.polytope.metric.matrix % 1 == 0)[np.isfinite(self.polytope.metric.matrix)].all())
+        lengths = self.polytope.metric.matrix
+        whole = bool((lengths == np.floor(lengths)).all())
         self.exact = given.form == "exact" and level.alpha is not None and whole
         reduced = given.reduced()
         table: AnyArray = reduced.entries if given.form == "exact" else reduced.rounded()

@@ -2,6 +2,12 @@ from ._exponential import ExponentialChannel as ExponentialChannel
 from ._exponential import exponential as exponential
 from ._exponential import nominal_epsilon as nominal_epsilon
 from ._exponential import true_epsilon as true_epsilon
+from ._extreme import Magnitude as Magnitude
+from ._extreme import balanced_collection as balanced_collection
+from ._extreme import magnitude as magnitude
+from ._extreme import pull_back as pull_back
+from ._extreme import two_point_blocks as two_point_blocks
+from ._extreme import versus as versus
 from ._family import AddedToNumbers as AddedToNumbers
 from ._family import Family as Family
 from ._family import LevelledFamily as LevelledFamily

@@ -123,6 +123,7 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
+        "sievert.mechanisms._extreme",
         "sievert.mechanisms._laplace",
         "sievert.mechanisms._family",
     )

@@ -11,8 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sievert.channels import Channel
 from sievert.channels.priors import as_prior
-from sievert.design import Candidates, Setting, TableDesign, candidates, table_design
+from sievert.design import (
+    Candidates,
+    Existence,
+    MinimaxRegret,
+    Setting,
+    TableDesign,
+    Universality,
+    candidates,
+    existence_by_theorem,
+    is_universally_optimal,
+    minimax_regret,
+    table_design,
+)
 from sievert.errors import MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.mechanisms import privacy
@@ -25,6 +38,8 @@ __all__ = ["Design", "NoiseDesign", "design_of"]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
+# Inputs up to which other priors are asked about, and linear programs that may be spent on them.
+LARGEST_UNIVERSAL, EFFORT = 12, 2000
 
 
 @dataclass(frozen=True)
@@ -37,9 +52,28 @@ class Design(Result):
     use: str
     found: Candidates
     verified: str = field(default="")
+    universal: Universality | None = None
+    exists: Existence | None = None
+    regret: MinimaxRegret | None = None
+
+    @property
+    def mechanism(self) -> Channel:
+        """What the file asks for: the best for its prior, or of least regret where that is unknown."""
+        return self.found.optimal.mechanism if self.regret is None else self.regret.mechanism
+
+    def whatever_the_prior(self) -> list[str]:
+        """Sentences about other priors than the file's."""
+        if self.regret is not None:
+            return [_sentence(self.regret)]
+        said = [_sentence(self.universal)] if self.universal is not None else []
+        if self.exists is not None and not self.universal:
+            said.append(_sentence(self.exists))
+        return said
 
     def __str__(self) -> str:
         best = self.found.optimal
+        if self.regret is not None:
+            return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}."
         gap = (
             "exactly optimal" if best.gap == 0 else f"proved to be within {best.gap:.1e} of the best possible"
         )
@@ -50,17 +84,18 @@ class Design(Result):
 
     @property
     def certificate(self) -> Proof:
-        """How far from optimal the mechanism can be at most."""
-        return self.found.optimal.certificate
+        """How far from optimal the mechanism can be at most, or how large its regret."""
+        found = None if self.regret is None else self.regret.certificate
+        return self.found.optimal.certificate if found is None else found
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism, and a file that names it, ready for `audit` and `release`."""
-        best = self.found.optimal
-        channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
-        mechanism = {"matrix": channel.name, "eps": best.eps}
+        found = self.mechanism
+        channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
+        mechanism = {"matrix": channel.name, "eps": self.found.optimal.eps}
         return {
             "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
-            "channel": (channel, channel_bytes(best.mechanism, channel)),
+            "channel": (channel, channel_bytes(found, channel)),
         }
 
 
@@ -128,20 +163,37 @@ def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
 
 def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
     """The best of all mechanisms on the listed answers, with the standard ones beside it."""
-    answers, loss, prior = scenario.answers, scenario.use_loss, scenario.use_prior
+    answers, loss = scenario.answers, scenario.use_loss
+    prior = None if scenario.prior_unknown else scenario.use_prior
     gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
     alpha = None if eps is not None else _file_alpha(scenario)
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
     found = candidates(answers, level, prior, loss, gains, alpha=alpha)
-    verified = str(found.optimal.certificate.verify())
+    regret = minimax_regret(answers, level, loss, alpha=alpha) if scenario.prior_unknown else None
+    universal, exists = None, None
+    if regret is None and len(answers.labels) <= LARGEST_UNIVERSAL:
+        mechanism = found.optimal.mechanism
+        universal = is_universally_optimal(mechanism, answers, level, loss, alpha=alpha, effort=EFFORT)
+        exists = existence_by_theorem(answers.metric, level, loss, alpha=alpha)
+    proof = found.optimal.certificate
+    if regret is not None and regret.certificate is not None:
+        proof = regret.certificate
     return Design(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
         scenario.use.loss.words(),
         found,
-        verified,
+        str(proof.verify()),
+        universal,
+        exists,
+        regret,
     )
+
+
+def _sentence(result: Result) -> str:
+    text = str(result)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _file_alpha(scenario: Scenario) -> object:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial, singledispatch
 from pathlib import Path
 
 from sievert.design import Alternative, Candidates, Leak, TableOption
+from sievert.errors import MetricError
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
 from sievert.questions.design import Design, NoiseDesign
@@ -74,6 +76,10 @@ def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
     method = f"{best.method[0].upper()}{best.method[1:]}."
+    if design.regret is not None:
+        method = (
+            "Least regret over all priors, by cutting planes; what is said of others is for a uniform prior."
+        )
     yield "How it was found", [method]
     yield (
         "Proof",
@@ -85,6 +91,9 @@ def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
             else "Every probability is a fraction; nothing is rounded.",
         ],
     )
+    other = design.whatever_the_prior()
+    if other:
+        yield "Whatever the prior", other
     if best.warning is not None:
         yield "What it cannot be used for", [f"{best.warning[0].upper()}{best.warning[1:]}."]
     rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
@@ -202,7 +211,7 @@ def _page_of_list(design: Design, scenario: Scenario, command: str = "") -> str:
         Picture(
             "What the best mechanism does",
             "Each row is a true value; the darker a cell, the likelier that output.",
-            plots.channel_heatmap(design.found.optimal.mechanism),
+            plots.channel_heatmap(design.mechanism),
         ),
     ]
     return page_html(
@@ -211,7 +220,7 @@ def _page_of_list(design: Design, scenario: Scenario, command: str = "") -> str:
             made_by=f"Design for {source}",
             headline=str(design),
             sections=list(lines(design)),
-            pictures=pictures,
+            pictures=[*pictures, *_shape(design, scenario)],
             command=command or f"sievert design {source} --report page.html",
             proofs=[
                 f"`sievert design {source} --proof proof.json` saves the mechanism with multipliers that "
@@ -221,6 +230,22 @@ def _page_of_list(design: Design, scenario: Scenario, command: str = "") -> str:
             text=scenario.to_toml(),
         )
     )
+
+
+def _shape(design: Design, scenario: Scenario) -> list[Picture]:
+    """All private posteriors of two to four answers, with those of the mechanism."""
+    metric = scenario.answers.metric
+    if not 2 <= metric.size <= 4 or not 0 < design.found.eps < math.inf:
+        return []
+    words = (
+        "Every point is a belief about the answer; the grey body holds the beliefs that a private mechanism "
+        "may lead to, its corners are the most telling ones, and circles are those of this mechanism."
+    )
+    try:
+        figure = plots.private_posteriors(metric, design.found.eps, design.mechanism)
+    except MetricError:
+        return []  # irrational distances: which corners there are is not decided without a tolerance
+    return [Picture("All private mechanisms", words, figure)]
 
 
 def _chart_words(found: Candidates) -> str:

@@ -12,6 +12,8 @@ from ._curves import long_run as long_run
 from ._curves import success_curve as success_curve
 from ._curves import threshold_curves as threshold_curves
 from ._designs import noise_laws as noise_laws
+from ._geometry import optimality_map as optimality_map
+from ._geometry import private_posteriors as private_posteriors
 from ._maps import place_densities as place_densities
 from ._noise import belief_shift as belief_shift
 from ._noise import guess_curve as guess_curve

@@ -1,0 +1,199 @@
+"""Families that are kernels: a set or the rest, pull-backs, balanced collections, blocks, magnitude."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction as F
+from itertools import pairwise, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sievert as sv
+from sievert.errors import MechanismError
+
+line, discrete = sv.metrics.line, sv.metrics.discrete
+HALF = "1/2"
+
+
+def test_one_versus_the_rest_is_the_kernel_of_thm_6_28() -> None:
+    found = sv.mechanisms.versus(discrete(3), [0], alpha=HALF)
+    assert found.exact.tolist() == [[F(2, 3), F(1, 3)], [F(1, 3), F(2, 3)], [F(1, 3), F(2, 3)]]  # type: ignore[union-attr]
+    assert sv.geometry.is_kernel(found, discrete(3), alpha=HALF)
+    n, a = 5, F(1, 3)
+    kernel = sv.mechanisms.versus(discrete(n), [0], alpha=a)
+    hyper = kernel.hyper()
+    k, j = 1 + (n - 1) * a, a + n - 1
+    assert sorted(hyper.outers) == sorted([k / (k + j), j / (k + j)])
+    assert k + j == n * (1 + a)
+    assert sv.geometry.is_kernel(kernel, discrete(n), alpha=a)
+    wide = sv.mechanisms.versus(line([0, 1, 5, 6]), [0, 1], 0.5)
+    assert wide.matrix[0, 0] == pytest.approx(1 / (1 + math.exp(-2)), rel=1e-14)
+    assert sv.is_private(wide, line([0, 1, 5, 6]), 0.5)
+    for members in ([], [0, 1, 2]):
+        with pytest.raises(MechanismError, match="name some and leave some"):
+            sv.mechanisms.versus(discrete(3), members, 1.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(3, 6), st.data())
+def test_two_actions_under_the_discrete_metric_have_a_universal_optimum(n: int, data: Any) -> None:
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=n, max_size=n))
+    members = [x for x, (a, b) in enumerate(rows) if a < b]
+    if not 0 < len(members) < n or all(a <= b for a, b in rows) or all(a >= b for a, b in rows):
+        return
+    loss = [[a for a, _ in rows], [b for _, b in rows]]
+    channel = sv.mechanisms.versus(discrete(n), members, alpha="1/3")
+    found = sv.is_universally_optimal(channel, discrete(n), alpha="1/3", loss=loss)
+    assert found.holds
+    assert found.certificate is not None
+    assert found.certificate.verify().holds
+
+
+def test_pull_back_on_the_cube_figure_6_5() -> None:
+    cube = sv.metrics.hamming(3, 2)
+    channel = sv.mechanisms.pull_back(cube, (0, 0, 0), alpha=HALF)
+    assert channel.exact is not None
+    printed = {0: "2/3 1/6 1/12 1/12", 1: "1/3 1/3 1/6 1/6", 2: "1/6 1/6 1/3 1/3", 3: "1/12 1/12 1/6 2/3"}
+    for point, row in zip(cube.points, channel.exact, strict=True):
+        assert " ".join(map(str, row)) == printed[sum(point)]
+    assert sv.geometry.is_kernel(channel, cube, alpha=HALF)
+    four = sv.mechanisms.truncated_geometric(4, alpha=HALF)
+    # All six monotone paths carry the geometric mechanism, not three (erratum 19).
+    paths = 0
+    for order in permutations(range(3)):
+        path = [tuple(int(k in order[:step]) for k in range(3)) for step in range(4)]
+        rows = channel.exact[[cube.index(point) for point in path]]
+        paths += bool((rows == four.exact).all())
+    assert paths == 6
+    risk, weighted = sv.losses.bayes_risk(cube.points), sv.metrics.hamming(3, 2).matrix.astype(int).tolist()
+    assert sv.remap(channel, None, risk).after == F(3, 4)
+    assert sv.remap(channel, None, sv.losses.matrix(weighted, cube.points, secrets=cube.points)).after == F(
+        9, 8
+    )
+
+
+def test_product_response_on_the_cube_equals_the_best_on_neighbours_only() -> None:
+    cube = sv.metrics.hamming(3, 2)
+    channel = sv.mechanisms.tight_constraints(cube, alpha=HALF)
+    assert channel.exact is not None
+    path = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1)]
+    rows = channel.exact[[cube.index(point) for point in path]]
+    for a, b in pairwise(rows):
+        assert all(x in (2 * y, y / 2) for x, y in zip(a, b, strict=True))
+    part = sv.Channel(rows.tolist(), range(4))
+    hyper = part.hyper()
+    assert sorted(hyper.outers) == sorted(
+        map(F, ["5/36", "1/12", "1/9", "1/6", "1/12", "1/9", "1/6", "5/36"])
+    )
+    parts = sv.geometry.decompose(part, line(4), alpha=HALF)
+    assert sum(parts.weights) == 1
+    four = sv.mechanisms.truncated_geometric(4, alpha=HALF)
+    assert not part.hyper().is_same(four.hyper())
+
+
+def test_pull_back_refuses_what_is_steep() -> None:
+    with pytest.raises(MechanismError, match="may not change faster"):
+        sv.mechanisms.pull_back(line(3), {0: 0, 1: 2, 2: 0}, 1.0)
+    with pytest.raises(MechanismError, match="no number for 2"):
+        sv.mechanisms.pull_back(line(3), {0: 0, 1: 1}, 1.0)
+    with pytest.raises(MechanismError, match="infinite distance"):
+        sv.mechanisms.pull_back(sv.Metric([[0, math.inf], [math.inf, 0]]), 0, 1.0)
+    folded = sv.mechanisms.pull_back(line(3), {0: 0, 1: 1, 2: 0}, alpha=HALF)
+    assert folded.shape == (3, 2)
+    assert sv.geometry.is_kernel(folded, line(3), alpha=HALF)
+
+
+def test_balanced_collections() -> None:
+    single = sv.mechanisms.balanced_collection(4, [[0], [1], [2], [3]], alpha="1/3")
+    assert single.exact.tolist() == sv.mechanisms.randomised_response(4, alpha="1/3").exact.tolist()  # type: ignore[union-attr]
+    mixed = sv.mechanisms.balanced_collection(4, [[0, 1], [0, 2], [0, 3], [1, 2, 3]], alpha=HALF)
+    assert sv.geometry.is_kernel(mixed, discrete(4), alpha=HALF)
+    floats = sv.mechanisms.balanced_collection(4, [[0, 1], [0, 2], [0, 3], [1, 2, 3]], math.log(2))
+    assert np.allclose(floats.matrix, mixed.matrix, rtol=1e-12)
+    given = {(0,): "1/2", (1,): "1/2", (2,): 1, (0, 1): "1/2"}
+    weighted = sv.mechanisms.balanced_collection(3, given, alpha=HALF)
+    assert sv.geometry.is_vertex_mechanism(weighted, discrete(3), alpha=HALF)
+    assert not sv.geometry.is_kernel(weighted, discrete(3), alpha=HALF)
+    for sets, match in (
+        ([[0], [0, 1]], "not balanced"),
+        ([[0], [1], [0, 1], [2], [2, 0]], "not determined"),
+        ([[0, 1, 2]], "proper subsets"),
+        ([], "proper subsets"),
+        ([[0], [7]], "not one of the inputs"),
+        ([0, 1], "no set of inputs"),
+    ):
+        with pytest.raises(MechanismError, match=match):
+            sv.mechanisms.balanced_collection(3, sets, alpha=HALF)
+
+
+def test_every_kernel_of_the_discrete_metric_is_a_balanced_collection() -> None:
+    for kernel in sv.geometry.kernels(discrete(4), "1/3"):
+        sets = [[x for x in range(4) if row[x] == max(row)] for row in kernel.inners]
+        channel = sv.mechanisms.balanced_collection(4, sets, alpha="1/3")
+        assert channel.hyper().is_same(kernel.channel.hyper())
+
+
+def test_blocks_of_two_points_are_best_for_everything() -> None:
+    inf = math.inf
+    metric = sv.Metric([[0, 0, 1, inf], [0, 0, 1, inf], [1, 1, 0, inf], [inf, inf, inf, 0]])
+    channel = sv.mechanisms.two_point_blocks(metric, alpha=HALF)
+    assert channel.exact is not None
+    assert channel.exact.tolist() == [
+        [F(2, 3), F(1, 3), 0],
+        [F(2, 3), F(1, 3), 0],
+        [F(1, 3), F(2, 3), 0],
+        [0, 0, 1],
+    ]
+    assert sv.geometry.is_kernel(channel, metric, alpha=HALF)
+    assert len(sv.geometry.kernels(metric, HALF)) == 1
+    for seed in range(5):
+        loss = np.random.default_rng(seed).integers(0, 5, (3, 4)).tolist()
+        assert sv.is_universally_optimal(channel, metric, alpha=HALF, loss=loss).holds
+    with pytest.raises(MechanismError, match=r"Thm 6\.15"):
+        sv.mechanisms.two_point_blocks(line(3), 1.0)
+
+
+def test_magnitude_says_why_the_exponential_kernel_does_not_exist() -> None:
+    star = sv.metrics.from_graph([(0, leaf) for leaf in (1, 2, 3)])
+    for alpha in ("1/3", "1/2", "2/3"):
+        a = F(alpha)
+        found = sv.mechanisms.magnitude(star, alpha=alpha)
+        assert found.weights[0] == (1 - 2 * a) / (1 + a)
+        assert found.exists == (a <= F(1, 2))
+    assert found.negative == 0
+    gaps = line([0, 1, 3, 4])
+    weights = sv.mechanisms.magnitude(gaps, alpha=HALF).weights
+    t = [F(1, 2), F(1, 4), F(1, 2)]
+    assert weights[0] == 1 / (1 + t[0])
+    assert weights[1] == (1 - t[0] * t[1]) / ((1 + t[0]) * (1 + t[1]))
+    assert sv.mechanisms.magnitude(discrete(5), alpha=HALF).weights == (F(1, 3),) * 5
+    assert sv.mechanisms.magnitude(gaps, 0.7).magnitude == pytest.approx(
+        float(sum(np.tanh(0.7 * g / 2) for g in (1, 2, 1))) + 1, rel=1e-12
+    )
+    with pytest.raises(MechanismError, match="singular"):
+        sv.mechanisms.magnitude(sv.Metric([[0, 0], [0, 0]]), alpha=HALF)
+
+
+@pytest.mark.parametrize(
+    "mechanism, outputs",
+    [
+        ('kind = "versus"\nmembers = ["a", "b"]\nalpha = "1/2"', 2),
+        ('kind = "pull-back"\nanchor = "a"\nalpha = "1/2"', 2),
+        ('kind = "balanced-collection"\nsets = [["a", "b"], ["b", "c"], ["a", "c"]]\nalpha = "1/2"', 3),
+    ],
+)
+def test_files_name_them(tmp_path: Path, mechanism: str, outputs: int) -> None:
+    file = tmp_path / "case.toml"
+    file.write_text(
+        'version = 1\n[policy]\nvalues = ["a", "b", "c"]\nsecrets = "complete"\n[query]\nkind = "record"\n'
+        f"[mechanism]\n{mechanism}\n",
+        encoding="utf-8",
+    )
+    found = sv.audit(sv.load(file))
+    assert found.channel.shape == (3, outputs) if hasattr(found, "channel") else True
+    assert sv.load(file).channel.shape == (3, outputs)
