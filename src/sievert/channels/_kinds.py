@@ -23,6 +23,7 @@ class StatedPrior(Noun, noun="prior"):
 
     list_key = "probabilities"
     text_key = "file"
+    homes = ("sievert.channels._kinds", "sievert.continuous._kinds")
     is_uniform: ClassVar[bool] = False
 
     @abstractmethod

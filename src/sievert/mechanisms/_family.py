@@ -116,7 +116,7 @@ class Family(Noun, noun="mechanism"):
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "laplace": 'the discrete Laplace is called "geometric" here, the one on an interval "truncated-laplace"',
+        "laplace": 'the discrete Laplace is called "geometric" here, on an interval "truncated-laplace"',
         "discrete-laplace": 'the discrete Laplace is called "geometric" here',
         "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
         "staircase": "`sievert design` finds the best mechanism, staircases among them",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from sievert.questions._accept import (
     least_record,
     repeated_record,
 )
+from sievert.questions.interval import IntervalFacts, interval_facts
 from sievert.questions.noise import NoiseAudit, noise_audit
 from sievert.results import Result
 from sievert.spaces import Metric
@@ -49,6 +50,7 @@ from sievert.spaces import Metric
 __all__ = [
     "Audit",
     "Finding",
+    "IntervalAudit",
     "LeakageCurves",
     "audit",
     "findings",
@@ -141,6 +143,18 @@ class Audit(Result):
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
 
 
+@dataclass(frozen=True)
+class IntervalAudit(Audit):
+    """The audit of noise on an interval: what an audit finds, and what it means for real numbers.
+
+    Attributes
+    ----------
+    interval : the loss to expect, the best one, guesses within a distance, and the pixels to use
+    """
+
+    interval: IntervalFacts | None = None
+
+
 def audit(scenario: Scenario | str | Path) -> Audit | NoiseAudit:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
@@ -171,11 +185,17 @@ def audit(scenario: Scenario | str | Path) -> Audit | NoiseAudit:
         scenario = load_scenario(scenario)
     if not has_noise_in_cells(scenario):
         try:
-            return _audit_of_list(scenario)
+            found = _audit_of_list(scenario)
+            facts = interval_facts(scenario)
+            return found if facts is None else IntervalAudit(**_fields(found), interval=facts)
         except TooLargeError:
             if not has_added_noise(scenario):
                 raise
     return noise_audit(scenario)
+
+
+def _fields(found: Audit) -> dict[str, Any]:
+    return {part.name: getattr(found, part.name) for part in fields(found)}
 
 
 def _audit_of_list(scenario: Scenario) -> Audit:

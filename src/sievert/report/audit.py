@@ -10,7 +10,7 @@ from pathlib import Path
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, LeakageCurves, leakage_curves
+from sievert.questions.audit import Audit, Finding, IntervalAudit, LeakageCurves, leakage_curves
 from sievert.questions.noise import NoiseAudit
 from sievert.questions.samples import SamplesAudit
 from sievert.report import plots
@@ -41,6 +41,13 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     )
     if audit.checks:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
+
+
+@lines.register
+def _(audit: IntervalAudit) -> Iterator[tuple[str, list[str]]]:
+    yield from lines.dispatch(Audit)(audit)
+    if audit.interval is not None:
+        yield "Real numbers", audit.interval.sentences()
 
 
 def _promise(audit: Audit) -> list[str]:
