@@ -159,6 +159,8 @@ def pictures() -> dict[str, go.Figure]:
         "estimated_distribution": sv.plots.estimated_distribution(["a", "b"], [0.4, 0.6]),
         "frontier": sv.plots.frontier(losses),
         "hypers": hypers({"A": warner}),
+        "laplace_density": sv.plots.laplace_density(sv.continuous.truncated_laplace(2), [0.25, 1]),
+        "laplace_price": sv.plots.laplace_price([sv.continuous.gap(None, "absolute", 2, 4)]),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
         "policy_graph": policy_graph(sv.graphs.cycle(4)),
         "simplex_surface": simplex_surface(np.ones(1), np.full((1, 3), 1 / 3), "bits"),

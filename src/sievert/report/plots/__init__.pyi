@@ -11,6 +11,8 @@ from ._curves import leakage_curve as leakage_curve
 from ._curves import long_run as long_run
 from ._curves import success_curve as success_curve
 from ._curves import threshold_curves as threshold_curves
+from ._intervals import laplace_density as laplace_density
+from ._intervals import laplace_price as laplace_price
 from ._policies import places_before_after as places_before_after
 from ._policies import policy_graph as policy_graph
 from ._style import AFTER as AFTER
