@@ -25,6 +25,10 @@ OTHER = {
     "bounds.limited_outputs_bound": {"outputs"},
     "explain": {"values"},
     "threshold": {"n"},
+    "inference.newcomer": {"eps"},
+    "inference.newcomer_table": {"eps"},
+    "inference.frontier": {"metric"},
+    "inference.curve": {"metric"},
 }
 # Names that would say the same as one of ours.
 SYNONYMS = {
@@ -32,9 +36,9 @@ SYNONYMS = {
     "random_state", "tol", "belief_prior",
 }  # fmt: skip
 SPACES = [
-    "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "information",
-    "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols", "symmetries",
-    "transformations",
+    "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry",
+    "inference", "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises",
+    "protocols", "symmetries", "transformations",
 ]  # fmt: skip
 
 

@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     from sievert.continuous import Resolution as Resolution
     from sievert.design import Calibration as Calibration
     from sievert.design import Candidates as Candidates
+    from sievert.design import Domination as Domination
+    from sievert.design import Existence as Existence
     from sievert.design import Frontier as Frontier
     from sievert.design import GeometricOptimality as GeometricOptimality
     from sievert.design import LeakageDesign as LeakageDesign
+    from sievert.design import MinimaxRegret as MinimaxRegret
+    from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import TableDesign as TableDesign
+    from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
     from sievert.estimation import BlackBoxAudit as BlackBoxAudit
     from sievert.estimation import Estimate as Estimate
@@ -38,6 +44,27 @@ if TYPE_CHECKING:
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
+    from sievert.geometry import Decomposition as Decomposition
+    from sievert.geometry import Kernel as Kernel
+    from sievert.geometry import KernelMechanism as KernelMechanism
+    from sievert.geometry import Kernels as Kernels
+    from sievert.geometry import KernelThresholds as KernelThresholds
+    from sievert.geometry import Membership as Membership
+    from sievert.geometry import OptimalKernels as OptimalKernels
+    from sievert.geometry import PairRealizable as PairRealizable
+    from sievert.geometry import UniversalExistence as UniversalExistence
+    from sievert.geometry import VertexForm as VertexForm
+    from sievert.geometry import VertexMechanism as VertexMechanism
+    from sievert.geometry import Vertices as Vertices
+    from sievert.inference import Accuracy as Accuracy
+    from sievert.inference import DaleniusWitness as DaleniusWitness
+    from sievert.inference import InferenceCurve as InferenceCurve
+    from sievert.inference import InferenceFrontier as InferenceFrontier
+    from sievert.inference import InferencePoint as InferencePoint
+    from sievert.inference import Newcomer as Newcomer
+    from sievert.inference import NewcomerTable as NewcomerTable
+    from sievert.inference import PrivacyLoss as PrivacyLoss
+    from sievert.inference import Survey as Survey
     from sievert.limits import Bound as Bound
     from sievert.limits import ComposedClaim as ComposedClaim
     from sievert.limits import Explanation as Explanation
@@ -73,7 +100,6 @@ if TYPE_CHECKING:
     from sievert.questions.audit import Audit as Audit
     from sievert.questions.audit import IntervalAudit as IntervalAudit
     from sievert.questions.interval import IntervalFacts as IntervalFacts
-    from sievert.questions.noise import NoiseAudit as NoiseAudit
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.spaces import Automorphisms as Automorphisms
@@ -85,9 +111,21 @@ if TYPE_CHECKING:
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
-    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap",
+    "design": (
+        "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
+        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
+    ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
+    ),
+    "geometry": (
+        "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "
+        "PairRealizable "
+        "UniversalExistence VertexForm VertexMechanism Vertices"
+    ),
+    "inference": (
+        "Accuracy DaleniusWitness InferenceCurve InferenceFrontier InferencePoint Newcomer NewcomerTable "
+        "PrivacyLoss Survey"
     ),
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
     "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
@@ -100,7 +138,6 @@ ROOMS = {
     "proofs": "Verification",
     "questions.audit": "Audit IntervalAudit",
     "questions.interval": "IntervalFacts",
-    "questions.noise": "NoiseAudit",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
 }

@@ -10,6 +10,7 @@ from ._identity import digest_of as digest_of
 from ._identity import identified as identified
 from ._loading import load as load
 from ._loading import load_scenario as load_scenario
+from ._noise import added_noise as added_noise
 from ._noise import exact_alpha as exact_alpha
 from ._noise import finite_eps as finite_eps
 from ._paths import contents as contents

@@ -19,6 +19,8 @@ from ._laplace import rational_power as rational_power
 from ._noise import eps_of_unit as eps_of_unit
 from ._noise import noise_on_cells as noise_on_cells
 from ._noise import noise_on_map as noise_on_map
+from ._noise import on_cells as on_cells
 from ._response import randomised_response as randomised_response
 from ._response import warner as warner
+from ._staircase import stairs_for as stairs_for
 from ._truncated import TruncatedGeometricChannel as TruncatedGeometricChannel

@@ -4,6 +4,7 @@ from ._exact import exact_optimum as exact_optimum
 from ._exact import exact_vertex as exact_vertex
 from ._linear import GrowingProgram as GrowingProgram
 from ._linear import LinearProgram as LinearProgram
+from ._linear import MovingProgram as MovingProgram
 from ._linear import RowProgram as RowProgram
 from ._linear import Solution as Solution
 from ._linear import Unsolved as Unsolved

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import highspy
@@ -22,6 +22,7 @@ from sievert.numerics import brief
 __all__ = [
     "GrowingProgram",
     "LinearProgram",
+    "MovingProgram",
     "RowProgram",
     "Solution",
     "Unsolved",
@@ -246,6 +247,44 @@ class GrowingProgram:
         found = self.solver.getSolution()
         value = float(self.solver.getInfo().objective_function_value)
         return np.array(found.col_value), np.array(found.row_dual), value
+
+
+class MovingProgram:
+    """A program whose upper bounds on rows move; each solve starts from the last basis.
+
+    Costs are scaled up before and multipliers down after, so that the tolerance is relative to the largest
+    cost.
+    """
+
+    def __init__(self, program: LinearProgram, tolerance: float = 1e-10) -> None:
+        self.program = program
+        self.scale = cost_scale(program.cost)
+        self.solver = highspy.Highs()
+        options: dict[str, Any] = {
+            "output_flag": False,
+            "solver": "simplex",
+            "small_matrix_value": SMALLEST_COEFFICIENT,
+            "primal_feasibility_tolerance": max(tolerance, 1e-10),
+            "dual_feasibility_tolerance": max(tolerance, 1e-10),
+        }
+        for name, value in options.items():
+            self.solver.setOptionValue(name, value)
+        self.solver.passModel(_model(replace(program, cost=program.cost * self.scale)))
+
+    def solve(self, rows: IndexArray, upper: FloatArray) -> Solution:
+        """The optimum with these upper bounds on these rows; `Unsolved` when the solver does not find it."""
+        for row, value in zip(rows.tolist(), upper.tolist(), strict=True):
+            self.solver.changeRowBounds(row, float(self.program.row_lower[row]), value)
+        run_solver(self.solver, self.program.matrix.nnz)
+        found = _solution(self.solver, self.program, with_basis=False)
+        if not found.optimal or not np.isfinite(found.primal).all():
+            raise Unsolved(f"the linear-program solver stopped with the status {found.status!r}")
+        return replace(
+            found,
+            value=found.value / self.scale,
+            reduced=found.reduced / self.scale,
+            dual=found.dual / self.scale,
+        )
 
 
 # ── A linear program whose inequality rows arrive over time ─────────────────────────────────────────────────

@@ -1,0 +1,232 @@
+"""From a solver's guess to a mechanism and a bound that are proved, whatever the solver did.
+
+The guess is first read as simple fractions: where these fit exactly, the answer is exact. Otherwise the
+mechanism is repaired (every column raised to the least private one above it, what is missing from 1 spread
+evenly) and the prices are raised until no private column exceeds them. What both cost is the gap between the
+two bounds.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from sievert.arrays import AnyArray, FloatArray, ObjectArray
+from sievert.inference._program import Optimum, Problem
+from sievert.numerics import exact_matmul
+from sievert.proofs import FrontierProof, Neighbours, exact_rows, polar_excess
+
+__all__ = ["Exactly", "certified"]
+
+# Simple fractions have denominators up to these; they are tried on programs of up to so many probabilities.
+DENOMINATORS, LARGEST_SIMPLE = (1000, 10**6), 2500
+# By how much a private column is made more private than it must be, so that rounding cannot undo it.
+MARGIN = 1e-11
+# What a sum of a few floats may be off by, as a share of their sizes.
+ROUNDING = 4e-15
+GRID = 2**70
+
+
+class Exactly:
+    """The numbers of a problem as fractions: prior [input], gain [guess, input], leaks [guess of it,
+    input]."""
+
+    def __init__(self, prior: AnyArray, gain: AnyArray, leaks: tuple[AnyArray, ...]) -> None:
+        self.prior, self.gain = exact_rows(prior[None, :])[0], exact_rows(gain)
+        self.leaks = tuple(exact_rows(leak) for leak in leaks)
+
+    def proof(
+        self,
+        space: Neighbours,
+        limits: tuple[Fraction, ...],
+        mechanism: ObjectArray,
+        prices: ObjectArray,
+        weights: tuple[ObjectArray, ...],
+        multipliers: tuple[tuple[int, int, int, Fraction], ...] = (),
+    ) -> FrontierProof:
+        """The proof with the numbers that its own parts give."""
+        outside = 1 - sum(self.prior, Fraction(0))
+        given = tuple(sum(exact_matmul(leak, mechanism).max(axis=0).tolist(), outside) for leak in self.leaks)
+        lower = Fraction((self.gain.T * self.prior[:, None] * mechanism).sum())
+        slopes = [sum(table[0].tolist(), Fraction(0)) for table in weights]
+        upper = sum(prices, outside) + sum(
+            (slope * limit for slope, limit in zip(slopes, limits, strict=True)), Fraction(0)
+        )
+        return FrontierProof(
+            space, self.prior, self.gain, self.leaks, limits, mechanism, prices, weights, multipliers, given,
+            lower, upper,
+        )  # fmt: skip
+
+    def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> ObjectArray:
+        """What each guess is worth beyond the prices [guess, input]."""
+        found = self.gain * self.prior[None, :] - prices[None, :]
+        for table, leak in zip(weights, self.leaks, strict=True):
+            found = found - exact_matmul(table, leak)
+        return np.asarray(found)
+
+
+def certified(
+    problem: Problem, exact: Exactly, limits: tuple[Fraction, ...], guess: Optimum
+) -> FrontierProof:
+    """The best proof that can be made of a guess: exact, or with a gap as small as rounding allows."""
+    n, m = problem.shape
+    known = problem.space.form == "free" or problem.space.alpha is not None
+    if known and n * m <= LARGEST_SIMPLE:
+        for most in DENOMINATORS:
+            simple = _simple(problem, exact, limits, guess, most)
+            if simple is not None:
+                return simple
+    mechanism = _repaired(problem.space, guess.mechanism)
+    prices, weights, multipliers = _raised(problem, exact, guess)
+    return exact.proof(problem.space, limits, mechanism, prices, weights, multipliers)
+
+
+def _simple(
+    problem: Problem, exact: Exactly, limits: tuple[Fraction, ...], guess: Optimum, most: int
+) -> FrontierProof | None:
+    """The guess in fractions of small denominators, where these are optimal exactly."""
+    weights = tuple(
+        _even(_fractions(table, most), Fraction(float(slope)).limit_denominator(most))
+        for table, slope in zip(guess.weights, guess.slopes, strict=True)
+    )
+    listed = tuple(
+        (e, t, y, Fraction(v).limit_denominator(most)) for e, t, y, v in _listed(problem.space, guess.edges)
+    )
+    proof = exact.proof(
+        problem.space, limits, _fractions(guess.mechanism, most), _fractions(guess.prices[None], most)[0],
+        weights, listed,
+    )  # fmt: skip
+    within = all(away <= limit for away, limit in zip(proof.given, limits, strict=True))
+    return proof if proof.lower == proof.upper and within and proof.verify().holds else None
+
+
+def _fractions(table: FloatArray, most: int) -> ObjectArray:
+    found = np.empty(table.shape, dtype=object)
+    found.ravel()[:] = [Fraction(value).limit_denominator(most) for value in table.ravel().tolist()]
+    return found
+
+
+def _even(table: ObjectArray, slope: Fraction) -> ObjectArray:
+    """Rows of weights that sum to one number: what is missing goes to the largest of each row."""
+    fixed = table.copy()
+    for row in fixed:
+        largest = int(np.argmax(row.astype(np.float64)))
+        row[largest] += slope - sum(row.tolist(), Fraction(0))
+    return fixed
+
+
+def _repaired(space: Neighbours, guess: FloatArray) -> ObjectArray:
+    """A private channel near the guess: exact rows, the rest of each added to one column."""
+    columns = np.maximum(guess, 0.0)
+    kernel = _kernel(space)
+    if kernel is not None:
+        # The least private column above: raised, never lowered, by what its neighbours ask for.
+        columns = np.stack([(kernel * column[None, :]).max(axis=1) for column in columns.T], axis=1)
+    miss = float(np.abs(columns.sum(axis=1) - 1).max())
+    tightest = (
+        0.0 if kernel is None or len(kernel) < 2 else float(kernel[~np.eye(len(kernel), dtype=bool)].max())
+    )
+    if tightest >= 1 - 1e-9:
+        tightest = _tightest(kernel)
+    share = 0.0 if miss == 0 else min(1.0, 4 * (miss + 1e-15) * (1 + tightest) / max(1 - tightest, 1e-9))
+    columns = columns * (1 - share)
+    table = exact_rows(columns)
+    sink = int(np.argmax(columns.sum(axis=0)))
+    others = table.sum(axis=1) - table[:, sink]
+    table[:, sink] = 1 - others
+    return table
+
+
+def _kernel(space: Neighbours) -> FloatArray | None:
+    """e^(-ε·distance) between inputs, a little larger than it must be; None without a promise."""
+    if space.form == "free":
+        return None
+    n = space.size
+    if space.form == "uniform":
+        high = min(1.0, float(space.shrinks(space.lengths[0])[1]) * (1 + MARGIN))
+        kernel = np.full((n, n), high)
+        np.fill_diagonal(kernel, 1.0)
+        return kernel
+    logs = np.full((n, n), -np.inf)
+    np.fill_diagonal(logs, 0.0)
+    for (a, b), length in zip(space.pairs, space.lengths, strict=True):
+        high = float(space.shrinks(length)[1])
+        step = np.log(high) * (1 - MARGIN) if high > 0 else -np.inf
+        logs[a, b] = logs[b, a] = max(logs[a, b], step)
+    for middle in range(n):
+        np.maximum(logs, logs[:, middle][:, None] + logs[middle][None, :], out=logs)
+    return np.asarray(np.exp(logs))
+
+
+def _tightest(kernel: FloatArray | None) -> float:
+    """The largest factor below 1: inputs at distance 0 are one input."""
+    assert kernel is not None
+    below = kernel[kernel < 1 - 1e-9]
+    return float(below.max()) if below.size else 0.0
+
+
+def _raised(
+    problem: Problem, exact: Exactly, guess: Optimum
+) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
+    """Prices that no private column exceeds, with the weights and multipliers that go with them."""
+    weights = tuple(_even(_on_grid(table), _grid(float(table.sum(axis=1).mean()))) for table in guess.weights)
+    weights = tuple(np.asarray(table * (table > 0)) for table in weights)
+    weights = tuple(_even(table, max(sum(row.tolist(), Fraction(0)) for row in table)) for table in weights)
+    listed = tuple((e, t, y, _grid(v)) for e, t, y, v in _listed(problem.space, guess.edges))
+    prices = _on_grid(guess.prices[None])[0]
+    functionals = exact.functionals(prices, weights)
+    if problem.space.form in ("forest", "graph"):
+        more = exact_rows(_missing(problem, functionals.astype(np.float64), guess.edges)[None])[0]
+        prices, functionals = prices + more, functionals - more[None, :]
+    return prices + _excess(problem.space, functionals, listed), weights, listed
+
+
+def _excess(
+    space: Neighbours, functionals: ObjectArray, multipliers: tuple[tuple[int, int, int, Fraction], ...]
+) -> ObjectArray:
+    """What must be added to the prices for no private column to exceed them."""
+    n = space.size
+    more = np.full(n, Fraction(0), dtype=object)
+    worst = max([Fraction(0), *polar_excess(space, functionals, multipliers)])
+    if not worst:
+        return more
+    if space.form == "free":
+        more[:] = [max([Fraction(0), *column]) for column in functionals.T.tolist()]
+    elif space.form == "forest":
+        more[space.roots] = worst
+    elif space.form == "uniform":
+        more[:] = worst / n
+    else:
+        more[:] = worst
+    return more
+
+
+def _missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> FloatArray:
+    """What the solver's own multipliers leave above 0 at each input, with room for rounding."""
+    rest, size = functionals.copy(), np.abs(functionals)
+    for (a, b), factor, (there, back) in zip(problem.space.pairs, problem.factors, edges, strict=True):
+        # c_a ≥ e^(-ε·length)·c_b and the reverse.
+        for first, second, value in ((a, b, there), (b, a, back)):
+            rest[:, first] += value
+            rest[:, second] -= value * factor
+            size[:, first] += value
+            size[:, second] += value
+    return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=0), 0.0))
+
+
+def _listed(space: Neighbours, edges: FloatArray) -> list[tuple[int, int, int, float]]:
+    """The multipliers that a proof must have: those of a graph with circles."""
+    if space.form != "graph":
+        return []
+    return [(int(e), int(t), int(y), float(edges[e, t, y])) for e, t, y in np.argwhere(edges > 0).tolist()]
+
+
+def _grid(value: float) -> Fraction:
+    return Fraction(round(Fraction(value) * GRID), GRID)
+
+
+def _on_grid(table: FloatArray) -> ObjectArray:
+    found = np.empty(table.shape, dtype=object)
+    found.ravel()[:] = [_grid(value) for value in table.ravel().tolist()]
+    return found

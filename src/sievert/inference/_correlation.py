@@ -1,0 +1,504 @@
+"""Correlations: how a secret and a useful property go together in what is known about the data.
+
+Raw data x has a prior, a secret property S(x) and a useful property U(x); their correlation is
+Π[s,u] = π({x : S(x) = s, U(x) = u}) (Fernandes, Sec 5.4). A release acts on the useful property, or on the
+raw data itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sievert.arrays import AnyArray, FloatArray, IndexArray
+from sievert.channels import Channel, as_channel
+from sievert.errors import PolicyError, PriorError
+from sievert.inference._properties import Columns, property_of
+from sievert.numerics import as_fraction, brief, exact_matmul, fractions_of, is_exact, require_size
+from sievert.results import html_table
+from sievert.spaces import Labels, labels_or_range, shown, table_of
+
+__all__ = ["Correlation", "correlation_of"]
+
+# What probabilities that are floats may miss 1 by.
+SUM_TOLERANCE = 1e-9
+LARGEST_JOINT = 50_000_000
+# Entries of a channel's matrix that are multiplied at once; a rule beyond answers by products.
+LARGEST_MATRIX = 200_000_000
+# Fractions are kept up to this many weights.
+LARGEST_EXACT = 20_000
+
+
+class Correlation:
+    """How a secret property and a useful one go together.
+
+    Parameters
+    ----------
+    joint : array_like, shape (secrets, uses), or a table with labels
+        Probability of each pair; they sum to 1. Fractions stay exact.
+    secrets, uses : labels of the rows and of the columns; by default the table's own, or 0, 1, 2, …
+
+    Attributes
+    ----------
+    joint : array of floats or fractions [secret, use]
+    secrets, uses : labels
+    inputs : labels of the raw data that a release may act on: here the pairs (secret, use) that can occur
+    total : how many records it was counted from, where it was counted
+
+    Examples
+    --------
+    >>> survey = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
+    >>> survey.secret_prior.tolist(), survey.use_prior.tolist()
+    ([Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)])
+    """
+
+    joint: AnyArray
+    secrets: Labels
+    uses: Labels
+    inputs: Labels
+    total: int | None
+
+    def __init__(
+        self,
+        joint: Any,
+        secrets: Iterable[object] | None = None,
+        uses: Iterable[object] | None = None,
+    ) -> None:
+        table = table_of(joint, "joint", PriorError)
+        entries, secrets, uses = table.ordered(secrets, uses, ("secrets", "uses"), PriorError)
+        array = _probabilities(entries)
+        self.secrets = labels_or_range(secrets, array.shape[0], "secrets", PriorError)
+        self.uses = labels_or_range(uses, array.shape[1], "uses", PriorError)
+        self.total = None
+        self.secret_words, self.use_words = "the secret", "the use"
+        self.joint = array
+        self._refuse_empty()
+        rows, columns = np.nonzero(array)
+        self._raw = (array[rows, columns], rows.astype(np.intp), columns.astype(np.intp))
+        self.inputs = tuple(
+            (self.secrets[i], self.uses[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+        )
+        self._is_pairs = True
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        secrets: Iterable[object] | None = None,
+        uses: Iterable[object] | None = None,
+    ) -> Correlation:
+        """The correlation in a contingency table: counts [secret, use], rescaled exactly.
+
+        >>> Correlation.from_counts([[3, 1], [0, 4]]).joint[0].tolist()
+        [Fraction(3, 8), Fraction(1, 8)]
+        """
+        table = table_of(counts, "counts", PriorError)
+        entries, secrets, uses = table.ordered(secrets, uses, ("secrets", "uses"), PriorError)
+        numbers = _whole_counts(entries)
+        total = int(numbers.sum())
+        if not total:
+            raise PriorError("counts are all 0; at least one record must be counted")
+        found = cls(fractions_of(numbers) / total, secrets, uses)
+        found.total = total
+        return found
+
+    @classmethod
+    def from_table(cls, frame: Any, *, secret: Any, use: Any, counts: str | None = None) -> Correlation:
+        """The correlation in a table of records: a pandas, polars or Arrow table, or a mapping of columns.
+
+        `secret` and `use` name a column, or are tables as in a file: ``{"where": {"age": {"least": 65}}}``,
+        ``{"column": "age", "bins": [18, 65]}``, ``{"count": ["first", "second"], "of": "yes"}``. `counts` is
+        the column that says how often a row occurs. A release on the raw data has the rows, 0, 1, 2, …, as
+        inputs.
+
+        >>> rows = {"age": [30, 70, 80, 20], "ill": ["no", "yes", "yes", "no"]}
+        >>> found = Correlation.from_table(rows, secret="ill", use={"where": {"age": {"least": 65}}})
+        >>> found.secrets, found.uses, found.joint.tolist()
+        (('no', 'yes'), ('no', 'yes'), [[Fraction(1, 2), Fraction(0, 1)], [Fraction(0, 1), Fraction(1, 2)]])
+        """
+        columns = columns_of(frame)
+        size = len(next(iter(columns.values()), ()))
+        if not size:
+            raise PolicyError("frame has no rows; give a table of records")
+        hidden, useful = property_of(secret, "secret"), property_of(use, "use")
+        secrets, secret_of = hidden.labelled(columns)
+        uses, use_of = useful.labelled(columns)
+        weights = np.ones(size, dtype=np.int64)
+        if counts is not None:
+            if counts not in columns:
+                raise PolicyError(
+                    f"counts is {brief(counts)}; the table's columns are {shown(list(columns))}"
+                )
+            weights = _whole_counts([columns[counts]])[0]
+        found = cls.from_labels(weights, secret_of, use_of, secrets, uses)
+        found.secret_words, found.use_words = hidden.words(), useful.words()
+        return found
+
+    @classmethod
+    def from_labels(
+        cls,
+        weights: Any,
+        secret_of: Any,
+        use_of: Any,
+        secrets: Iterable[object] | None = None,
+        uses: Iterable[object] | None = None,
+        inputs: Iterable[object] | None = None,
+    ) -> Correlation:
+        """From raw data: the weight of each input and the positions of its secret and of its use.
+
+        >>> found = Correlation.from_labels([1, 1, 1, 1], [0, 1, 0, 1], [0, 1, 1, 2])
+        >>> found.joint.astype(float).tolist()
+        [[0.25, 0.25, 0.0], [0.0, 0.25, 0.25]]
+        """
+        s, u = (np.asarray(item, dtype=np.intp) for item in (secret_of, use_of))
+        mass = np.asarray(weights)
+        if not (s.shape == u.shape == mass.shape) or s.ndim != 1 or not len(s):
+            raise PriorError(
+                f"weights, secret_of and use_of have shapes {mass.shape}, {s.shape} and {u.shape}; give one "
+                "number of each for every input"
+            )
+        if s.min() < 0 or u.min() < 0:
+            raise PriorError("secret_of and use_of hold positions from 0; a negative one is none")
+        self = cls.__new__(cls)
+        names = None if secrets is None else tuple(secrets), None if uses is None else tuple(uses)
+        rows = int(s.max()) + 1 if names[0] is None else len(names[0])
+        columns = int(u.max()) + 1 if names[1] is None else len(names[1])
+        if s.max() >= rows or u.max() >= columns:
+            raise PriorError("secret_of and use_of name positions beyond the labels of secrets and uses")
+        require_size(rows * columns, LARGEST_JOINT, "the pairs of secrets and uses", "group them")
+        self.secrets = labels_or_range(names[0], rows, "secrets", PriorError)
+        self.uses = labels_or_range(names[1], columns, "uses", PriorError)
+        prior, self.total = _shares(mass)
+        self.joint = _summed(prior, s, u, (rows, columns))
+        self.secret_words, self.use_words = "the secret", "the use"
+        self._refuse_empty()
+        self._raw = (prior, s, u)
+        self.inputs = (
+            range(len(s)) if inputs is None else labels_or_range(inputs, len(s), "inputs", PriorError)
+        )
+        self._is_pairs = False
+        return self
+
+    def _refuse_empty(self) -> None:
+        for words, labels, sums in (
+            ("secret", self.secrets, self.joint.sum(axis=1)),
+            ("use", self.uses, self.joint.sum(axis=0)),
+        ):
+            empty = [labels[i] for i, value in enumerate(sums.tolist()) if value == 0]
+            if empty and words == "secret":
+                raise PriorError(
+                    f"no data has the {words} {brief(empty[0])}, which has probability 0; leave it out, or "
+                    "give "
+                    "it a probability"
+                )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of secrets and of uses."""
+        return len(self.secrets), len(self.uses)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its probabilities are fractions."""
+        return bool(self.joint.dtype == object)
+
+    @property
+    def input_prior(self) -> AnyArray:
+        """Probability of each input of the raw data."""
+        return self._raw[0]
+
+    @property
+    def secret_of(self) -> IndexArray:
+        """The position of each input's secret."""
+        return self._raw[1]
+
+    @property
+    def use_of(self) -> IndexArray:
+        """The position of each input's use."""
+        return self._raw[2]
+
+    @property
+    def secret_prior(self) -> AnyArray:
+        """Probability of each secret."""
+        return np.asarray(self.joint.sum(axis=1))
+
+    @property
+    def use_prior(self) -> AnyArray:
+        """Probability of each use."""
+        return np.asarray(self.joint.sum(axis=0))
+
+    @cached_property
+    def floats(self) -> FloatArray:
+        """The joint probabilities as floats."""
+        return self.joint.astype(np.float64)
+
+    @property
+    def secret_equals_use(self) -> bool:
+        """Whether each of the two properties determines the other, so that they are one."""
+        support = np.asarray(self.joint != 0, dtype=bool)
+        return bool((support.sum(axis=0) <= 1).all() and (support.sum(axis=1) <= 1).all())
+
+    @property
+    def cramers_v(self) -> float:
+        """Cramér's V: 0 where the two are independent, 1 where one determines the other."""
+        used = self.floats[:, self.floats.sum(axis=0) > 0]
+        least = min(used.shape) - 1
+        if not least:
+            return 0.0
+        expected = used.sum(axis=1)[:, None] * used.sum(axis=0)
+        return math.sqrt(float(((used - expected) ** 2 / expected).sum()) / least)
+
+    @property
+    def mutual_information(self) -> float:
+        """What the use itself tells about the secret, in bits."""
+        return information_bits(self.floats)
+
+    def with_outputs(self, channel: Channel) -> AnyArray:
+        """Probability of each secret together with each output: (Π·C)[s,y], exact where both are.
+
+        The channel is on the uses, or on the raw data (`inputs`), told apart by its inputs.
+        """
+        return self._grouped(channel, by_use=False)
+
+    def uses_with_outputs(self, channel: Channel) -> AnyArray:
+        """Probability of each use together with each output."""
+        return self._grouped(channel, by_use=True)
+
+    def _grouped(self, channel: Channel, by_use: bool) -> AnyArray:
+        """The channel's rows times their weights, summed by secret or by use; no gain is ever listed."""
+        channel = as_channel(channel).finite()
+        weights, group, places, order = self._acting_on(channel, by_use)
+        size = len(self.uses if by_use else self.secrets), len(order)
+        if channel.form == "exact" and weights.dtype == object:
+            assert channel.exact is not None
+            return exact_matmul(_gathered(weights, group, places, size), channel.exact[list(order)])
+        rows = np.asarray(order, dtype=np.intp)[places]
+        grouped = csr_array((weights.astype(np.float64), (group, rows)), shape=size)
+        if channel.is_rule_beyond(max(LARGEST_MATRIX, 100 * sum(channel.shape))):
+            return np.stack([channel.rmatvec(part) for part in grouped.toarray()])
+        return np.asarray(grouped @ channel.rounded())
+
+    def _acting_on(
+        self, channel: Channel, by_use: bool
+    ) -> tuple[AnyArray, IndexArray, IndexArray, list[int] | range]:
+        """Weights, the group and the input of each, and the channel's rows in the order of these inputs."""
+        order = _matched(self.uses, channel.inputs)
+        if order is not None and by_use:
+            every = np.arange(len(self.uses))
+            return self.use_prior, every, every, order
+        if order is not None:
+            rows, columns = np.nonzero(self.joint)
+            return self.joint[rows, columns], rows, columns, order
+        order = _matched(self.inputs, channel.inputs)
+        if order is not None:
+            group = self.use_of if by_use else self.secret_of
+            return self.input_prior, group, np.arange(len(group)), order
+        raw = "pairs (secret, use)" if self._is_pairs else "rows of the raw data"
+        raise PolicyError(
+            f"the channel has the inputs {shown(channel.inputs)}; a release acts on the uses "
+            f"{shown(self.uses)}, or on the {raw} {shown(self.inputs)}"
+        )
+
+    def insensitive(self, channel: Channel, to: str = "secret", tolerance: float = 1e-12) -> Channel | None:
+        """The channel on the uses (or, for to="use", on the secrets) that a channel on raw data factors into.
+
+        None where two inputs that can occur agree in that property and differ in their output distributions,
+        by more than `tolerance` unless the channel is exact (Fernandes, Def 5.5.1). Inputs that cannot occur
+        under the prior are left out.
+        """
+        channel = as_channel(channel).finite()
+        order = _matched(self.inputs, channel.inputs)
+        if order is None:
+            if to == "secret" and _matched(self.uses, channel.inputs) is not None:
+                return channel
+            raise PolicyError(
+                f"the channel has the inputs {shown(channel.inputs)}; whether it factors is asked of a "
+                "release "
+                f"on the raw data {shown(self.inputs)}"
+            )
+        labels, group = (self.uses, self.use_of) if to == "secret" else (self.secrets, self.secret_of)
+        entries = channel.exact_or_float()[order]
+        possible = np.asarray(self.input_prior != 0, dtype=bool)
+        factor = np.empty((len(labels), channel.shape[1]), dtype=entries.dtype)
+        for i in range(len(labels)):
+            mine = entries[possible & (group == i)]
+            if not len(mine):
+                return None
+            factor[i] = mine[0]
+            limit = 0 if channel.form == "exact" else tolerance
+            if np.abs(mine - mine[0]).max() > limit:
+                return None
+        return Channel(factor, inputs=labels, outputs=channel.outputs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Labels and probabilities as plain data."""
+        exact = (
+            {"joint_exact": [[str(v) for v in row] for row in self.joint.tolist()]} if self.is_exact else {}
+        )
+        return {
+            "secrets": [str(item) for item in self.secrets],
+            "uses": [str(item) for item in self.uses],
+            "joint": self.floats.tolist(),
+            **exact,
+        }
+
+    def __repr__(self) -> str:
+        return f"Correlation({self.shape[0]} secrets, {self.shape[1]} uses)"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            str(name): ", ".join(f"{use}: {value:.4g}" for use, value in zip(self.uses, row, strict=True))
+            for name, row in zip(self.secrets, self.floats.tolist(), strict=True)
+        }
+        return html_table(f"{self!r}, Cramér's V {self.cramers_v:.4g}", rows)
+
+
+def correlation_of(given: object, argument: str = "correlation") -> Correlation:
+    """The correlation that a function was given: itself, or a joint matrix."""
+    if isinstance(given, Correlation):
+        return given
+    if isinstance(given, list | tuple | np.ndarray) or hasattr(given, "columns"):
+        return Correlation(given)
+    raise PolicyError(
+        f"{argument} is {brief(given)}; give a sv.inference.Correlation, such as Correlation(joint)"
+    )
+
+
+def columns_of(frame: Any) -> Columns:
+    """Columns by name of a table that narwhals reads, or of a mapping."""
+    if isinstance(frame, dict):
+        sizes = {len(values) for values in frame.values()}
+        if len(sizes) > 1:
+            raise PolicyError(f"frame has columns of {sorted(sizes)} rows; all must have as many")
+        return {str(name): values for name, values in frame.items()}
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise PolicyError(
+            f"frame is {brief(frame)}; give a pandas, polars or Arrow table, or a mapping from column to "
+            "values"
+        ) from None
+    return {str(name): _entries(table[name]) for name in table.columns}
+
+
+def _entries(series: Any) -> Any:
+    if series.dtype.is_numeric() and not series.is_null().any():
+        return np.asarray(series.to_numpy())
+    return list(series.to_list())
+
+
+def information_bits(joint: FloatArray) -> float:
+    """Mutual information of a joint distribution in bits; each term keeps its digits near independence."""
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    product = rows[:, None] * columns
+    there = (joint > 0) & (product > 0)
+    ratio = joint[there] / product[there] - 1
+    # Σ q·[(1+r)·ln(1+r) - r] ≥ 0 term by term, since Σ q·r = 0.
+    terms = product[there] * ((1 + ratio) * np.log1p(ratio) - ratio)
+    lost = product[~there].sum()
+    return max(0.0, (math.fsum(terms.tolist()) + float(lost)) / math.log(2))
+
+
+def _matched(labels: Labels, inputs: Labels) -> list[int] | range | None:
+    """The position among the channel's inputs of each label; None where they are not the same."""
+    if len(labels) != len(inputs):
+        return None
+    if isinstance(labels, range) and isinstance(inputs, range):
+        return range(len(labels)) if labels == inputs else None
+    position = {item: i for i, item in enumerate(inputs)}
+    if all(item in position for item in labels):
+        return [position[item] for item in labels]
+    return None
+
+
+def _probabilities(entries: Any) -> AnyArray:
+    """A matrix of probabilities that sum to 1: fractions where every entry is exact."""
+    try:
+        rows = [list(row) for row in entries]
+    except TypeError:
+        raise PriorError(f"joint is {brief(entries)}; give a matrix [secret, use]") from None
+    if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
+        raise PriorError("joint is empty or ragged; give as many probabilities for every secret")
+    require_size(len(rows) * len(rows[0]), LARGEST_JOINT, "the pairs of secrets and uses", "group them")
+    flat = [item for row in rows for item in row]
+    exact = all(is_exact(item) for item in flat)
+    try:
+        array = fractions_of(rows) if exact else np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise PriorError(f"joint holds something that is no number ({problem}); give probabilities") from None
+    if not exact and not np.isfinite(array).all():
+        raise PriorError("joint holds NaN or an infinite number; give probabilities from 0 to 1")
+    negative = np.argwhere(np.asarray(array < 0, dtype=bool))
+    if len(negative):
+        i, j = negative[0].tolist()
+        raise PriorError(f"joint[{i}, {j}] is {brief(array[i, j])}; probabilities must be ≥ 0")
+    total = array.sum() if exact else math.fsum(array.ravel().tolist())
+    if abs(total - 1) > (0 if exact else SUM_TOLERANCE):
+        raise PriorError(
+            f"joint sums to {total if exact else format(total, '.12g')}; probabilities must sum to 1",
+            fix="use sv.inference.Correlation.from_counts for a table of counts",
+        )
+    return array
+
+
+def _whole_counts(entries: Any) -> Any:
+    """Counts ≥ 0 as whole numbers."""
+    rows = [list(row) for row in entries]
+    if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
+        raise PriorError("counts is empty or ragged; give as many counts for every secret")
+    found = np.empty((len(rows), len(rows[0])), dtype=np.int64)
+    for i, row in enumerate(rows):
+        for j, item in enumerate(row):
+            try:
+                value = as_fraction(item)
+            except ValueError:
+                value = Fraction(-1)
+            if value < 0 or value.denominator != 1 or value >= 2**62:
+                raise PriorError(f"counts[{i}, {j}] is {brief(item)}; counts must be whole numbers ≥ 0")
+            found[i, j] = int(value)
+    return found
+
+
+def _shares(mass: AnyArray) -> tuple[AnyArray, int | None]:
+    """Weights as probabilities, exact where they are whole and few, and how many records they count."""
+    if mass.dtype.kind in "iu":
+        if mass.min() < 0 or not mass.sum():
+            raise PriorError("weights must be ≥ 0, and one of them positive")
+        total = int(mass.sum())
+        if len(mass) <= LARGEST_EXACT:
+            shares = np.empty(len(mass), dtype=object)
+            shares[:] = [Fraction(int(value), total) for value in mass.tolist()]
+            return shares, total
+        return mass / total, total
+    if mass.dtype == object:
+        shares = np.empty(len(mass), dtype=object)
+        shares[:] = [as_fraction(value) for value in mass.tolist()]
+    else:
+        shares = np.asarray(mass, dtype=np.float64)
+    total_mass = shares.sum()
+    if min(shares.tolist()) < 0 or abs(total_mass - 1) > (0 if mass.dtype == object else SUM_TOLERANCE):
+        raise PriorError(
+            f"weights sum to {brief(total_mass)}; give probabilities ≥ 0 that sum to 1, or whole counts"
+        )
+    return shares, None
+
+
+def _summed(prior: AnyArray, rows: IndexArray, columns: IndexArray, shape: tuple[int, int]) -> AnyArray:
+    if prior.dtype != object:
+        place = rows * shape[1] + columns
+        return np.bincount(place, prior, shape[0] * shape[1]).reshape(shape)
+    return _gathered(prior, rows, columns, shape)
+
+
+def _gathered(weights: AnyArray, rows: IndexArray, columns: IndexArray, shape: tuple[int, int]) -> AnyArray:
+    table = np.full(shape, Fraction(0), dtype=object)
+    np.add.at(table, (rows, columns), weights)
+    return table

@@ -1,0 +1,262 @@
+"""The largest accuracy under limits on what secrets give away, as a linear program.
+
+Outputs are guesses of the use: merging outputs with the same best guess keeps the accuracy and lowers
+everything else. Variables are the mechanism M [input, guess] and t[b,y] ≥ what any guess of secret b gains at
+output y.
+
+A line of tallies that is its own mirror image has an optimal mechanism that is too, so half of the variables
+and of the rows suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from sievert.arrays import FloatArray, IndexArray
+from sievert.numerics import require_size
+from sievert.programs import LinearProgram, MovingProgram, Solution
+from sievert.proofs import Neighbours
+
+__all__ = ["Optimum", "Problem", "Solver"]
+
+LARGEST_PROGRAM = 150_000
+# Numbers of two mirror images that differ by a smaller share are the same but for rounding.
+SAME = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What mechanisms are worth [guess, input], what they give away about each secret, and who are
+    neighbours."""
+
+    value: FloatArray
+    leaks: tuple[FloatArray, ...]
+    space: Neighbours
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of inputs and of guesses."""
+        return self.value.shape[1], self.value.shape[0]
+
+    @cached_property
+    def factors(self) -> FloatArray:
+        """e^(-ε·length) of each edge."""
+        return np.array([float(self.space.shrinks(length)[1]) for length in self.space.lengths])
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """A float guess of the best mechanism and of the multipliers that prove it; `edges` [edge, way,
+    guess]."""
+
+    value: float
+    mechanism: FloatArray
+    prices: FloatArray
+    weights: tuple[FloatArray, ...]
+    slopes: FloatArray
+    edges: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Mirror:
+    """Where the mirror image of each column and of each row stands."""
+
+    columns: IndexArray
+    rows: IndexArray
+
+
+class Solver:
+    """The program of a problem, solved at any limits; each solve starts from the last."""
+
+    def __init__(self, problem: Problem) -> None:
+        n, m = problem.shape
+        require_size(
+            n * m,
+            LARGEST_PROGRAM,
+            "the probabilities of the best mechanism",
+            "group inputs or uses into fewer",
+        )
+        self.problem = problem
+        self.full = _program(problem)
+        mirror = _mirror(problem)
+        self.fold = None if mirror is None else _Fold(self.full, mirror)
+        self.moving = MovingProgram(self.full if self.fold is None else self.fold.program)
+        first = n + sum(len(leak) for leak in problem.leaks) * m
+        self.limit_rows = np.arange(first, first + len(problem.leaks))
+
+    def solve(self, limits: Sequence[float]) -> Optimum:
+        """The optimum where secret b gives away at most limits[b]."""
+        if self.fold is None:
+            found = self.moving.solve(self.limit_rows, np.asarray(limits, dtype=np.float64))
+            return self._read(found.primal, found.dual, -found.value)
+        rows = self.fold.kept_at[self.limit_rows]
+        found = self.moving.solve(rows, np.asarray(limits, dtype=np.float64))
+        return self._read(*self.fold.unfolded(found), -found.value)
+
+    def _read(self, primal: FloatArray, dual: FloatArray, value: float) -> Optimum:
+        problem = self.problem
+        n, m = problem.shape
+        at, weights = n, []
+        for leak in problem.leaks:
+            weights.append(np.maximum(dual[at : at + len(leak) * m].reshape(len(leak), m).T, 0.0))
+            at += len(leak) * m
+        slopes = np.maximum(-dual[at : at + len(problem.leaks)], 0.0)
+        at += len(problem.leaks)
+        edges = np.zeros((0, 2, m))
+        if problem.space.form in ("forest", "graph"):
+            edges = np.maximum(dual[at:], 0.0).reshape(len(problem.space.pairs), 2, m)
+        return Optimum(value, primal[: n * m].reshape(n, m), -dual[:n], tuple(weights), slopes, edges)
+
+
+class _Entries:
+    """Rows of a sparse matrix, gathered block by block."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.columns: list[Any] = []
+        self.values: list[Any] = []
+        self.lower: list[FloatArray] = []
+        self.upper: list[FloatArray] = []
+        self.count = 0
+
+    def block(self, lower: FloatArray, upper: FloatArray, *parts: tuple[Any, Any, Any]) -> None:
+        """As many rows as bounds; each part is (row of the block, column, value)."""
+        for row, column, value in parts:
+            r, c, v = np.broadcast_arrays(row, column, value)
+            self.rows.append(self.count + r.ravel())
+            self.columns.append(c.ravel())
+            self.values.append(v.ravel().astype(np.float64))
+        self.lower.append(lower)
+        self.upper.append(upper)
+        self.count += len(lower)
+
+
+def _program(problem: Problem) -> LinearProgram:
+    """Rows: sums of M; t above every guess; sums of t; privacy."""
+    n, m = problem.shape
+    blocks = len(problem.leaks)
+    u, y = np.meshgrid(np.arange(n), np.arange(m), indexing="ij")
+    cell, tops = u * m + y, n * m + np.arange(blocks * m).reshape(blocks, m)
+    rows = _Entries()
+    rows.block(np.ones(n), np.ones(n), (u, cell, 1.0))
+    for b, leak in enumerate(problem.leaks):
+        for row in leak:
+            rows.block(
+                np.zeros(m), np.full(m, np.inf), (y, cell, -row[:, None]), (np.arange(m), tops[b], 1.0)
+            )
+    limits = np.repeat(np.arange(blocks)[:, None], m, axis=1)
+    rows.block(np.full(blocks, -np.inf), np.full(blocks, np.inf), (limits, tops, 1.0))
+    columns = n * m + blocks * m
+    free = np.arange(n * m, columns)
+    if problem.space.form in ("forest", "graph"):
+        _edge_rows(rows, problem, m)
+    elif problem.space.form == "uniform":
+        least = columns + np.arange(m)
+        columns += m
+        rows.block(np.zeros(n * m), np.full(n * m, np.inf), (cell, cell, 1.0), (cell, least[y], -1.0))
+        shrunk = -float(problem.factors[0])
+        rows.block(np.zeros(n * m), np.full(n * m, np.inf), (cell, least[y], 1.0), (cell, cell, shrunk))
+    cost = np.zeros(columns)
+    cost[: n * m] = -problem.value.T.ravel()
+    lower = np.zeros(columns)
+    lower[free] = -np.inf
+    places = (np.concatenate(rows.rows), np.concatenate(rows.columns))
+    matrix = csc_array((np.concatenate(rows.values), places), shape=(rows.count, columns))
+    return LinearProgram(
+        cost, matrix, np.concatenate(rows.lower), np.concatenate(rows.upper), lower, np.full(columns, np.inf)
+    )
+
+
+def _edge_rows(rows: _Entries, problem: Problem, m: int) -> None:
+    """c_a ≥ e^(-ε·length)·c_b and the reverse, for each edge and guess."""
+    guesses = np.arange(m)
+    for (a, b), factor in zip(problem.space.pairs, problem.factors.tolist(), strict=True):
+        for first, second in ((a, b), (b, a)):
+            rows.block(
+                np.zeros(m),
+                np.full(m, np.inf),
+                (guesses, first * m + guesses, 1.0),
+                (guesses, second * m + guesses, -factor),
+            )
+
+
+# ── A line that is its own mirror image ─────────────────────────────────────────────────────────────────────
+
+
+def _mirror(problem: Problem) -> _Mirror | None:
+    """The reversal of a line of tallies, where nothing tells it from the line."""
+    n, m = problem.shape
+    space = problem.space
+    line = tuple((i, i + 1) for i in range(n - 1))
+    if space.form != "forest" or n != m or space.pairs != line or space.lengths != space.lengths[::-1]:
+        return None
+    if not _close(problem.value, problem.value[::-1, ::-1]):
+        return None
+    turned = [_turned(leak) for leak in problem.leaks]
+    if any(order is None for order in turned):
+        return None
+    back = np.arange(n)[::-1]
+    cells = (back[:, None] * m + back[None, :]).ravel()
+    columns, rows, at, base = [cells], [back], n, n * m
+    for order in turned:
+        assert order is not None
+        columns.append(base + back)
+        rows.append((at + np.array(order)[:, None] * m + back[None, :]).ravel())
+        base, at = base + m, at + len(order) * m
+    rows.append(at + np.arange(len(turned)))
+    at += len(turned)
+    edges = np.arange(2 * (n - 1))[::-1]
+    rows.append((at + edges[:, None] * m + back[None, :]).ravel())
+    return _Mirror(np.concatenate(columns), np.concatenate(rows))
+
+
+def _turned(leak: FloatArray) -> list[int] | None:
+    """Which guess of the secret is each one's mirror image."""
+    order = []
+    for row in leak:
+        found = [w for w, other in enumerate(leak) if _close(row[::-1], other)]
+        if not found:
+            return None
+        order.append(found[0])
+    return order if sorted(order) == list(range(len(leak))) else None
+
+
+def _close(first: FloatArray, second: FloatArray) -> bool:
+    return bool((np.abs(first - second) <= SAME * np.abs(first).max(initial=0.0)).all())
+
+
+class _Fold:
+    """The program of mechanisms that are their own mirror image: one column and one row of each pair."""
+
+    def __init__(self, program: LinearProgram, mirror: _Mirror) -> None:
+        size, height = len(mirror.columns), len(mirror.rows)
+        owner = np.minimum(np.arange(size), mirror.columns)
+        used = np.unique(owner)
+        self.place = np.searchsorted(used, owner)
+        spread = csc_array((np.ones(size), (np.arange(size), self.place)), shape=(size, len(used)))
+        kept = np.flatnonzero(np.arange(height) <= mirror.rows)
+        self.kept, self.mirror = kept, mirror
+        self.kept_at = np.searchsorted(kept, np.arange(height))
+        self.program = LinearProgram(
+            np.asarray(spread.T @ program.cost),
+            csc_array((program.matrix @ spread).tocsr()[kept]),
+            program.row_lower[kept],
+            program.row_upper[kept],
+            program.lower[used],
+            program.upper[used],
+        )
+
+    def unfolded(self, found: Solution) -> tuple[FloatArray, FloatArray]:
+        """Primal and multipliers of the whole program; those of a pair of rows are shared evenly."""
+        dual = np.zeros(len(self.mirror.rows))
+        partner = self.mirror.rows[self.kept]
+        share = np.where(partner == self.kept, 1.0, 0.5) * found.dual
+        dual[self.kept] = share
+        dual[partner] = share
+        return found.primal[self.place], dual

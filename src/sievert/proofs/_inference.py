@@ -1,0 +1,551 @@
+"""Proofs about correlated secrets: the best accuracy under a limit, and joints that object to a mechanism.
+
+Accuracy under V_S ≤ τ. A mechanism M [input, guess] is worth Σ_y Q_y·M_y and gives away Σ_y max_w L_w·M_y.
+For
+*any* prices μ, and weights θ[y,w] ≥ 0 that sum to λ for every y, no private mechanism that gives away at
+most τ is worth more than Σμ + λτ, if Q_y - Σ_w θ[y,w]·L_w - μ is never positive on a column that privacy
+allows. Which columns it allows decides how that is checked: entry by entry without ε; the least and the
+largest entry where all inputs are equally far apart; from the leaves to the root where neighbours are the
+edges of a forest; else by multipliers of the edges. Everything is whole numbers and fractions, rounded
+upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sievert.arrays import AnyArray, ObjectArray
+from sievert.numerics import at_most, decimal, exact_matmul, exp_above, exp_below
+from sievert.proofs._base import Proof, exact_rows, require_channels, require_prior, rows_from, texts_of
+from sievert.proofs._reading import fraction, fractions, whole
+
+__all__ = [
+    "AccuracyCounterexample",
+    "DaleniusProof",
+    "FrontierProof",
+    "InferenceCounterexample",
+    "Neighbours",
+    "NoFreeLunchProof",
+    "polar_excess",
+]
+# Sums that are rounded upwards keep so many binary digits.
+BITS = 100
+# Fractions of up to so many characters are written out.
+SHORT = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Which inputs are how far apart: nobody may tell the two ends of an edge apart by more than
+    e^(ε·length).
+
+    Attributes
+    ----------
+    form : "free" (no promise), "uniform" (all inputs one length apart), "forest" (edges without a circle) or
+        "graph"
+    size : number of inputs
+    pairs, lengths : the edges; of "uniform" the one length
+    eps, alpha : ε, or e^-ε where that is known exactly
+    """
+
+    form: str
+    size: int
+    pairs: tuple[tuple[int, int], ...] = ()
+    lengths: tuple[Fraction, ...] = ()
+    eps: Fraction | None = None
+    alpha: Fraction | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "form": self.form,
+            "size": self.size,
+            "pairs": [list(pair) for pair in self.pairs],
+            "lengths": [str(length) for length in self.lengths],
+            "eps": None if self.eps is None else str(self.eps),
+            "alpha": None if self.alpha is None else str(self.alpha),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Neighbours:
+        """Back from plain data."""
+        pairs = tuple((whole(a, 0), whole(b, 0)) for a, b in data["pairs"])
+        eps, alpha = (None if data[key] is None else fraction(data[key]) for key in ("eps", "alpha"))
+        return cls(
+            str(data["form"]), whole(data["size"], 1), pairs, tuple(fractions(data["lengths"])), eps, alpha
+        )
+
+    def check(self) -> None:
+        """ValueError unless the edges are what the form says."""
+        if self.form not in ("free", "uniform", "forest", "graph"):
+            raise ValueError(f"the form {self.form!r} is unknown")
+        if self.form == "free":
+            return
+        if (self.eps is None) == (self.alpha is None):
+            raise ValueError("give exactly one of eps and alpha")
+        if (self.eps is not None and self.eps < 0) or (self.alpha is not None and not 0 <= self.alpha <= 1):
+            raise ValueError("ε must be ≥ 0")
+        count = 1 if self.form == "uniform" else len(self.pairs)
+        if len(self.lengths) != count or any(length < 0 for length in self.lengths):
+            raise ValueError("every edge needs a length ≥ 0")
+        if self.alpha is not None and any(length.denominator != 1 for length in self.lengths):
+            raise ValueError("with alpha, lengths must be whole")
+        if any(not (0 <= a < self.size and 0 <= b < self.size and a != b) for a, b in self.pairs):
+            raise ValueError("an edge names an input that does not exist")
+        if self.form == "forest" and len(self.order) != len(self.pairs):
+            raise ValueError("the edges have a circle")
+
+    def shrinks(self, length: Fraction) -> tuple[Fraction, Fraction]:
+        """Numbers between which e^(-ε·length) lies."""
+        if self.alpha is not None:
+            exact = self.alpha ** int(length)
+            return exact, exact
+        assert self.eps is not None
+        exponent = -self.eps * length
+        return exp_below(exponent), exp_above(exponent)
+
+    @cached_property
+    def order(self) -> list[tuple[int, int, int]]:
+        """(child, parent, edge) with every child before its parent; shorter than the edges with a circle."""
+        around: dict[int, list[tuple[int, int]]] = {}
+        for edge, (a, b) in enumerate(self.pairs):
+            around.setdefault(a, []).append((b, edge))
+            around.setdefault(b, []).append((a, edge))
+        found: list[tuple[int, int, int]] = []
+        seen: set[int] = set()
+        # From the middle edge, so that nothing is far from a root.
+        middle = [self.pairs[len(self.pairs) // 2][0]] if self.pairs else []
+        for root in [*middle, *around]:
+            if root in seen:
+                continue
+            seen.add(root)
+            queue = [root]
+            for node in queue:
+                for other, edge in around[node]:
+                    if other not in seen:
+                        seen.add(other)
+                        queue.append(other)
+                        found.append((other, node, edge))
+        return found[::-1]
+
+    @property
+    def roots(self) -> list[int]:
+        """The inputs that are no child of another."""
+        children = {child for child, _, _ in self.order}
+        return [i for i in range(self.size) if i not in children]
+
+    def require_private(self, table: ObjectArray) -> None:
+        """ValueError unless every column of a mechanism is allowed, exactly."""
+        if self.form == "free":
+            return
+        if self.form == "uniform":
+            above = self.shrinks(self.lengths[0])[1]
+            for column in table.T.tolist():
+                if min(column) < above * max(column):
+                    raise ValueError("the mechanism is not private: a column's ends are too far apart")
+            return
+        for (a, b), length in zip(self.pairs, self.lengths, strict=True):
+            above = self.shrinks(length)[1]
+            first, second = table[a].tolist(), table[b].tolist()
+            for x, y in zip(first, second, strict=True):
+                if x < above * y or y < above * x:
+                    raise ValueError(f"the mechanism is not private between inputs {a} and {b}")
+
+
+def polar_excess(
+    space: Neighbours, functionals: ObjectArray, multipliers: Sequence[Any] = ()
+) -> list[Fraction]:
+    """For each functional [output, input]: a number that is ≤ 0 only where no private column makes it
+    positive.
+
+    Where e^-ε is known exactly nothing is rounded; else sums are rounded upwards to BITS binary digits.
+    """
+    if space.form == "free":
+        return [max(row) for row in functionals.tolist()]
+    if space.form == "uniform":
+        growth = 1 / _positive(space.shrinks(space.lengths[0])[0]) - 1
+        return [sum(row, Fraction(0)) + growth * sum(max(v, Fraction(0)) for v in row) for row in functionals]
+    if space.form == "graph":
+        return _by_multipliers(space, functionals, multipliers)
+    held = functionals.copy()
+    for child, parent, edge in space.order:
+        low = _positive(space.shrinks(space.lengths[edge])[0])
+        # A child's entry is as large as allowed where it helps, and as small where it does not.
+        carried = [v / low if v > 0 else v * low for v in held[:, child].tolist()]
+        sums = [v + more for v, more in zip(held[:, parent].tolist(), carried, strict=True)]
+        held[:, parent] = sums if space.alpha is not None else [_up(value) for value in sums]
+    return [max(row) for row in held[:, space.roots].tolist()]
+
+
+def _positive(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError("e^-ε is 0: every column is allowed, so there is no edge to respect")
+    return value
+
+
+def _up(value: Fraction) -> Fraction:
+    """The least number with BITS binary digits that is not below."""
+    top, bottom = value.numerator, value.denominator
+    shift = BITS - top.bit_length() + bottom.bit_length()
+    if shift < 0:
+        return Fraction(-((-top) // (bottom << -shift)) << -shift)
+    return Fraction(-((-top << shift) // bottom), 1 << shift)
+
+
+def _by_multipliers(
+    space: Neighbours, functionals: ObjectArray, multipliers: Sequence[Any]
+) -> list[Fraction]:
+    """c_a ≥ e^(-ε·length)·c_b on every edge: adding multiples of what is ≥ 0 only raises a functional."""
+    rest = functionals.copy()
+    shrunk = [space.shrinks(length)[0] for length in space.lengths]
+    for edge, turned, output, value in multipliers:
+        if value < 0 or not (0 <= edge < len(space.pairs) and 0 <= output < len(rest)):
+            raise ValueError("a multiplier is negative, or names an edge or an output that does not exist")
+        a, b = space.pairs[edge][::-1] if turned else space.pairs[edge]
+        rest[output, a] += value
+        rest[output, b] -= value * shrunk[edge]
+    return [max(row) for row in rest.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierProof(Proof):
+    """A private mechanism, what it is worth and gives away, and what none that gives away as little exceeds.
+
+    Attributes
+    ----------
+    space : which inputs are neighbours
+    prior : probability of each input; what is missing from 1 lies outside and is worth at most 1 a guess
+    gain : worth of each guess for each input [guess, input]
+    leaks : for each secret, what each of its guesses gains together with each input [guess of it, input]
+    limits : what may be given away about each secret
+    mechanism : probabilities [input, guess]
+    prices, weights, multipliers : the certificate: one price an input, for each secret weights [guess,
+    guess of
+        it], and of a "graph" (edge, turned, guess, value)
+    given : what the mechanism gives away at most about each secret
+    lower, upper : what it is worth at least, and what every other is worth at most
+    """
+
+    kind: ClassVar[str] = "inference frontier"
+    space: Neighbours
+    prior: ObjectArray
+    gain: ObjectArray
+    leaks: tuple[ObjectArray, ...]
+    limits: tuple[Fraction, ...]
+    mechanism: ObjectArray
+    prices: ObjectArray
+    weights: tuple[ObjectArray, ...]
+    multipliers: tuple[tuple[int, int, int, Fraction], ...]
+    given: tuple[Fraction, ...]
+    lower: Fraction
+    upper: Fraction
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "space": self.space.to_data(),
+            "prior": [str(v) for v in self.prior],
+            "gain": texts_of(self.gain),
+            "leaks": [texts_of(table) for table in self.leaks],
+            "limits": [str(v) for v in self.limits],
+            "mechanism": texts_of(self.mechanism),
+            "prices": [str(v) for v in self.prices],
+            "weights": [texts_of(table) for table in self.weights],
+            "multipliers": [[e, t, y, str(v)] for e, t, y, v in self.multipliers],
+            "given": [str(v) for v in self.given],
+            "lower": str(self.lower),
+            "upper": str(self.upper),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> FrontierProof:
+        return cls(
+            Neighbours.from_data(data["space"]),
+            rows_from([data["prior"]])[0],
+            rows_from(data["gain"]),
+            tuple(rows_from(table) for table in data["leaks"]),
+            tuple(fractions(data["limits"])),
+            rows_from(data["mechanism"]),
+            rows_from([data["prices"]])[0],
+            tuple(rows_from(table) for table in data["weights"]),
+            tuple((whole(e, 0), whole(t, 0), whole(y, 0), fraction(v)) for e, t, y, v in data["multipliers"]),
+            tuple(fractions(data["given"])),
+            fraction(data["lower"]),
+            fraction(data["upper"]),
+        )
+
+    @property
+    def outside(self) -> Fraction:
+        """Probability that lies outside the inputs."""
+        return 1 - sum(self.prior, Fraction(0))
+
+    def check(self) -> None:
+        """ValueError unless mechanism and bound are what is claimed."""
+        m, n = self.gain.shape
+        blocks = len(self.leaks)
+        shapes = (
+            self.space.size == n
+            and self.prior.shape == self.prices.shape == (n,)
+            and self.mechanism.shape == (n, m)
+            and blocks == len(self.limits) == len(self.weights) == len(self.given) > 0
+            and all(table.shape[1] == n for table in self.leaks)
+            and all(w.shape == (m, len(t)) for w, t in zip(self.weights, self.leaks, strict=True))
+        )
+        if not shapes:
+            raise ValueError("the parts of the proof do not fit each other")
+        if any(v < 0 for v in self.prior) or self.outside < 0:
+            raise ValueError("the prior is not a distribution")
+        if self.outside and any(v > 1 for v in self.gain.ravel()):
+            raise ValueError("what lies outside may be worth more than 1")
+        self.space.check()
+        self._check_mechanism()
+        self._check_bound()
+        if self.lower > self.upper:
+            raise ValueError("the lower bound exceeds the upper bound")
+
+    def _check_mechanism(self) -> None:
+        require_channels(("the mechanism", self.mechanism), rounding=Fraction(0))
+        self.space.require_private(self.mechanism)
+        worth = (self.gain.T * self.prior[:, None] * self.mechanism).sum()
+        if worth < self.lower:
+            raise ValueError(f"the mechanism is worth {float(worth):.12g}, less than is claimed")
+        for table, claimed in zip(self.leaks, self.given, strict=True):
+            away = sum(exact_matmul(table, self.mechanism).max(axis=0).tolist(), Fraction(0))
+            if away + self.outside > claimed:
+                raise ValueError(f"the mechanism gives away {float(away):.12g}, more than is claimed")
+
+    def _check_bound(self) -> None:
+        total = sum(self.prices, self.outside)
+        functionals = self.gain * self.prior[None, :] - self.prices[None, :]
+        for table, weights, limit in zip(self.leaks, self.weights, self.limits, strict=True):
+            sums = {sum(row, Fraction(0)) for row in weights.tolist()}
+            if any(v < 0 for v in weights.ravel()) or len(sums) > 1:
+                raise ValueError("weights must be ≥ 0 with one sum for every guess")
+            functionals = functionals - exact_matmul(weights, table)
+            total += sums.pop() * limit
+        if max(polar_excess(self.space, functionals, self.multipliers)) > 0:
+            raise ValueError("a private column is worth more than the prices allow")
+        if total > self.upper:
+            raise ValueError(f"the certificate proves only {float(total):.12g}, more than is claimed")
+
+    def proved(self) -> str:
+        self.check()
+        level = "any mechanism" if self.space.form == "free" else "any private mechanism"
+        limits = " and ".join(_shown(limit) for limit in self.limits)
+        given = " and ".join(_shown(away) for away in self.given)
+        worth = (
+            f"exactly {self.lower}"
+            if self.lower == self.upper
+            else f"from {decimal(self.lower, 9, down=True)} to {decimal(self.upper, 9, down=False)}"
+        )
+        return (
+            f"the most that {level} on {self.space.size} inputs is worth while the secret is guessed with "
+            "at most "
+            f"{limits} is {worth}; one that gives away at most {given} is worth the former"
+        )
+
+
+def _shown(value: Fraction) -> str:
+    """A probability as it is where that is short, else rounded up."""
+    return str(value) if len(str(value)) <= SHORT else decimal(value, 9, down=False)
+
+
+# ── Joints that object ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class DaleniusProof(Proof):
+    """A joint [secret, input] under which the secret is guessed better from B than from A (Fernandes, eq.
+    5.3)."""
+
+    kind: ClassVar[str] = "Dalenius witness"
+    less_safe: AnyArray
+    safer: AnyArray
+    joint: AnyArray
+
+    def data(self) -> dict[str, Any]:
+        names = ("less_safe", "safer", "joint")
+        return {name: texts_of(getattr(self, name)) for name in names}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> DaleniusProof:
+        return cls(*(rows_from(data[name]) for name in ("less_safe", "safer", "joint")))
+
+    def values(self) -> tuple[Fraction, Fraction]:
+        """How often the secret is guessed from A and from B."""
+        joint = exact_rows(self.joint)
+        tables = (exact_rows(self.less_safe), exact_rows(self.safer))
+        first, second = (sum(exact_matmul(joint, t).max(axis=0).tolist(), Fraction(0)) for t in tables)
+        return first, second
+
+    def proved(self) -> str:
+        a, b, joint = (exact_rows(part) for part in (self.less_safe, self.safer, self.joint))
+        require_channels(("A", a), ("B", b), rounding=Fraction(0))
+        if joint.shape[1] != len(a) or any(v < 0 for v in joint.ravel()) or joint.sum() != 1:
+            raise ValueError("the joint is not a distribution over secrets and inputs")
+        before, after = self.values()
+        if after <= before:
+            raise ValueError(f"the secret is not guessed better from B: {float(after):.6g}")
+        return (
+            f"a secret with {len(joint)} values that is correlated with the input is guessed with "
+            "probability "
+            f"{float(after):.6g} from B and {float(before):.6g} from A, so that A is not refined by B"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NoFreeLunchProof(Proof):
+    """A mechanism on a property that is both secret and useful compromises by (1 - V)/2 at least (Thm
+    5.1)."""
+
+    kind: ClassVar[str] = "no free lunch"
+    channel: AnyArray
+    prior: AnyArray
+
+    def data(self) -> dict[str, Any]:
+        return {"channel": texts_of(self.channel), "prior": texts_of(self.prior[None, :])[0]}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> NoFreeLunchProof:
+        return cls(rows_from(data["channel"]), rows_from([data["prior"]])[0])
+
+    @property
+    def guess(self) -> Fraction:
+        """How often the property is guessed after the release, which is also the accuracy."""
+        joint = exact_rows(self.prior[None, :])[0][:, None] * exact_rows(self.channel)
+        return sum(joint.max(axis=0).tolist(), Fraction(0))
+
+    @property
+    def before(self) -> Fraction:
+        """How often it is guessed before."""
+        return Fraction(max(exact_rows(self.prior[None, :])[0].tolist()))
+
+    @property
+    def compromise(self) -> Fraction:
+        """The least e with an accuracy of at least 1 - e and a guess of at most the one before plus e."""
+        return max(1 - self.guess, self.guess - self.before)
+
+    @property
+    def least(self) -> Fraction:
+        """What no mechanism is below."""
+        return (1 - self.before) / 2
+
+    def proved(self) -> str:
+        table, prior = exact_rows(self.channel), exact_rows(self.prior[None, :])[0]
+        require_channels(("the channel", table), rounding=Fraction(0))
+        require_prior(prior, len(table))
+        if self.compromise < self.least:
+            raise ValueError("the mechanism compromises less than is possible")
+        return (
+            f"the property is guessed with {float(self.before):.6g} before and {float(self.guess):.6g} "
+            "after: this "
+            f"mechanism compromises by {float(self.compromise):.6g}, and none by less than "
+            f"{float(self.least):.6g}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class InferenceCounterexample(Proof):
+    """Two uses that a mechanism tells apart: a secret that goes with them is inferred (Fernandes, Thm
+    5.2)."""
+
+    kind: ClassVar[str] = "inference counter-example"
+    channel: AnyArray
+    pair: tuple[int, int]
+
+    def data(self) -> dict[str, Any]:
+        return {"channel": texts_of(self.channel), "pair": list(self.pair)}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> InferenceCounterexample:
+        first, second = (whole(value, 0) for value in data["pair"])
+        return cls(rows_from(data["channel"]), (first, second))
+
+    @property
+    def guess(self) -> Fraction:
+        """How often the secret is guessed where each of its two values goes with one of the uses."""
+        table = exact_rows(self.channel)
+        first, second = (table[i] for i in self.pair)
+        return sum((max(a, b) for a, b in zip(first, second, strict=True)), Fraction(0)) / 2
+
+    def proved(self) -> str:
+        table = exact_rows(self.channel)
+        require_channels(("the channel", table), rounding=Fraction(0))
+        if self.pair[0] == self.pair[1] or max(self.pair) >= len(table):
+            raise ValueError("the pair is not two inputs of the channel")
+        if self.guess <= Fraction(1, 2):
+            raise ValueError("the channel does not tell the two uses apart")
+        i, j = self.pair
+        return (
+            f"a secret with two values, one with use {i} and one with use {j}, is guessed with probability "
+            f"{float(self.guess):.6g} after the release and 1/2 from a mechanism that says nothing: this "
+            "one is not "
+            "optimal against inference attacks"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyCounterexample(Proof):
+    """Another ε-private mechanism that tells a use better, for one correlation (Fernandes, Thm 5.3).
+
+    Each of two uses goes with one of the secrets of `pair`; `truth` is how often the other mechanism tells
+    right.
+    """
+
+    kind: ClassVar[str] = "accuracy counter-example"
+    channel: AnyArray
+    eps: Fraction | None
+    alpha: Fraction | None
+    pair: tuple[int, int]
+    truth: Fraction
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "channel": texts_of(self.channel),
+            "eps": None if self.eps is None else str(self.eps),
+            "alpha": None if self.alpha is None else str(self.alpha),
+            "pair": list(self.pair),
+            "truth": str(self.truth),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> AccuracyCounterexample:
+        first, second = (whole(value, 0) for value in data["pair"])
+        eps, alpha = (None if data[key] is None else fraction(data[key]) for key in ("eps", "alpha"))
+        return cls(rows_from(data["channel"]), eps, alpha, (first, second), fraction(data["truth"]))
+
+    @property
+    def own(self) -> Fraction:
+        """How often the use is told right by the mechanism itself."""
+        return InferenceCounterexample(self.channel, self.pair).guess
+
+    def proved(self) -> str:
+        table = exact_rows(self.channel)
+        require_channels(("the channel", table), rounding=Fraction(0))
+        if self.pair[0] == self.pair[1] or max(self.pair) >= len(table):
+            raise ValueError("the pair is not two inputs of the channel")
+        length = (Fraction(1),)
+        space = Neighbours("uniform", len(table), (), length, self.eps, self.alpha)
+        space.check()
+        other = np.full((len(table), 2), 1 - self.truth, dtype=object)
+        other[:, 0] = self.truth
+        other[self.pair[1]] = [1 - self.truth, self.truth]
+        if not Fraction(1, 2) <= self.truth <= 1:
+            raise ValueError("the other mechanism is no channel")
+        space.require_private(table)
+        space.require_private(other)
+        if self.truth <= self.own:
+            raise ValueError("the other mechanism does not tell the use better")
+        i, j = self.pair
+        return (
+            f"a use with two values, one with secret {i} and one with secret {j}, is told right with "
+            "probability "
+            f"{float(self.own):.6g} by this mechanism and {at_most(self.truth, 6)} by another that is as "
+            "private: "
+            "this one is not optimal for accuracy"
+        )

@@ -1,0 +1,284 @@
+"""The exact trade-off: worked frontiers, proofs and forgeries, every deterministic mechanism as oracle,
+laws."""
+
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sievert as sv
+from sievert.errors import GainError, MechanismError, PolicyError
+from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
+from sievert.proofs import FrontierProof, proof_from_dict, save_proof
+from sievert.testing import channels
+
+SURVEY = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
+PEOPLE = [
+    Correlation.from_labels([1, 1, 1, 1], [0, 1, 0, 1], [0, 1, 1, 2]),
+    Correlation.from_labels([1, 1, 1, 1], [0, 0, 1, 1], [0, 1, 1, 2]),
+]
+CROSSED = Correlation.from_counts([[3, 1, 4, 1], [1, 3, 1, 4]])
+LIMITS = ["1/2", "11/20", "3/5", "5/8", "13/20", "2/3", "7/10", "3/4"]
+FREE = ["3/4", "4/5", "17/20", "7/8", "9/10", "11/12", "19/20", "1"]
+PRIVATE = ["9/16", "93/160", "3/5", "39/64", "99/160", "5/8", "5/8", "5/8"]
+# Answers that differ in one participant: <0,0>, <1,0>, <0,1>, <1,1>.
+HAMMING = sv.Metric([[0, 1, 1, 2], [1, 0, 2, 1], [1, 2, 0, 1], [2, 1, 1, 0]])
+
+
+def fractions(texts: list[str]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(text) for text in texts)
+
+
+def test_the_frontier_of_the_survey_of_two_is_exact() -> None:
+    free = frontier(SURVEY, LIMITS)
+    assert free.accuracies == fractions(FREE)
+    private = frontier(SURVEY, LIMITS, alpha="1/3", metric=sv.metrics.line(3))
+    assert private.accuracies == fractions(PRIVATE)
+    for point in (*free, *private):
+        assert point.exact and point.certificate.verify().holds
+        assert vulnerability(point.mechanism, SURVEY).value == point.vulnerability[0] <= point.limit[0]
+        assert accuracy(point.mechanism, SURVEY).value == point.accuracy
+
+
+def test_it_is_the_same_with_and_without_seeing_the_answers() -> None:
+    for limit, free, private in zip(LIMITS, FREE, PRIVATE, strict=True):
+        raw = frontier(PEOPLE[0], limit)[0]
+        assert raw.accuracy == Fraction(free)
+        both = frontier(PEOPLE[0], limit, alpha="1/3", metric=HAMMING)[0]
+        assert float(both.accuracy) == pytest.approx(float(Fraction(private)), abs=1e-8)
+        assert frontier(PEOPLE[0], limit, insensitive=True)[0].accuracy == Fraction(free)
+
+
+def test_randomised_response_is_dominated_and_the_geometric_is_not() -> None:
+    best = curve(SURVEY, eps=math.log(3), metric=sv.metrics.line(3))
+    assert best.at(5 / 8) == pytest.approx(0.609375) and best.at(5 / 8) > 19 / 32
+    assert best.at(2 / 3) == pytest.approx(5 / 8)
+
+
+def test_the_parity_tells_the_tally_and_nobody() -> None:
+    for secrets in (PEOPLE, PEOPLE[:1]):
+        point = frontier(secrets, "1/2")[0]
+        assert point.accuracy == Fraction(3, 4)
+        assert point.vulnerability == (Fraction(1, 2),) * len(secrets)
+
+
+def test_one_secret_may_be_ignored_and_several_are_not() -> None:
+    one = frontier(PEOPLE[0], "5/8")[0]
+    other = vulnerability(one.mechanism, Correlation.from_labels([1] * 4, [0, 0, 1, 1], [0, 1, 1, 2]))
+    both = frontier(PEOPLE, "5/8")[0]
+    assert other.value >= both.vulnerability[1]
+    assert both.accuracy <= one.accuracy
+    loose = frontier(PEOPLE, ("5/8", "1"))[0]
+    assert both.accuracy <= loose.accuracy <= one.accuracy
+
+
+@pytest.mark.parametrize(("n", "value"), [(10, 0.492020789), (20, 0.485394701), (30, 0.487776467)])
+def test_surveys_of_n_at_tally_level(n: int, value: float) -> None:
+    """The spec prints 0.487776469 for 30: a solver that dropped probabilities below 1e-9. This one is
+    proved."""
+    point = frontier(survey_correlation(n), 0.55, eps=math.log(3), metric=sv.metrics.line(n + 1))[0]
+    assert float(point.accuracy) == pytest.approx(value, abs=1e-9)
+    assert 0 <= point.upper - point.accuracy < 1e-9
+    assert max(point.vulnerability) <= 0.55 + 1e-9
+    assert point.certificate.verify().holds
+
+
+def test_a_long_line_is_cut_and_folded() -> None:
+    n = 120
+    point = frontier(survey_correlation(n, 0.5), 0.52, eps=math.log(3), metric=sv.metrics.line(n + 1))[0]
+    assert point.mechanism.shape[0] == n + 1
+    assert point.certificate.space.size < n
+    assert point.upper - point.accuracy < 1e-7
+    assert point.certificate.verify().holds
+    assert sv.epsilon(point.mechanism, sv.metrics.line(n + 1)).nats <= math.log(3) + 1e-9
+    assert float(vulnerability(point.mechanism, survey_correlation(n, 0.5)).value) <= 0.52 + 1e-8
+
+
+def test_a_lopsided_line_needs_no_mirror() -> None:
+    n = 8
+    found = survey_correlation(n, "1/3")
+    point = frontier(found, "7/10", alpha="1/2", metric=sv.metrics.line(n + 1))[0]
+    dense = frontier(found, "7/10", alpha="1/2", metric=sv.Metric(sv.metrics.line(n + 1).matrix))[0]
+    assert float(point.accuracy) == pytest.approx(float(dense.accuracy), abs=1e-8)
+
+
+def every_deterministic(correlation: Correlation) -> list[tuple[Fraction, Fraction]]:
+    """(V_S, V_U) of each map from pairs to guesses."""
+    found = []
+    uses = len(correlation.uses)
+    for guesses in product(range(uses), repeat=len(correlation.inputs)):
+        rows = [[int(y == guess) for y in range(uses)] for guess in guesses]
+        channel = sv.Channel(rows, inputs=correlation.inputs)
+        found.append((vulnerability(channel, correlation).value, accuracy(channel, correlation).value))
+    return found
+
+
+@given(st.lists(st.integers(0, 4), min_size=4, max_size=6))
+@settings(max_examples=12)
+def test_no_deterministic_mechanism_is_above_the_frontier(cells: list[int]) -> None:
+    half = len(cells) // 2
+    counts = [cells[:half], cells[half : 2 * half]]
+    counts[0][0] += 1
+    counts[1][-1] += 1
+    counts[1][0] += 1
+    correlation = Correlation.from_counts(counts)
+    points = sorted(set(every_deterministic(correlation)))
+    best = frontier(correlation, [limit for limit, _ in points])
+    for (_, told), point in zip(points, best, strict=True):
+        assert point.upper >= told - Fraction(1, 10**9)
+        assert point.certificate.verify().holds
+    # Telling the use itself is the end of the frontier.
+    assert best[-1].accuracy == 1
+    values = [float(point.accuracy) for point in best]
+    assert values == sorted(values)
+
+
+@given(channels(inputs=3, outputs=(2, 4), form="exact"))
+@settings(max_examples=25)
+def test_no_channel_is_above_the_frontier_of_its_own_level(channel: sv.Channel) -> None:
+    correlation = Correlation([["1/4", "1/8", "1/8"], ["1/16", "3/16", "1/4"]])
+    limit = vulnerability(channel, correlation).value
+    told = accuracy(channel, correlation).value
+    assert frontier(correlation, limit, insensitive=True)[0].upper >= told - Fraction(1, 10**9)
+    level = sv.epsilon(channel, sv.metrics.discrete(3)).nats
+    if 0 < level < 20:
+        point = frontier(correlation, limit, eps=level * (1 + 1e-9), insensitive=True)[0]
+        assert point.upper >= float(told) - 1e-9
+        assert point.certificate.verify().holds
+
+
+def test_the_curve_is_concave_and_rises() -> None:
+    found = curve(CROSSED, eps=1.0, metric=sv.metrics.line(4))
+    assert list(found.slopes) == sorted(found.slopes, reverse=True) and min(found.slopes) > 0
+    assert list(found.limits) == sorted(found.limits)
+    for a, b in zip(found.limits[:-1], found.limits[1:], strict=True):
+        middle = (a + b) / 2
+        point = frontier(CROSSED, middle, eps=1.0, metric=sv.metrics.line(4))[0]
+        assert found.at(middle) == pytest.approx(float(point.accuracy), abs=1e-7)
+    with pytest.raises(PolicyError, match="already"):
+        found.at(0.1)
+
+
+def test_without_a_promise_the_whole_use_may_be_told() -> None:
+    found = curve(SURVEY)
+    assert found.limits == pytest.approx((0.5, 0.75)) and found.accuracies == pytest.approx((0.75, 1.0))
+    assert found.slopes == pytest.approx((1.0,))
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        None,
+        sv.metrics.line(4),
+        sv.metrics.cycle(4),
+        sv.Metric([[0, 0, 2, 3], [0, 0, 2, 3], [2, 2, 0, 1], [3, 3, 1, 0]]),
+    ],
+    ids=["discrete", "line", "cycle", "with coinciding points"],
+)
+def test_every_form_of_neighbourhood_is_proved(metric: Any) -> None:
+    correlation = Correlation.from_counts([[3, 1, 4, 1], [5, 9, 2, 6]])
+    for options in (dict(alpha="1/2"), dict(eps=0.7)):
+        point = frontier(correlation, 0.72, metric=metric, insensitive=True, **options)[0]
+        assert point.certificate.verify().holds
+        assert point.upper - point.accuracy < 1e-7
+        against = sv.metrics.discrete(4) if metric is None else metric
+        assert sv.is_private(point.mechanism, against, options.get("eps", math.log(2) + 1e-12))
+        assert float(accuracy(point.mechanism, correlation).value) >= float(point.accuracy) - 1e-12
+
+
+def test_other_gains_stay_linear_programs() -> None:
+    correlation = Correlation.from_counts([[3, 1, 4], [5, 9, 2], [2, 2, 2]])
+    near = sv.gains.within(sv.metrics.line(3), 1)
+    near = sv.gains.matrix(near.matrix, secrets=correlation.uses)
+    blind = float(np.max(near.matrix @ correlation.use_prior.astype(float)))
+    two = sv.gains.tries(correlation.secrets, 2)
+    before = float(sv.vulnerability(correlation.secret_prior, two).value)
+    points = frontier(correlation, [before, 0.9], gain=two, use_gain=near, insensitive=True)
+    assert blind - 1e-9 <= float(points[0].accuracy) <= float(points[1].accuracy) <= 1
+    assert all(point.certificate.verify().holds for point in points)
+    with pytest.raises(GainError, match="loss"):
+        frontier(correlation, 0.9, gain=sv.losses.bayes_risk(3))
+
+
+# ── Proofs ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def proof(**options: Any) -> FrontierProof:
+    return frontier(SURVEY, "3/5", alpha="1/3", metric=sv.metrics.line(3), **options)[0].certificate
+
+
+def test_a_proof_survives_json() -> None:
+    found = proof_from_dict(json.loads(save_proof(proof())))
+    assert found.verify().holds and "exactly 3/5" in found.verify().statement
+
+
+def test_forged_proofs_are_refused() -> None:
+    good = proof()
+    better = good.mechanism.copy()
+    better[0, 0], better[0, 1] = better[0, 0] + Fraction(1, 100), better[0, 1] - Fraction(1, 100)
+    raised = good.weights[0].copy()
+    raised[0, 0], raised[0, 1] = raised[0, 0] + raised[0, 1] + 1, Fraction(-1)
+    forgeries = [
+        replace(good, upper=good.upper - Fraction(1, 1000)),
+        replace(good, lower=good.lower + Fraction(1, 1000), upper=good.upper + Fraction(1, 1000)),
+        replace(good, mechanism=better),
+        replace(good, given=(good.given[0] - Fraction(1, 1000),)),
+        replace(
+            good,
+            prices=good.prices - Fraction(1, 1000),
+            upper=good.upper - Fraction(3, 1000),
+            lower=Fraction(0),
+        ),
+        replace(good, weights=(raised,)),
+        replace(good, space=replace(good.space, alpha=Fraction(1, 2))),
+        replace(good, limits=(good.limits[0] + Fraction(1, 100),)),
+        replace(good, prior=good.prior * 2),
+    ]
+    for forged in forgeries:
+        assert not forged.verify().holds
+
+
+# ── Bad input ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (dict(limits=0.4), PolicyError, "guessed with probability 0.5 before any release"),
+        (dict(limits=[]), PolicyError, "limits is empty"),
+        (dict(limits="a"), PolicyError, "give probabilities"),
+        (dict(limits=(0.6, 0.7)), PolicyError, "one for each of 1"),
+        (dict(limits=0.6, metric=sv.metrics.line(3)), MechanismError, "metric goes with eps"),
+        (dict(limits=0.6, eps=1.0, metric=sv.metrics.line(5)), PolicyError, "metric is about"),
+        (dict(limits=0.6, eps=-1.0), MechanismError, "eps"),
+        (dict(limits=0.6, alpha="1/2", metric=sv.Metric([[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]])),
+         MechanismError, "whole distances"),
+    ],
+)  # fmt: skip
+def test_bad_questions(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        frontier(SURVEY, **arguments)
+
+
+def test_a_secret_that_is_the_use_has_no_free_lunch() -> None:
+    same = Correlation([["2/3", 0], [0, "1/3"]])
+    with pytest.raises(PolicyError, match=r"no free lunch.*Thm 5.1.*e ≥ 0.166667"):
+        frontier(same, 0.8)
+
+
+def test_secrets_known_apart_need_insensitive_mechanisms() -> None:
+    first, second = Correlation([["1/4", "1/4"], ["1/4", "1/4"]]), Correlation([["1/2", 0], [0, "1/2"]])
+    third = Correlation([["3/8", "1/8"], ["1/8", "3/8"]])
+    with pytest.raises(PolicyError, match="insensitive=True"):
+        frontier([first, third], 0.7)
+    assert frontier([first, third], "3/4", insensitive=True)[0].accuracy == 1
+    with pytest.raises(PolicyError, match="same data"):
+        frontier([first, Correlation([["3/4", "1/4"]])], 0.8)
+    assert second.secret_equals_use
