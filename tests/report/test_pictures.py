@@ -163,6 +163,8 @@ def pictures() -> dict[str, go.Figure]:
         "frontier": sv.plots.frontier(losses),
         "guess_curve": sv.plots.guess_curve([1, 2], [0.3, 0.4], 0.2),
         "hypers": hypers({"A": warner}),
+        "laplace_density": sv.plots.laplace_density(sv.continuous.truncated_laplace(2), [0.25, 1]),
+        "laplace_price": sv.plots.laplace_price([sv.continuous.gap(None, "absolute", 2, 4)]),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
         "noise_law": sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=0, confidence=0.5),
         "noise_laws": sv.plots.noise_laws(noise),

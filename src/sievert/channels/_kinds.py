@@ -24,6 +24,7 @@ class StatedPrior(Noun, noun="prior"):
 
     list_key = "probabilities"
     text_key = "file"
+    homes = ("sievert.channels._kinds", "sievert.continuous._kinds")
     is_uniform: ClassVar[bool] = False
     # Nothing is assumed: what is sought must serve every prior.
     is_unknown: ClassVar[bool] = False

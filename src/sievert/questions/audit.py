@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial, singledispatch
 from pathlib import Path
@@ -38,12 +38,14 @@ from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
 from sievert.questions._standing import Standing, standing
+from sievert.questions.interval import IntervalFacts, interval_facts
 from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = [
     "Audit",
     "Finding",
+    "IntervalAudit",
     "LeakageCurves",
     "audit",
     "findings",
@@ -152,6 +154,18 @@ class Audit(Result):
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
 
 
+@dataclass(frozen=True)
+class IntervalAudit(Audit):
+    """The audit of noise on an interval: what an audit finds, and what it means for real numbers.
+
+    Attributes
+    ----------
+    interval : the loss to expect, the best one, guesses within a distance, and the pixels to use
+    """
+
+    interval: IntervalFacts | None = None
+
+
 def audit(scenario: Scenario | str | Path) -> Audit:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
@@ -218,7 +232,11 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         exact_eps=view.exact_eps,
         proved=view.proved,
     )
-    return replace(result, standing=standing(scenario, result))
+    result = replace(result, standing=standing(scenario, result))
+    facts = interval_facts(scenario) if view.listed else None
+    if facts is None:
+        return result
+    return IntervalAudit(**{part.name: getattr(result, part.name) for part in fields(result)}, interval=facts)
 
 
 def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:

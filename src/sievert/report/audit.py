@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding
+from sievert.questions.audit import Audit, Finding, IntervalAudit
 from sievert.questions.samples import SamplesAudit
 from sievert.report._audit_pictures import pictures
 from sievert.report._page import Page, Table, page_html
@@ -38,6 +38,13 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     )
     if audit.checks:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
+
+
+@lines.register
+def _(audit: IntervalAudit) -> Iterator[tuple[str, list[str]]]:
+    yield from lines.dispatch(Audit)(audit)
+    if audit.interval is not None:
+        yield "Real numbers", audit.interval.sentences()
 
 
 def _promise(audit: Audit) -> list[str]:
