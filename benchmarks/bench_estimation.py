@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ from pure_ldp.frequency_oracles import local_hashing as pure_hashing
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
+from sievert.channels import PlanarNoise
 from sievert.estimation._interior_point import water_filling
 from sievert.estimation._likelihood import geometric_maximum
 from sievert.estimation._operators import iterate, operator_of
 from sievert.estimation._reports import read_reports
 from sievert.estimation.protocols._hashing import local_hashing
+from sievert.spaces import Region
 
 ROUNDS = 1000
 LN2 = math.log(2)
@@ -31,7 +34,7 @@ LN2 = math.log(2)
 
 def run() -> list[Row]:
     """IBU a round, exact maxima, transport, local hashing, counting."""
-    return [*iterations(), *exact(), *transport(), *multiplicative(), *hashing(), *counting()]
+    return [*iterations(), *exact(), *transport(), *multiplicative(), *hashing(), *counting(), *places()]
 
 
 def _counts(channel: sv.Channel, reports: int) -> np.ndarray[Any, Any]:
@@ -337,3 +340,38 @@ def _counted(name: str, path: Path, reports: int) -> Row:
     assert int(total) == reports
     note = f"{path.stat().st_size >> 20} MB on disk, memory grew by {float(grown):.0f} MB"
     return Row(name, reports, float(seconds), note=note)
+
+
+def places() -> list[Row]:
+    """Noise on a map: one product by transforms, and the best guess, against the matrix of all pairs."""
+    rows = []
+    for side in (11, 22, 44):
+        noise = _map(side)
+        matrix = noise.finite().matrix
+        density = np.random.default_rng(side).dirichlet(np.ones(side * side))
+        noise.rmatvec(density)
+        rows.append(
+            compare(
+                "places: one product with the noise",
+                side * side,
+                lambda noise=noise, density=density: noise.rmatvec(density),
+                "dense matrix, already built",
+                lambda matrix=matrix, density=density: density @ matrix,
+            )
+        )
+        rows.append(
+            compare(
+                "places: best guess, all cells equally likely",
+                side * side,
+                lambda side=side: _map(side).capacity / side**2,
+                "list of all pairs",
+                lambda side=side: _map(side).finite().matrix.max(axis=0).sum() / side**2,
+                repeat=3,
+            )
+        )
+    return rows
+
+
+def _map(side: int) -> PlanarNoise:
+    region = Region(0.0, 0.0, (side - 0.5) / 1105.74, (side - 0.5) / 1113.2, 100)
+    return PlanarNoise(region, Fraction(1, 200))

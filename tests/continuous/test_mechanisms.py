@@ -416,6 +416,12 @@ def test_erratum_the_proof_of_theorem_7_10() -> None:
     assert entry == pytest.approx(0.057362, abs=5e-7)
     assert entry > constant(2.0) / 100
     assert entry <= 4 * constant(2.0) / 100
+    # Step (2) of Thm 7.10: all prior mass on one point, one action of constant loss 1.
+    for eps, step, bound in ((2.0, 0.573621, 0.401260), (4.0, 1.500283, 0.311299)):
+        w = columns(eps, 10)
+        assert 10 * np.abs(np.diff(w, axis=1)).max() == pytest.approx(step, abs=5e-6)
+        assert constant(eps) / 10 == pytest.approx(bound, abs=5e-7)
+        assert step > bound
     v = columns(8.0, 20)
     manhattan = np.abs(np.diff(v, axis=1)).sum(axis=0).max() / 2
     assert manhattan == pytest.approx(0.197374, abs=5e-7)

@@ -98,7 +98,7 @@ def test_small_maps_are_solved_exactly(map_noise):
     listed = estimate(counts, noise.finite())
     np.testing.assert_allclose(found.distribution, listed.distribution, atol=1e-6)
     assert found.total_gap < 1e-6
-    assert list(found.inputs) == noise.region.labels
+    assert tuple(found.inputs) == tuple(noise.region.labels)
     proof = prove_likelihood(found, counts, noise)
     assert proof.verify()
 

@@ -166,12 +166,15 @@ GIVEN = {
     "where": [1],
     "members": [1],
     "sets": [[1], [2]],
+    "interval": [0.0, 1.0],
+    "beta": [2, 5],
+    "normal": [0.5, 0.1],
 }
 
 
 def _required(owner: type[Noun]) -> dict[str, object]:
     needed = [name for name, field in owner.model_fields.items() if field.is_required()]
-    text = ["file", "matrix", "databases", "points", "input", "table"]
+    text = ["file", "matrix", "databases", "points", "input", "table", "density"]
     found: dict[str, object] = {name: "x.csv" if name in text else GIVEN.get(name, 1) for name in needed}
     if "alpha" in owner.model_fields:
         found["eps"] = 1.0

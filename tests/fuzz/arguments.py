@@ -55,6 +55,7 @@ EXEMPT = {
     "Channel.output_probabilities": "asked by measures of ours, with a checked prior",
     "Channel.smallest_epsilon": "asked by sv.epsilon, with a metric on the inputs",
     "Channel.witness": "asked by sv.epsilon, with positions",
+    "continuous.Density": "made by Density.uniform, beta, …",
     "Query": "made by Query.sum, count, …",
     "Proof": "the base of the proofs",
     "constraints.Constraint": "the base of the rules",

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -13,7 +14,7 @@ from sievert.channels.priors import as_prior, from_counts
 from sievert.errors import FileError
 from sievert.kinds import Noun, PublicPath, kind
 from sievert.numerics import brief
-from sievert.spaces import KnownLabels, Labels, Table, label_in, number_in, shown
+from sievert.spaces import KnownLabels, Labels, Region, Table, label_in, number_in, shown
 
 __all__ = ["StatedPrior"]
 
@@ -23,6 +24,7 @@ class StatedPrior(Noun, noun="prior"):
 
     list_key = "probabilities"
     text_key = "file"
+    homes = ("sievert.channels._kinds", "sievert.continuous._kinds")
     is_uniform: ClassVar[bool] = False
     # Nothing is assumed: what is sought must serve every prior.
     is_unknown: ClassVar[bool] = False
@@ -33,6 +35,10 @@ class StatedPrior(Noun, noun="prior"):
 
         `absent` is the label of a missing record, which whoever wrote the file may not think of.
         """
+
+    def on_map(self, region: Region) -> NDArray[Any]:
+        """The prior over the cells of a region, row by row."""
+        return self.over(tuple(region.labels))
 
 
 @kind(StatedPrior, "uniform")
@@ -77,7 +83,13 @@ class ListedPrior(StatedPrior):
 class FilePrior(StatedPrior):
     """Weights in a public file, which are rescaled to probabilities."""
 
-    file: Annotated[PublicPath, Field(description="a CSV with a label and a weight ≥ 0 in each row")]
+    file: Annotated[
+        PublicPath,
+        Field(
+            description="a CSV with a label and a weight ≥ 0 in each row; on a map with latitude, longitude "
+            "and weight"
+        ),
+    ]
 
     def over(self, labels: Labels, absent: Hashable | None = None) -> NDArray[Any]:
         weights = self._weights(labels)
@@ -90,6 +102,10 @@ class FilePrior(StatedPrior):
         if not any(weights.values()):
             raise FileError(f"{self.file}: every weight is 0; at least one must be positive")
         return from_counts(weights, labels)
+
+    def on_map(self, region: Region) -> NDArray[Any]:
+        weights = region.weights(self.file.table(), self.file)
+        return np.asarray(weights / weights.sum())
 
     def _weights(self, labels: Labels) -> dict[Hashable, float]:
         table: Table = self.file.table()

@@ -55,7 +55,8 @@ def design(
     with progress_bar():
         result = design_of(scenario, eps)
     written = result.files(scenario, target)
-    for path, content in written.values():
+    # The file that names the others comes last.
+    for path, content in reversed(written.values()):
         asked.write_bytes(path, content)
     channel = written.get("channel", (target,))[0]
     columns = table(result)
@@ -69,7 +70,7 @@ def design(
             None if result.certificate is None else identified(result.certificate, scenario, eps=eps)
         ),
         about=file,
-        table=None if columns is None else lambda: print_table(*columns),
+        table=None if columns is None else lambda: print_table(*columns, named=True),
         data={"written": {what: str(path) for what, (path, _) in written.items()}},
         notes=[f"The mechanism is in {channel}; audit it with: sievert audit {target}"],
     )

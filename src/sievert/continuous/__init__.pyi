@@ -3,6 +3,7 @@ from ._gap import Gap as Gap
 from ._gap import Resolution as Resolution
 from ._gap import gap as gap
 from ._gap import resolution as resolution
+from ._kinds import DensityPrior as DensityPrior
 from ._laplace import TruncatedLaplace as TruncatedLaplace
 from ._laplace import grid_geometric as grid_geometric
 from ._laplace import lifted as lifted

@@ -204,16 +204,15 @@ def _judged(
     loss: IntervalLoss, belief: Belief, cells: int, optimum: bool
 ) -> tuple[bool | None, GeometricOptimality | None, float | None]:
     """Whether the loss is single-crossing, whether the geometric is best, and what the best loses."""
+    known = loss.crosses_once
     if isinstance(loss, Squared):
-        # Guesses are real numbers; on the points alone their differences are straight lines, which cross
-        # once.
-        return True, None, None
+        return known, None, None  # guesses are real numbers, not a list
     if loss.actions_on(cells + 1) > MOST_ACTIONS:
         if optimum:
             require_size(loss.actions_on(cells + 1), MOST_ACTIONS, "the actions", "take a coarser grid")
-        return None, None, None
+        return known, None, None
     table, _ = loss.table(belief.points)
-    crossing = single_crossing_order(table) is not None
+    crossing = known or single_crossing_order(table) is not None
     if not optimum:
         return crossing, None, None
     require_size(cells + 1, MOST_PROGRAM, "the optimum on the grid", "take a coarser grid")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class IntervalLoss:
     """A loss l(guess, truth) ≥ 0 on an interval."""
 
     words: str = "loss"
+    # Whether of any two guesses the larger is first worse, then better as the truth grows; None: not known.
+    crosses_once: ClassVar[bool | None] = None
 
     def lipschitz(self, width: float) -> float | None:
         """How fast it changes with the truth at most; None where it jumps."""
@@ -63,6 +65,7 @@ class IntervalLoss:
 class Quantile(IntervalLoss):
     """factor·(q·(x - w) below the truth, (1 - q)·(w - x) above it): the best guess is the q-quantile."""
 
+    crosses_once = True
     quantile: Fraction
     factor: Fraction
     words: str
@@ -83,6 +86,7 @@ class Quantile(IntervalLoss):
 class Squared(IntervalLoss):
     """(w - x)²; the best guess is the mean."""
 
+    crosses_once = True
     words: str = "squared error"
 
     def lipschitz(self, width: float) -> float:
@@ -116,6 +120,7 @@ class Steps(IntervalLoss):
 class Cells(IntervalLoss):
     """1 unless the guess names the truth's cell of so many; None: the point itself (Bayes risk)."""
 
+    crosses_once = True
     cells: int | None
     words: str = "chance of a wrong cell"
 
@@ -139,6 +144,7 @@ class Cells(IntervalLoss):
 class Band(IntervalLoss):
     """0 for a guess within a radius of the truth, else 1."""
 
+    crosses_once = True
     radius: Fraction
 
     @property
@@ -339,6 +345,7 @@ def _keyed(given: Mapping) -> IntervalLoss:  # type: ignore[type-arg]
 class Threshold(IntervalLoss):
     """1 for a wrong answer to whether the truth is at least a number."""
 
+    crosses_once = True
     at: Fraction
     words: str
 

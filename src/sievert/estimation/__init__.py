@@ -5,6 +5,7 @@ import lazy_loader
 # The stub lists the names of users and those of other rooms; these are the users'.
 __all__ = [
     "audit_outputs",
+    "estimate_repeated",
     "multiplicative_kantorovich",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)

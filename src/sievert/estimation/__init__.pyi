@@ -12,6 +12,7 @@ from ._inversion import Mean as Mean
 from ._inversion import estimate_mean as estimate_mean
 from ._multiplicative_transport import MultiplicativeTransport as MultiplicativeTransport
 from ._multiplicative_transport import multiplicative_kantorovich as multiplicative_kantorovich
+from ._repeated import estimate_repeated as estimate_repeated
 from ._reports import Identifiability as Identifiability
 from ._reports import counts_over as counts_over
 from ._reports import identifiability as identifiability

@@ -16,6 +16,7 @@ from ._closed_forms import as_gain as as_gain
 from ._columns import joint_distribution as joint_distribution
 from ._kinds import Gain as Gain
 from ._kinds import Loss as Loss
+from ._kinds import WithinGain as WithinGain
 from ._line_envelope import envelope_mass as envelope_mass
 from ._loss_classes import LossClass as LossClass
 from ._loss_classes import single_crossing_order as single_crossing_order

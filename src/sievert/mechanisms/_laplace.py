@@ -25,7 +25,7 @@ from sievert.errors import MechanismError
 from sievert.kinds import NonNegative, Positive, kind
 from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.mechanisms._noise import eps_of_unit
-from sievert.numerics import as_fraction, brief, log_of
+from sievert.numerics import as_fraction, brief, log_of, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.sampling import (
     BitSource,
@@ -43,6 +43,8 @@ __all__ = ["PixelatedLaplaceChannel", "log_pixels", "rational_power"]
 LARGEST_DENOMINATOR = 2**24
 # A root is looked for among fractions of so many bits.
 MOST_BITS = 4096
+# A relative difference that comes of rounding distances between decimals.
+SAME_EPS = 1e-12
 # Differences of positions are taken in 64-bit integers up to here, beyond in fractions.
 LARGEST_PLACE = 2**62
 
@@ -286,13 +288,19 @@ class TruncatedLaplace(LevelledFamily):
                 f"truncated-laplace noise needs two answers or more, in increasing order, but they are "
                 f"{brief(list(answers.labels))}"
             )
-        unit = None if self.eps is None else eps_of_unit(self.eps, query, answers.policy)
+        unit = None if self.eps is None else self._unit(self.eps, query, answers.policy)
         pixels = self.pixels or len(points) - 1
         interval = (points[0], points[-1])
         half = (interval[1] - interval[0]) / (2 * pixels)
         centres = [float(interval[0] + (2 * k + 1) * half) for k in range(pixels)]
         level = privacy(unit, self.alpha)
         return PixelatedLaplaceChannel(interval, pixels, level, points, answers.labels, centres)
+
+    @staticmethod
+    def _unit(eps: float, query: Query, policy: Policy) -> Fraction | float:
+        """ε of one unit; distances of decimals are rounded, and a sensitivity of 1 is not taken for less."""
+        found, whole = eps_of_unit(eps, query, policy), read_eps(eps)
+        return whole if abs(float(found) - eps) <= SAME_EPS * eps else found
 
     def claimed(self, policy: Policy, query: Query) -> float | None:
         level = privacy(self.eps, self.alpha).eps

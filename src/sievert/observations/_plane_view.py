@@ -20,7 +20,7 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, Identity, Tries, posterior_vulnerability
+from sievert.measures import Adversary, Identity, Tries, gains, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
@@ -61,10 +61,18 @@ class PlaneView:
     noise: PlanarNoise
     belief: FloatArray
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "belief", np.asarray(self.belief, dtype=np.float64))
+
     @cached_property
     def grid(self) -> FloatArray:
         """The belief as a map, [rows, columns]."""
         return np.asarray(self.belief, dtype=np.float64).reshape(self.noise.region.shape)
+
+    @cached_property
+    def identity(self) -> Adversary:
+        """To guess the cell in one try."""
+        return gains.identity(len(self.belief))
 
     @cached_property
     def is_uniform(self) -> bool:
@@ -103,7 +111,7 @@ class PlaneView:
             value, method = min(self.bounds(count))
         value = min(max(value, self.before), self.limit)
         lower = value if exact else min(max(once, self.before), value)
-        return RecordGain("guess", self.before, value, exact, lower, value, method, count)
+        return RecordGain("identity", self.before, value, exact, lower, value, method, count)
 
     def bounds(self, releases: int) -> list[tuple[float, str]]:
         """Upper bounds on the best guess after several releases, each with its name."""
@@ -289,7 +297,7 @@ class PlaneView:
         metres = non_negative("metres", metres, GainError)
         count = observation_count(releases, GainError)
         radius = metres / self.noise.region.cell
-        name, before = f"within {metres:g} m", self._nearby_before(radius)
+        name, before = f"within {metres:g}", self._nearby_before(radius)
         if self.noise.level.eps == 0 or before >= 1:
             return self._over_releases(name, before, (before, before), CLOSED, count)
         if self.is_uniform and (found := nearby_guess(self.noise, radius)) is not None:
@@ -413,7 +421,7 @@ class PlaneView:
             for place, seen in zip(cells.tolist(), noisy, strict=True)
         )
         lower, upper = share_interval(np.array([hits]), drawn)
-        return SimulatedGain("guess", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
+        return SimulatedGain("identity", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
 
     def _reach(self, releases: int) -> int:
         """Cells around the middle of the noisy ones among which the likeliest is sought."""

@@ -135,6 +135,8 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     given = scenario.stated_record_prior
     if given is None or given.is_uniform:
         return None
+    if scenario.region is not None:
+        return np.asarray(given.on_map(scenario.region), dtype=np.float64)
     return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 

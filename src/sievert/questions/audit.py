@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial, singledispatch
 from pathlib import Path
@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Epsilon, NoiseChannel
+from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
+    Gain,
     Identity,
     RecordLeakage,
     Unit,
+    WithinGain,
     adversary_title,
     leakage,
     posterior_vulnerability,
@@ -31,17 +33,19 @@ from sievert.measures import (
 )
 from sievert.mechanisms import randomised_response
 from sievert.numerics import in_bits, in_percent
-from sievert.observations import ReleasesWithin
+from sievert.observations import PlaneView, RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
 from sievert.questions._standing import Standing, standing
+from sievert.questions.interval import IntervalFacts, interval_facts
 from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = [
     "Audit",
     "Finding",
+    "IntervalAudit",
     "LeakageCurves",
     "audit",
     "findings",
@@ -150,6 +154,18 @@ class Audit(Result):
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
 
 
+@dataclass(frozen=True)
+class IntervalAudit(Audit):
+    """The audit of noise on an interval: what an audit finds, and what it means for real numbers.
+
+    Attributes
+    ----------
+    interval : the loss to expect, the best one, guesses within a distance, and the pixels to use
+    """
+
+    interval: IntervalFacts | None = None
+
+
 def audit(scenario: Scenario | str | Path) -> Audit:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
@@ -216,7 +232,11 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         exact_eps=view.exact_eps,
         proved=view.proved,
     )
-    return replace(result, standing=standing(scenario, result))
+    result = replace(result, standing=standing(scenario, result))
+    facts = interval_facts(scenario) if view.listed else None
+    if facts is None:
+        return result
+    return IntervalAudit(**{part.name: getattr(result, part.name) for part in fields(result)}, interval=facts)
 
 
 def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:
@@ -243,17 +263,26 @@ def _database_bits(policy: Policy) -> float:
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
     """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
-    if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
+    metric, region = scenario.policy.secrets, scenario.region
+    if not isinstance(metric, Metric) or math.isinf(found.nats):
         return ()
-    matrix = scenario.policy.secrets.matrix
+    if region is not None:
+        least, greatest = region.cell, region.cell * math.hypot(*(side - 1 for side in region.shape))
+        radii = sorted({least, greatest / 2, greatest}) if greatest > 0 else []
+        return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    nearest, furthest = _extremes(metric)
+    radii = sorted({nearest, furthest / 2, furthest}) if furthest > 0 else []
+    return tuple((radius, found.odds(radius)) for radius in radii)
+
+
+def _extremes(metric: Metric) -> tuple[float, float]:
+    """The least and the greatest positive distance; 0 where there is none, or they are too many to list."""
+    try:
+        matrix = metric.matrix
+    except TooLargeError:
+        return 0.0, 0.0
     positive = matrix[(matrix > 0) & (matrix < math.inf)]
-    if not positive.size:
-        return ()
-    radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    region = scenario.region
-    if region is None:
-        return tuple((radius, found.odds(radius)) for radius in radii)
-    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    return (float(positive.min()), float(positive.max())) if positive.size else (0.0, 0.0)
 
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
@@ -316,17 +345,60 @@ def _findings(channel: Channel, view: Seen) -> tuple[Finding, ...]:
 
 @_findings.register
 def _about_record(channel: NoiseChannel, view: Seen) -> tuple[Finding, ...]:
-    """About one record when all others are known."""
-    return tuple(
-        _record_finding(gain, view.record) for gain in view.scenario.gains if isinstance(gain, Identity)
-    )
+    """About one record when all others are known; a gain whose table would be too large is left out."""
+    models, found = view.scenario.document.adversary.gains, []
+    for place, model in enumerate(models):
+        with suppress(TooLargeError):
+            gain = view.scenario.gain_about_record(place)
+            found.append(_record_finding(gain, view.gain(gain), model.unit))
+    return tuple(found)
 
 
-def _record_finding(gain: Adversary, record: RecordLeakage) -> Finding:
-    before, after = record.before, record.after
-    factor = after / before
+def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Finding:
+    # What differs in the last digits alone is rounding.
+    after = found.before if math.isclose(found.before, found.after, rel_tol=1e-13) else found.after
+    before = found.before
+    better = before - after if gain.is_loss else after - before
+    above, below = (before, after) if gain.is_loss else (after, before)
+    factor = above / below if below > 0 else None
+    bits = gain.bits(before, after)
+    return Finding(gain.name, unit or gain.unit, before, after, factor, better, bits, None, found.exact)
+
+
+@_findings.register
+def _about_place(channel: PlanarNoise, view: Seen) -> tuple[Finding, ...]:
+    """About one place, without all pairs of cells where the gain needs none."""
+    scenario = view.scenario
+    plane = PlaneView(channel, scenario.record_prior.astype(np.float64))
+    found = []
+    for model in scenario.document.adversary.gains:
+        with suppress(TooLargeError):
+            found.append(_place_finding(_place_gain(model, plane, scenario), model.unit))
+    return tuple(found)
+
+
+@singledispatch
+def _place_gain(model: Gain, plane: PlaneView, scenario: Scenario) -> RecordGain:
+    return plane.gain(model.adversary(scenario.policy.values, scenario.record_distance))
+
+
+@_place_gain.register
+def _place_within(model: WithinGain, plane: PlaneView, scenario: Scenario) -> RecordGain:
+    return plane.within(model.within)
+
+
+def _place_finding(gain: RecordGain, unit: Unit | None) -> Finding:
+    before, after = gain.before, gain.after
     return Finding(
-        gain.name, gain.unit, before, after, factor, after - before, record.bits, None, not record.is_bound
+        gain.gain,
+        unit or "probability",
+        before,
+        after,
+        after / before,
+        after - before,
+        gain.bits,
+        None,
+        gain.exact,
     )
 
 

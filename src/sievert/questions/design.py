@@ -94,8 +94,8 @@ class Design(Result):
         channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
         mechanism = {"matrix": channel.name, "eps": self.found.optimal.eps}
         return {
-            "channel": (channel, channel_bytes(found, channel)),
             "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
+            "channel": (channel, channel_bytes(found, channel)),
         }
 
 

@@ -20,7 +20,12 @@ from sievert.channels import Channel, ResponseChannel, epsilon
 from sievert.errors import FileError, MetricError
 from sievert.files import Scenario, exact_alpha, finite_eps
 from sievert.ledger import amount
-from sievert.mechanisms import GeometricChannel, IrregularGeometricChannel, TruncatedGeometricChannel
+from sievert.mechanisms import (
+    GeometricChannel,
+    IrregularGeometricChannel,
+    PixelatedLaplaceChannel,
+    TruncatedGeometricChannel,
+)
 from sievert.numerics import log_fraction, rounded_up
 from sievert.policies import Answers
 from sievert.proofs import Decay
@@ -116,6 +121,19 @@ def _kernel(channel: Channel, scenario: Scenario) -> Drawn:
     eps = _promised(channel, scenario, per_unit)
     _require_kept(float(eps), epsilon(channel, scenario.answers).nats)
     return Drawn(channel, eps, scenario.mechanism.words())
+
+
+@drawn.register
+def _pixels(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Drawn:
+    """Laplace noise on an interval: the ε of the file, which the pixels keep whatever their number."""
+    eps = _promised(channel, scenario, _reach(scenario))
+    _require_kept(float(eps), epsilon(channel, scenario.answers).nats)
+    return Drawn(channel, eps, scenario.mechanism.words())
+
+
+def _reach(scenario: Scenario) -> Fraction:
+    """How many units of the answer one unit of the policy's distance is at most."""
+    return Fraction(scenario.query.sensitivity(scenario.policy))
 
 
 @drawn.register

@@ -136,22 +136,7 @@ def _of_planar(channel: PlanarNoise, place: OnMap, confidence: float) -> Lengths
 
 def population(scenario: Scenario, file: str, region: Region) -> FloatArray:
     """Public weights of the cells from a file of latitude, longitude and weight."""
-    table = read_table(scenario.folder / file)
-    if len(table.header) < 3:
-        raise FileError(f"{file}: needs latitude, longitude and weight in each row")
-    try:
-        numbers = np.array([[float(cell) for cell in row[:3]] for row in table.rows])
-    except ValueError as problem:
-        raise FileError(f"{file}: {problem}; latitude, longitude and weight must be numbers") from None
-    if not np.isfinite(numbers).all() or (numbers[:, 2] < 0).any():
-        raise FileError(f"{file}: latitudes, longitudes and weights must be finite, and weights ≥ 0")
-    inside = region.contains(numbers[:, 0], numbers[:, 1])
-    cells = region.cells(numbers[inside, 0], numbers[inside, 1])
-    flat = cells[:, 0] * region.shape[1] + cells[:, 1]
-    weights = np.bincount(flat, numbers[inside, 2], minlength=len(region)).astype(np.float64)
-    if not weights.sum() > 0:
-        raise FileError(f"{file}: gives no weight to any place in the region")
-    return weights
+    return region.weights(read_table(scenario.folder / file), file)
 
 
 def _planar_errors(eps: float, confidence: float) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial, singledispatch
 from pathlib import Path
 
-from sievert.design import Alternative, Candidates, Leak, TableOption, cells_of
+from sievert.design import Alternative, Candidates, Leak, TableOption
 from sievert.errors import MetricError
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
@@ -68,7 +68,7 @@ def table(result: Result) -> tuple[list[str], list[list[str]]] | None:
 @table.register
 def _table_of_noise(design: NoiseDesign) -> tuple[list[str], list[list[str]]]:
     found = design.found
-    return [*found.headings, "mechanism"], [[*cells_of(option), option.name] for option in found.options]
+    return ["mechanism", *found.headings], [[option.name, *found.cells(option)] for option in found.options]
 
 
 @lines.register
@@ -177,8 +177,8 @@ def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -
             sections=list(lines(design)),
             summary=Table(
                 "Mechanisms side by side",
-                [header[-1], *header[:-1]],
-                [[row[-1], *row[:-1]] for row in rows],
+                header,
+                rows,
                 f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
                 "record by somebody who knows all others.",
             ),

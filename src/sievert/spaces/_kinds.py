@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from itertools import product as cartesian
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from sievert.errors import FileError
-from sievert.kinds import NonNegative, Noun, Positive, PublicPath, Section, Value, kind
-from sievert.numerics import brief, did_you_mean, require_size
+from sievert.kinds import Finite, NonNegative, Noun, Positive, PublicPath, Section, Value, kind
+from sievert.numerics import as_fraction, brief, did_you_mean, require_size
 from sievert.spaces import metrics, secrets
 from sievert.spaces._labels import CheckedLabels, KnownLabels, Labels, Row, Table, label, shown
 from sievert.spaces._metric import Metric
@@ -77,6 +78,33 @@ class RangeValues(Values):
         (first, last), step = self.range, self.step or 1
         _require_values((last - first) // step + 1, "range")
         return range(first, last + 1, step)
+
+
+@kind(Values, key="interval")
+class IntervalValues(Values):
+    """Real numbers of an interval, on the grid of its equal cells: both ends and all borders."""
+
+    interval: Annotated[
+        list[Finite], Field(min_length=2, max_length=2, description="its two ends, such as `[0.0, 1.0]`")
+    ]
+    cells: Annotated[Positive, Field(description="how many equal cells; there is one value more")]
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if self.interval[0] >= self.interval[1]:
+            raise ValueError(f"interval is {brief(self.interval)}, which is empty; give [least, greatest]")
+        return self
+
+    def labels(self) -> Sequence[Hashable]:
+        _require_values(self.cells + 1, "interval")
+        low, high = (as_fraction(str(end)) for end in self.interval)
+        found = [float(low + (high - low) * k / self.cells) for k in range(self.cells + 1)]
+        if any(a >= b for a, b in pairwise(found)):
+            raise FileError(
+                f"cells: {self.cells} cells of the interval {brief(self.interval)} are narrower than floats "
+                "tell apart; use fewer"
+            )
+        return found
 
 
 @kind(Values, key="file")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import FileError
 from sievert.spaces import metrics
+from sievert.spaces._labels import CheckedLabels, Table
 from sievert.spaces._metric import Metric
 
 __all__ = ["Region", "TransverseMercator"]
@@ -229,17 +231,39 @@ class Region:
         places = np.asarray(cells, np.float64) + 0.5
         return self.plane.backward(west + places[..., 1] * self.cell, south + places[..., 0] * self.cell)
 
+    def weights(self, table: Table, source: object) -> FloatArray:
+        """Public weights of the cells, row by row, from rows of latitude, longitude and weight.
+
+        Rows outside the rectangle are left out, and several rows of one cell are added up.
+        """
+        if len(table.header) < 3:
+            raise FileError(f"{source}: needs latitude, longitude and weight in each row")
+        try:
+            numbers = np.array([[float(cell) for cell in row[:3]] for row in table.rows])
+        except (TypeError, ValueError) as problem:
+            raise FileError(f"{source}: {problem}; latitude, longitude and weight must be numbers") from None
+        if not np.isfinite(numbers).all() or (numbers[:, 2:] < 0).any():
+            raise FileError(f"{source}: latitudes, longitudes and weights must be finite, and weights ≥ 0")
+        numbers = numbers.reshape(-1, 3)
+        inside = self.contains(numbers[:, 0], numbers[:, 1])
+        cells = self.cells(numbers[inside, 0], numbers[inside, 1])
+        flat = cells[:, 0] * self.shape[1] + cells[:, 1]
+        found = np.bincount(flat, numbers[inside, 2], minlength=len(self)).astype(np.float64)
+        if not found.sum() > 0:
+            raise FileError(f"{source}: gives no weight to any place in the region")
+        return found
+
     @cached_property
-    def labels(self) -> list[tuple[int, int]]:
+    def labels(self) -> CheckedLabels:
         """Every cell, row by row."""
         rows, columns = self.shape
-        return [(r, c) for r in range(rows) for c in range(columns)]
+        return CheckedLabels(product(range(rows), range(columns)))
 
     def metric(self) -> Metric:
-        """Distances in metres between the cells' centres, computed when one asks for them."""
+        """Distances in metres between the cells' centres; listed only where somebody asks for them."""
         rows, columns = self.shape
-        places = np.indices((rows, columns)).reshape(2, -1)[::-1].T
-        return metrics.euclidean(self.cell * places, labels=self.labels)
+        places = self.cell * np.indices((rows, columns), dtype=np.float64)[::-1].reshape(2, -1).T
+        return metrics.between_points(self.labels, places)
 
     @cached_property
     def distortion(self) -> tuple[float, float]:

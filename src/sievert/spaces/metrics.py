@@ -298,6 +298,11 @@ def _between(positions: NDArray[np.float64], kind: Literal["euclidean", "cityblo
     return np.asarray(cdist(positions, positions, kind), dtype=np.float64)
 
 
+def between_points(labels: Labels, places: NDArray[np.float64]) -> Metric:
+    """Straight lines between points whose labels are known to be good."""
+    return Metric._known(labels, partial(_between, places, "euclidean"), coordinates=places)
+
+
 def _coordinates(points: ArrayLike, labels: Iterable[object] | None) -> tuple[Labels, NDArray[np.float64]]:
     """The names of the points, and a row of coordinates each."""
     rule = "points: give one row of finite coordinates for each point"

@@ -1,0 +1,153 @@
+"""What noise on an interval means for real numbers: the loss to expect, the best one, guesses, pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from sievert.channels import Channel
+from sievert.continuous import (
+    Density,
+    DensityPrior,
+    Gap,
+    LaplaceLoss,
+    Resolution,
+    gap,
+    laplace_loss,
+    resolution,
+)
+from sievert.files import Scenario
+from sievert.mechanisms import PixelatedLaplaceChannel
+from sievert.numerics import in_percent
+from sievert.results import Result
+
+__all__ = ["IntervalFacts", "Within", "interval_facts"]
+# The share of the loss that coarse pixels may add, for the number of pixels that is recommended.
+SHARE = 0.01
+# What the file's loss is where it states none.
+DEFAULT_LOSS = "absolute"
+
+
+@dataclass(frozen=True)
+class Within(Result):
+    """The chance to guess a real number within a radius, before the release and after it."""
+
+    radius: float
+    before: LaplaceLoss
+    after: LaplaceLoss
+
+    def __str__(self) -> str:
+        return f"Within {self.radius:g}: {_between(self.before)} before, {_between(self.after)} after."
+
+
+def _between(missed: LaplaceLoss) -> str:
+    """The chance of a hit, as far as it is certain."""
+    low, high = in_percent(1 - missed.high), in_percent(1 - missed.low)
+    return low if low == high else f"{low} to {high}"
+
+
+@dataclass(frozen=True)
+class IntervalFacts(Result):
+    """What noise on an interval does to real numbers.
+
+    Attributes
+    ----------
+    loss : what Laplace noise of every digit loses for the belief's density, certified
+    on_grid : the same on the file's grid, beside the geometric mechanism's
+    optimal : whether no mechanism that is private on the whole interval loses less
+    within : guesses within a distance, for each such gain of the file
+    advice : the grid and pixels for which little is lost
+    pixels : how many the file has
+    """
+
+    loss: LaplaceLoss | None
+    on_grid: Gap
+    optimal: bool
+    within: tuple[Within, ...]
+    advice: Resolution
+    pixels: int
+
+    def sentences(self) -> list[str]:
+        """The facts, one a sentence."""
+        found = []
+        if self.loss is not None:
+            best = (
+                ", and no mechanism that is private on the whole interval loses less" if self.optimal else ""
+            )
+            said = str(self.loss)
+            found.append(f"{said[0].upper()}{said[1:]}{best}.")
+        grid = str(self.on_grid)
+        found.append(f"{grid[0].upper()}{grid[1:]}.")
+        found += [str(item) for item in self.within]
+        enough = "are enough" if self.pixels >= self.advice.pixels else "would be enough"
+        found.append(
+            f"{self.advice.pixels} pixels {enough} to lose at most 1% more than with every digit; the file "
+            f"has {self.pixels}."
+        )
+        return found
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+
+def interval_facts(scenario: Scenario) -> IntervalFacts | None:
+    """The facts, where the file's noise is on an interval."""
+    return _facts(scenario.channel, scenario)
+
+
+@singledispatch
+def _facts(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
+    return None
+
+
+@_facts.register
+def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts:
+    eps = channel.level.exact_eps if channel.level.exact_eps is not None else channel.level.eps
+    cells = channel.shape[0] - 1
+    loss, density = _loss(scenario), _density(channel, scenario)
+    on_grid = gap(scenario.use_prior, loss, eps, cells, interval=channel.interval)
+    whole = None if density is None else laplace_loss(density, loss, eps)
+    return IntervalFacts(
+        loss=whole,
+        on_grid=on_grid,
+        optimal=on_grid.single_crossing is True,
+        within=() if density is None else tuple(_within(density, r, eps) for r in _radii(scenario)),
+        advice=resolution(SHARE, eps=eps, interval=channel.interval),
+        pixels=channel.pixels,
+    )
+
+
+def _loss(scenario: Scenario) -> Any:
+    """The use's loss as it is written, where it is one of real numbers; else its table."""
+    use = scenario.document.use
+    if use is None:
+        return DEFAULT_LOSS
+    spelled = use.loss.spelled()
+    known = ("absolute", "squared") if isinstance(spelled, str) else ("pinball", "threshold", "tolerance")
+    named = (
+        spelled in known if isinstance(spelled, str) else len(spelled) == 1 and next(iter(spelled)) in known
+    )
+    return spelled if named else scenario.use_loss
+
+
+def _density(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Density | None:
+    """What is believed about the number itself; None for a belief about the grid's points."""
+    if not isinstance(_loss(scenario), str | dict):
+        return None
+    adversary, use = scenario.document.adversary, scenario.document.use
+    stated = [adversary.prior, adversary.record_prior] if use is None else [use.prior, adversary.prior]
+    given = next((prior for prior in (*stated, adversary.record_prior) if prior is not None), None)
+    if given is None or given.is_uniform:
+        return Density.uniform(channel.interval)
+    return given.on(channel.interval) if isinstance(given, DensityPrior) else None
+
+
+def _radii(scenario: Scenario) -> list[float]:
+    radii = (getattr(gain, "within", None) for gain in scenario.document.adversary.gains)
+    return [radius for radius in radii if radius is not None]
+
+
+def _within(density: Density, radius: float, eps: Any) -> Within:
+    loss = {"tolerance": radius}
+    return Within(radius, laplace_loss(density, loss, 0), laplace_loss(density, loss, eps))

@@ -1,0 +1,98 @@
+"""Audits of maps: a public prior by place, gains in metres, and what is said of true places."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.errors import FileError
+from sievert.files import load_scenario
+
+TOWN = """
+version = 1
+[policy.secrets]
+metric = "euclidean"
+region = {{ south = 52.50, west = 13.36, north = 52.52, east = 13.40, cell = {cell} }}
+[mechanism]
+kind = "planar-geometric"
+eps = 0.005
+[adversary]
+prior = "people.csv"
+gains = ["identity", {{ within = 300 }}, {{ tries = 3 }}]
+"""
+PEOPLE = "lat,lon,people\n52.505,13.37,40\n52.505,13.37,10\n52.512,13.385,30\n52.518,13.395,20\n40.0,0.0,99\n"
+
+
+def town(folder, cell=200, people=PEOPLE):
+    (folder / "people.csv").write_text(people)
+    (folder / "town.toml").write_text(TOWN.format(cell=cell))
+    return folder / "town.toml"
+
+
+def test_a_population_is_the_prior(tmp_path):
+    """Rows of one cell are added up, those outside the region left out; the guess is that of all pairs."""
+    scenario = load_scenario(town(tmp_path))
+    belief = scenario.record_prior
+    assert sorted(belief[belief > 0]) == pytest.approx([0.2, 0.3, 0.5])
+    found = sv.audit(scenario)
+    joint = belief[:, None] * scenario.channel.finite().matrix
+    assert found.record.before == pytest.approx(0.5)
+    assert found.record.after == pytest.approx(joint.max(axis=0).sum(), rel=1e-12)
+    assert not found.record.is_bound
+    places = scenario.policy.secrets.matrix
+    near = ((places <= 300).astype(float) @ joint).max(axis=0).sum()
+    after = {item.name: item.after for item in found.leakages}
+    assert after["within 300"] == pytest.approx(near, rel=1e-12)
+    assert after["3 tries"] == pytest.approx(1)
+
+
+def test_large_maps_are_audited_too(tmp_path):
+    found = sv.audit(town(tmp_path, cell=10))
+    assert 0.5 < found.record.after < 1
+    assert not found.record.is_bound
+    assert found.database.factor > 1
+
+
+def test_true_places_are_promised_the_diagonal_as_well(tmp_path):
+    """Places d apart lie in cells whose middles are up to d + u·√2 apart: never e^(ε·d) alone."""
+    file = town(tmp_path)
+    region, found = load_scenario(file).region, sv.audit(file)
+    assert found.on_map
+    for metres, factor in found.radii:
+        assert factor > math.exp(0.005 * metres)
+        assert factor == pytest.approx(math.exp(0.005 * region.cells_apart(metres)), rel=1e-12)
+        assert factor >= math.exp(0.005 * (metres + 200 * math.sqrt(2)))
+
+
+def test_the_sum_is_reached_by_two_places(tmp_path):
+    """Two places a hair apart, on either side of a corner of cells, change the odds by e^(ε·u·√2)."""
+    noise = load_scenario(town(tmp_path)).channel
+    laws = np.log(noise.law((4, 4))), np.log(noise.law((5, 5)))
+    assert np.abs(laws[0] - laws[1]).max() == pytest.approx(0.005 * 200 * math.sqrt(2), rel=1e-9)
+
+
+def test_previews_say_the_guess(tmp_path):
+    file = town(tmp_path)
+    data = '[data]\ninput = "x.csv"\ncolumn = ["lat", "lon"]\n'
+    rules = '[release]\noutput = "y.csv"\nledger = "budget.toml"\n'
+    file.write_text(file.read_text() + data + rules)
+    (tmp_path / "x.csv").write_text("lat,lon\n52.51,13.37\n")
+    (tmp_path / "budget.toml").write_text("person = 1.0\n")
+    before = sv.release.preview(file)
+    assert before.guess_after == pytest.approx(sv.audit(file).record.after)
+    assert all(factor > math.exp(0.005 * metres) for metres, factor in before.factors)
+
+
+@pytest.mark.parametrize(
+    ("people", "message"),
+    [
+        ("lat,lon\n52.5,13.4\n", "needs latitude, longitude and weight"),
+        ("lat,lon,people\n52.51,13.37,many\n", "must be numbers"),
+        ("lat,lon,people\n52.51,13.37,-1\n", "weights ≥ 0"),
+        ("lat,lon,people\n40,0,5\n", "gives no weight to any place in the region"),
+    ],
+)
+def test_bad_populations_are_refused(tmp_path, people, message):
+    with pytest.raises(FileError, match=message):
+        sv.audit(town(tmp_path, people=people))
