@@ -33,6 +33,7 @@ __all__ = [
     "checks",
     "has_added_noise",
     "has_noise_in_cells",
+    "is_within",
     "kept_promise",
     "least_record",
     "least_repeated",
@@ -129,11 +130,11 @@ def checks(
     for key, what, limit, single, value in limits:
         if limit is None:
             continue
-        one_release_is_too_many = not record.is_bound and not _is_within(single, limit)
+        one_release_is_too_many = not record.is_bound and not is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
             compared.append(Check(key, f"{what} about one record after one release", limit, single, False))
         else:
-            passed = _is_within(value, limit)
+            passed = is_within(value, limit)
             name = f"{what} about one record {after}"
             compared.append(Check(key, name, limit, value, passed, repeated.exact))
     if accept.eps is not None:
@@ -141,8 +142,12 @@ def checks(
         if accept.delta is not None:
             at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
         compared.append(
-            Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
+            Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, is_within(value, accept.eps))
         )
+    if accept.inference is not None or accept.loss_factor is not None:
+        from sievert.questions.infer import inference_checks
+
+        compared += inference_checks(scenario)
     return tuple(compared)
 
 
@@ -161,7 +166,8 @@ def _total_at(scenario: Scenario, total: float, delta: float) -> float:
         return total
 
 
-def _is_within(value: float, limit: float) -> bool:
+def is_within(value: float, limit: float) -> bool:
+    """Whether a value keeps a limit, up to rounding."""
     return value <= limit * (1 + CLAIM_TOLERANCE)
 
 

@@ -42,6 +42,7 @@ from sievert.questions._accept import (
     least_record,
     repeated_record,
 )
+from sievert.questions.infer import Inference, infer
 from sievert.questions.noise import NoiseAudit, noise_audit
 from sievert.results import Result
 from sievert.spaces import Metric
@@ -78,6 +79,7 @@ class Audit(Result):
     checks : the limits of [accept]
     guess_limit : best guess about one record after infinitely many releases (None: not known)
     releases_within : how many releases keep the guess limit of [accept] (None: no such limit, or not known)
+    inference : what the release tells about the secret of [inference] (None: the file has no such table)
     """
 
     title: str
@@ -104,6 +106,14 @@ class Audit(Result):
     guess_limit: float | None = None
     releases_within: ReleasesWithin | None = None
     on_map: bool = False
+    inference: Inference | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; a file without [inference] has no such key."""
+        found = super().to_dict()
+        if self.inference is None:
+            del found["inference"]
+        return found
 
     @property
     def passed(self) -> bool:
@@ -210,6 +220,7 @@ def _audit_of_list(scenario: Scenario) -> Audit:
         worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
         checks=checks(scenario, record, repeated, total),
         on_map=scenario.region is not None,
+        inference=None if scenario.document.inference is None else infer(scenario),
         **_budget(scenario),
     )
 

@@ -15,6 +15,7 @@ from sievert.questions.noise import NoiseAudit
 from sievert.questions.samples import SamplesAudit
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report.infer import inference_lines
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
@@ -39,6 +40,8 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         ("Any adversary" if audit.records == 1 else "The whole database"),
         [_database(audit), *_worst(audit)],
     )
+    if audit.inference is not None:
+        yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
     if audit.checks:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 
