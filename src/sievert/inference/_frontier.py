@@ -137,12 +137,14 @@ class InferenceCurve(Result):
         return float(np.interp(limit, self.limits, self.accuracies))
 
     def __str__(self) -> str:
+        count = len(self.slopes)
+        pieces = "one straight piece" if count == 1 else f"{count} straight pieces"
         first, last = (in_percent(float(value)) for value in (self.accuracies[0], self.accuracies[-1]))
         low, high = (in_percent(float(value)) for value in (self.limits[0], self.limits[-1]))
         return (
             f"The best accuracy rises from {first}, where nobody guesses the secret better than before "
             f"({low}), to "
-            f"{last}, where it is guessed with {high}, in {len(self.slopes)} straight pieces."
+            f"{last}, where it is guessed with {high}, in {pieces}."
         )
 
 

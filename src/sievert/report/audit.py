@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import singledispatch
 from pathlib import Path
 
+from sievert.channels import LARGEST_DENSE
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
@@ -15,7 +16,7 @@ from sievert.questions.noise import NoiseAudit
 from sievert.questions.samples import SamplesAudit
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
-from sievert.report.infer import inference_lines
+from sievert.report.infer import inference_lines, tradeoff_picture
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
@@ -258,21 +259,9 @@ def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
 
 def pictures(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> list[Picture]:
     """The channel, belief before and after, leakage against ε; for small policies, what must stay hidden."""
-    channel = scenario.channel
-    drawn = [
-        Picture(
-            "What the mechanism does",
-            "Each row is a true value; the darker a cell, the likelier that output.",
-            plots.channel_heatmap(channel),
-        ),
-        Picture(
-            "Belief before and after the most revealing output",
-            "What an adversary believes before the release, and after the output that makes some value "
-            "likeliest.",
-            plots.beliefs(channel, scenario.prior),
-        ),
-        _curve(curves),
-    ]
+    drawn = [*_matrix_pictures(scenario), _curve(curves)]
+    if audit.inference is not None:
+        drawn.append(tradeoff_picture(audit.inference))
     secrets = scenario.policy.secrets
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
         pair = audit.epsilon.pair
@@ -286,6 +275,26 @@ def pictures(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> list[Pi
             )
         )
     return drawn
+
+
+def _matrix_pictures(scenario: Scenario) -> list[Picture]:
+    """What is drawn from the whole matrix; nothing where it is only known by its rule."""
+    channel = scenario.channel
+    if channel.is_rule_beyond(LARGEST_DENSE):
+        return []
+    return [
+        Picture(
+            "What the mechanism does",
+            "Each row is a true value; the darker a cell, the likelier that output.",
+            plots.channel_heatmap(channel),
+        ),
+        Picture(
+            "Belief before and after the most revealing output",
+            "What an adversary believes before the release, and after the output that makes some value "
+            "likeliest.",
+            plots.beliefs(channel, scenario.prior),
+        ),
+    ]
 
 
 def _curve(curves: LeakageCurves) -> Picture:

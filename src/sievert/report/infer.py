@@ -14,7 +14,7 @@ from sievert.questions.infer import Inference
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import AFTER, BEFORE, LIMIT, MARK, laid_out
 
-__all__ = ["inference_lines", "lines", "page", "tradeoff"]
+__all__ = ["inference_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
 
 # Secret values that the sentences list; a page has them all.
 MOST_SHIFTS = 8
@@ -109,17 +109,17 @@ def page(found: Inference, scenario: Scenario) -> str:
                     "Mechanisms on the same answers", ("mechanism", "secret guessed", "answer right"), points
                 ),
             ],
-            pictures=[
-                Picture(
-                    "Accuracy against inference",
-                    "Nothing with this ε lies above the line; every mechanism is a point below it.",
-                    tradeoff(found),
-                )
-            ],
+            pictures=[tradeoff_picture(found)],
             proofs=[] if found.best is None else proofs,
             text=scenario.to_toml(),
         )
     )
+
+
+def tradeoff_picture(found: Inference) -> Picture:
+    """The frontier with its caption."""
+    caption = "Nothing with this ε lies above the line; every mechanism is a point on it or below."
+    return Picture("Accuracy against inference", caption, tradeoff(found))
 
 
 def tradeoff(found: Inference) -> go.Figure:
