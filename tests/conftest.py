@@ -3,8 +3,10 @@
 import importlib
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from importlib.metadata import requires
 from types import ModuleType
+from typing import Any
 
 # Before NumPy is there: tests share the cores already, and threads that wait for each other cost them most.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -60,3 +62,17 @@ def _is_expected(distribution: str) -> bool:
     if not named:
         raise LookupError(f"{distribution} is not in the test extra of pyproject.toml; add it there")
     return any(r.marker is None or r.marker.evaluate({"extra": "test"}) for r in named)
+
+
+@pytest.fixture(scope="session")
+def map_noise() -> Callable[..., Any]:
+    """Planar noise on a region of so many rows and columns, ε for a cell: ``map_noise(6, 6, "1/2")``."""
+    from sievert.channels import PlanarNoise
+    from sievert.spaces import Region
+
+    def build(rows: int, columns: int, step: str | Fraction) -> PlanarNoise:
+        region = Region(0.0, 0.0, (rows - 0.5) / 1105.74, (columns - 0.5) / 1113.2, 100)
+        assert region.shape == (rows, columns)
+        return PlanarNoise(region, Fraction(step) / 100)
+
+    return build

@@ -11,22 +11,29 @@ from typing import Any
 STEPS = ("open", "write", "fsync", "replace", "unlink", "ftruncate")
 
 
-def interrupted(action: Callable[[], object], step: int, moment: str) -> bool:
+# Where waiting for the disk is left out, nothing differs before and after it.
+WITHOUT_WAITING = tuple(name for name in STEPS if name != "fsync")
+NOT_TORN = 4
+
+
+def interrupted(
+    action: Callable[[], object], step: int, moment: str, steps: tuple[str, ...] = STEPS
+) -> bool | None:
     """Run an action in a forked child that is killed (SIGKILL) at its step-th call to the disk.
 
     `moment` is "before" the call, "after" it, or "torn": in the middle of a write. True when the child
-    was killed; False when it ended before it came to that step.
+    was killed; False when it ended before it came to that step; None where a step is no write to be torn.
     """
 
     def armed() -> None:
-        _arm(step, moment)
+        _arm(step, moment, steps)
         action()
 
     return interrupted_by(armed)
 
 
-def interrupted_by(action: Callable[[], object]) -> bool:
-    """Run an action that may kill its process in a forked child; whether it did."""
+def interrupted_by(action: Callable[[], object]) -> bool | None:
+    """Run an action that may kill its process in a forked child; whether it did, None where it could not."""
     child = os.fork()
     if child == 0:
         code = 3
@@ -39,11 +46,13 @@ def interrupted_by(action: Callable[[], object]) -> bool:
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
         return True
+    if os.WEXITSTATUS(status) == NOT_TORN:
+        return None
     assert os.WEXITSTATUS(status) == 0, "the action itself failed"
     return False
 
 
-def _arm(step: int, moment: str) -> None:
+def _arm(step: int, moment: str, steps: tuple[str, ...] = STEPS) -> None:
     calls = iter(range(10**9))
 
     def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +60,9 @@ def _arm(step: int, moment: str) -> None:
             reached = next(calls) == step
             if reached and moment == "before":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if reached and moment == "torn" and name == "write":
+            if reached and moment == "torn" and name != "write":
+                os._exit(NOT_TORN)
+            if reached and moment == "torn":
                 real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
                 os.kill(os.getpid(), signal.SIGKILL)
             try:
@@ -62,7 +73,7 @@ def _arm(step: int, moment: str) -> None:
 
         return call
 
-    for name in STEPS:
+    for name in steps:
         setattr(os, name, wrapped(name, getattr(os, name)))
 
 
@@ -81,7 +92,7 @@ def power_lost(action: Callable[[], object], folder: Path, step: int) -> bool:
         _arm(step, "after")
         action()
 
-    killed = interrupted_by(recorded)
+    killed = bool(interrupted_by(recorded))
     if killed:
         shutil.rmtree(folder)
         folder.mkdir()

@@ -23,7 +23,8 @@ THEOREM = re.compile(r"\b(?:Thm|Prop|Lem|Cor|Def|Alg)s? \d")
 LISTS = ("errors", "results")
 # Made by functions, or bases of what people use.
 BASES = {
-    "Proof", "SievertError", "adversaries.AdversaryClass", "constraints.Constraint", "lattice.NoBoundError",
+    "Proof", "SievertError", "adversaries.AdversaryClass", "constraints.Constraint", "continuous.Density",
+    "lattice.NoBoundError",
     "protocols.HashedReports", "protocols.LimitedReports", "protocols.LocalHashing", "protocols.Protocol",
     "protocols.ResponseProtocol", "protocols.UnaryEncoding", "sampling.BitSource", "sampling.NoiseSampler",
     "sampling.OperatingSystemBits", "sampling.Sampler", "testing.TextbookLaplace",

@@ -23,15 +23,15 @@ TOP = [
     "worst_leakage", "largest_epsilon", "weakest_claim",
     "audit_mechanism", "audit_samples", "bayes_risk",
     "refines", "compare", "threshold", "deficiency",
-    "optimal_mechanism", "candidates", "frontier", "remap",
+    "optimal_mechanism", "is_optimal", "is_universally_optimal", "candidates", "frontier", "remap",
     "estimate", "estimate_mean", "identifiability", "kantorovich",
     "uniform",
 ]  # fmt: skip
 NAMESPACES = [
-    "adapters", "adversaries", "bounds", "constraints", "design", "divergences", "errors", "estimation",
-    "gains", "graphs", "inference", "information", "lattice", "losses", "mechanisms", "metrics",
-    "observations", "plots", "priors", "promises", "protocols", "release", "results", "sampling", "secrets",
-    "symmetries", "testing", "transformations",
+    "adapters", "adversaries", "bounds", "constraints", "continuous", "design", "divergences", "errors",
+    "estimation", "gains", "geometry", "graphs", "inference", "information", "lattice", "losses",
+    "mechanisms", "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results",
+    "sampling", "secrets", "symmetries", "testing", "transformations",
 ]  # fmt: skip
 
 

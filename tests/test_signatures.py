@@ -36,9 +36,9 @@ SYNONYMS = {
     "random_state", "tol", "belief_prior",
 }  # fmt: skip
 SPACES = [
-    "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "inference",
-    "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises", "protocols",
-    "symmetries", "transformations",
+    "adapters", "adversaries", "bounds", "design", "divergences", "estimation", "gains", "geometry",
+    "inference", "information", "lattice", "losses", "mechanisms", "observations", "priors", "promises",
+    "protocols", "symmetries", "transformations",
 ]  # fmt: skip
 
 

@@ -1,7 +1,9 @@
 from . import constraints as constraints
+from . import continuous as continuous
 from . import design as design
 from . import errors as errors
 from . import estimation as estimation
+from . import geometry as geometry
 from . import inference as inference
 from . import mechanisms as mechanisms
 from . import observations as observations
@@ -18,8 +20,10 @@ from .channels._privacy import is_private as is_private
 from .channels.priors import uniform as uniform
 from .design._candidates import candidates as candidates
 from .design._candidates import remap as remap
+from .design._is_optimal import is_optimal as is_optimal
 from .design._leakage_families import frontier as frontier
 from .design._optimal import optimal_mechanism as optimal_mechanism
+from .design._universal import is_universally_optimal as is_universally_optimal
 from .errors import SievertError as SievertError
 from .estimation import protocols as protocols
 from .estimation._bayes_risk import bayes_risk as bayes_risk

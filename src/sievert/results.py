@@ -18,13 +18,24 @@ if TYPE_CHECKING:
     from sievert.channels import Hyper as Hyper
     from sievert.channels import RenyiCurve as RenyiCurve
     from sievert.channels import Tradeoff as Tradeoff
+    from sievert.continuous import Gap as Gap
+    from sievert.continuous import HyperDistance as HyperDistance
+    from sievert.continuous import LaplaceLoss as LaplaceLoss
+    from sievert.continuous import Refinement as Refinement
+    from sievert.continuous import Resolution as Resolution
     from sievert.design import Calibration as Calibration
     from sievert.design import Candidates as Candidates
+    from sievert.design import Domination as Domination
+    from sievert.design import Existence as Existence
     from sievert.design import Frontier as Frontier
     from sievert.design import GeometricOptimality as GeometricOptimality
     from sievert.design import LeakageDesign as LeakageDesign
+    from sievert.design import MinimaxRegret as MinimaxRegret
+    from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import TableDesign as TableDesign
+    from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
     from sievert.estimation import BlackBoxAudit as BlackBoxAudit
     from sievert.estimation import Estimate as Estimate
@@ -33,6 +44,18 @@ if TYPE_CHECKING:
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
     from sievert.estimation import Transport as Transport
+    from sievert.geometry import Decomposition as Decomposition
+    from sievert.geometry import Kernel as Kernel
+    from sievert.geometry import KernelMechanism as KernelMechanism
+    from sievert.geometry import Kernels as Kernels
+    from sievert.geometry import KernelThresholds as KernelThresholds
+    from sievert.geometry import Membership as Membership
+    from sievert.geometry import OptimalKernels as OptimalKernels
+    from sievert.geometry import PairRealizable as PairRealizable
+    from sievert.geometry import UniversalExistence as UniversalExistence
+    from sievert.geometry import VertexForm as VertexForm
+    from sievert.geometry import VertexMechanism as VertexMechanism
+    from sievert.geometry import Vertices as Vertices
     from sievert.inference import Accuracy as Accuracy
     from sievert.inference import DaleniusWitness as DaleniusWitness
     from sievert.inference import InferenceCurve as InferenceCurve
@@ -75,7 +98,6 @@ if TYPE_CHECKING:
     from sievert.policies import Answers as Answers
     from sievert.proofs import Verification as Verification
     from sievert.questions.audit import Audit as Audit
-    from sievert.questions.noise import NoiseAudit as NoiseAudit
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.spaces import Automorphisms as Automorphisms
@@ -86,9 +108,18 @@ if TYPE_CHECKING:
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
     "channels": "DeltaCurve Epsilon Hyper RenyiCurve Tradeoff",
-    "design": "Calibration Candidates Frontier GeometricOptimality LeakageDesign OptimalMechanism Remap",
+    "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
+    "design": (
+        "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
+        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
+    ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
+    ),
+    "geometry": (
+        "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "
+        "PairRealizable "
+        "UniversalExistence VertexForm VertexMechanism Vertices"
     ),
     "inference": (
         "Accuracy DaleniusWitness InferenceCurve InferenceFrontier InferencePoint Newcomer NewcomerTable "
@@ -104,7 +135,6 @@ ROOMS = {
     "policies": "Answers",
     "proofs": "Verification",
     "questions.audit": "Audit",
-    "questions.noise": "NoiseAudit",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
 }

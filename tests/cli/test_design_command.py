@@ -135,12 +135,43 @@ def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
     assert json.loads(audited.stdout)["epsilon"]["nats"] == pytest.approx(math.log(2), abs=1e-12)
 
 
+def test_without_a_use_the_noise_of_a_table_is_weighed(tmp_path: Path) -> None:
+    file = scenario(tmp_path, "")
+    proof, report = tmp_path / "proof.json", tmp_path / "report.html"
+    done = sievert("design", file, "--proof", proof, "--report", report)
+    assert done.returncode == 0, done.stderr
+    for text in ("geometric errs least", "95.0% radius", "discrete Gaussian, σ = ", "no proof of optimality"):
+        assert text in done.stdout
+    assert "optimum by linear program" in done.stdout and "Mechanisms side by side" in report.read_text()
+    assert sievert("verify", proof, file).returncode == 0
+    assert 'kind = "geometric"' in (tmp_path / "counts-optimal.toml").read_text()
+    assert sievert("audit", tmp_path / "counts-optimal.toml").returncode == 0
+
+
+def test_a_histogram_of_very_many_answers(tmp_path: Path) -> None:
+    file = scenario(tmp_path, '[use]\nloss = "absolute"\n')
+    text = file.read_text().replace('kind = "count"\nwhere = "yes"', 'kind = "histogram"')
+    file.write_text(text.replace("records = 6", "records = 1000000").replace("exponential", "geometric"))
+    done = sievert("design", file, "--eps", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert "With ε = 0.5, geometric errs least" in done.stdout
+
+
+def test_a_value_alone_still_needs_a_use(tmp_path: Path) -> None:
+    file = scenario(tmp_path, "")
+    text = (
+        file.read_text().replace('[query]\nkind = "count"\nwhere = "yes"\n', "").replace("records = 6\n", "")
+    )
+    file.write_text(text)
+    done = sievert("design", file)
+    assert done.returncode == 2 and "table [use] is missing" in done.stderr
+
+
 @pytest.mark.parametrize(
     "use, arguments, message",
     [
-        ("", [], "table [use] is missing"),
         ('[use]\nloss = "cubic"\n', [], "key use.loss must be"),
-        ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], "give exactly one of pinball"),
+        ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], 'give exactly one of kind = "…", pinball'),
         ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
         ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
         ('[use]\nloss = "absolute"\n', ["--eps", "inf"], "give a finite ε"),

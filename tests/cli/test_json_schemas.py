@@ -166,6 +166,11 @@ def test_design(examples: Path, name: str) -> None:
     assert Path(data["written"]["file"]).exists()
 
 
+def test_design_of_noise(examples: Path) -> None:
+    data = checked("design-noise", "design", examples / "release" / "household-sizes.toml")
+    assert data["found"]["best"] and Path(data["written"]["file"]).exists()
+
+
 def test_release(examples: Path) -> None:
     names = ["census-count", "survey-response", "town-places"]
     names += [f"release/{path.stem}" for path in sorted(Path("examples/release").glob("*.toml"))]

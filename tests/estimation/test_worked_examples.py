@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import sievert as sv
-from sievert.estimation._inversion import expected_line_error, inverse_of, inversion_covariance
+from sievert.estimation._inversion import inverse_of
 from sievert.estimation._operators import iterate, operator_of
 from sievert.estimation._reports import clipped, nearest_distribution, read_reports
 
@@ -179,3 +180,26 @@ def test_small_steps_are_no_convergence(chapter_eight: dict) -> None:
     certified = sv.estimate(counts, channel, "ibu", interval="none")
     assert certified.total_gap <= 0.5
     assert 1e5 * (best.likelihood - certified.likelihood) <= certified.total_gap
+
+
+def inversion_covariance(
+    channel: sv.Channel, p: NDArray[np.float64], total: float, *, population: bool = False
+) -> NDArray[np.float64]:
+    """Covariance of the inverse of `total` reports: R'(diag(m) - m m')R/N with m = pG.
+
+    With `population`, p is the distribution of the very people who reported, not what they are drawn from:
+    the middle is then diag(pG) - Σ_i p_i·G_i'G_i. Inside the simplex the first is the inverse Fisher
+    information.
+    """
+    finite = channel.finite()
+    matrix, inverse = finite.rounded(), inverse_of(finite)
+    m = p @ matrix
+    middle = np.diag(m) - ((matrix.T * p) @ matrix if population else np.outer(m, m))
+    right = np.array([inverse.apply(row) for row in middle])
+    return np.array([inverse.apply(column) for column in right.T]) / total
+
+
+def expected_line_error(covariance: NDArray[np.float64]) -> float:
+    """Expected Kantorovich distance on the line of a Gaussian error: Σ_x √(2/π · Var F(x))."""
+    cumulative = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    return float(np.sqrt(2 / math.pi * np.maximum(np.diag(cumulative)[:-1], 0.0)).sum())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from sievert.errors import FileError
+from sievert.errors import FileError, TooLargeError
 from sievert.spaces import Region
 from sievert.spaces._kinds import MapRegion
 from sievert.spaces._regions import EQUATOR, FLATTENING, TransverseMercator
@@ -82,8 +82,11 @@ def test_small_regions_have_a_metric() -> None:
     region = Region(48.80, 2.25, 48.801, 2.252, 50)
     metric = region.metric()
     assert metric.distance((0, 0), (2, 1)) == pytest.approx(50 * 5**0.5)
-    with pytest.raises(FileError, match="planar-geometric"):
-        Region(48.80, 2.25, 48.90, 2.42, 10).metric()
+    large = Region(48.80, 2.25, 48.90, 2.42, 10).metric()
+    assert large.size > 10**6
+    assert large.uniform_distance is None and not large.component_of.any()
+    with pytest.raises(TooLargeError, match="distances of"):
+        _ = large.matrix
 
 
 def test_a_region_that_no_plane_shows_well() -> None:

@@ -18,7 +18,8 @@ SECONDS = os.environ.get("SIEVERT_FUZZ_SECONDS", "0")
 SEED = os.environ.get("SIEVERT_FUZZ_SEED") or (
     str(random.SystemRandom().getrandbits(32)) if float(SECONDS) else "1"
 )
-CASES = 100
+# Enough to notice that something broke; `make fuzz` looks for what nobody thought of.
+CASES = 60
 # A process that is ended is replaced by another, which goes on after the case that ended it.
 MOST_PROCESSES = 20
 

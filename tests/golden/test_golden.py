@@ -47,12 +47,12 @@ COMMANDS = {
         "verify PROOF FILE",
     ],
     "preview": [
-        "release FILE --preview",
+        "release FILE --preview --report PAGE",
         "release FILE --preview --json --proof PROOF",
         "verify PROOF FILE",
     ],
     "release": [
-        "release FILE",
+        "release FILE --report PAGE",
         "release FILE --id second --output second.csv --json",
         "release FILE --output third.csv",
     ],
@@ -115,6 +115,7 @@ CLAIMS = {
 }
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+LARGEST_PAGE = 2_000_000  # bytes
 TINY = 1e-12  # what is next to nothing may be any other such number
 BLANKS = {
     r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}…": "DIGEST",
@@ -171,11 +172,33 @@ def _run(folder: Path, line: str) -> str:
     if err.getvalue():
         parts += ["── standard error", err.getvalue().rstrip()]
     if page.exists():
-        parts += ["── page", _page_text(page.read_text(encoding="utf-8"))]
+        assert page.stat().st_size <= LARGEST_PAGE
+        shown = _page_text(page.read_text(encoding="utf-8"))
+        said = _sentences(out.getvalue())
+        assert [sentence for sentence in said if _bare(sentence) not in _bare(shown)] == []
+        parts += ["── page", shown]
     text = "\n".join(parts).replace(str(folder), "FOLDER") + "\n"
     for pattern, word in BLANKS.items():
         text = re.sub(pattern, word, text)
     return text
+
+
+def _sentences(said: str) -> list[str]:
+    """What the terminal says below its headings, each sentence on one line; nothing where it says JSON."""
+    found: list[str] = []
+    before = ""
+    for line in () if said.startswith("{") else said.splitlines():
+        follows, before = bool(before), line
+        if line.startswith("    ") and follows and found:
+            found[-1] += line[3:]
+        elif line.startswith("  "):
+            found.append(line.strip())
+    return found
+
+
+def _bare(text: str) -> str:
+    """Letters and signs alone: a page marks code by other means than backticks, and breaks its own lines."""
+    return re.sub(r"[\s`]", "", text)
 
 
 def _page_text(page: str) -> str:

@@ -15,7 +15,8 @@ from sievert.files import load_scenario
 from sievert.measures import record_leakage
 from sievert.observations import _repeats as repeats
 from sievert.observations import guess_limit, releases_within, repeated_guess
-from sievert.observations._repeats import repeated_guess_bound
+from sievert.observations._repeats import _bound, _situations
+from sievert.policies import Answers
 
 
 def by_enumeration(
@@ -176,3 +177,10 @@ def test_what_any_number_of_releases_tells() -> None:
     result = sv.audit(scenario)
     assert result.guess_limit == pytest.approx(0.4)
     assert result.releases_within.releases is None
+
+
+def repeated_guess_bound(
+    channel: sv.Channel, answers: Answers, observations: int, prior: object = None
+) -> float:
+    """Upper bound on the best guess about one record after independent releases from the same data."""
+    return max(_bound(situation, observations) for situation in _situations(channel, answers, prior))

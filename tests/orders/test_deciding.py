@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from fractions import Fraction as F
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import sievert as sv
 from sievert.orders import refines
 from sievert.orders._average import decide_average
 from sievert.orders._decisions import TOLERANCE
-from sievert.orders._exact import distance_vertex, exact_gap, rational_witness
+from sievert.orders._exact import distance_vertex
+from sievert.orders._integers import flint_matrix, fraction_of
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response
 
@@ -332,3 +336,19 @@ def test_a_yes_in_floats_says_how_far_it_goes() -> None:
     assert "floats" in str(sv.refines(first, second, "privacy"))
     exact = sv.Channel([["1/2", "1/2"], ["1/4", "3/4"]])
     assert "up to" not in str(sv.refines(exact, exact.then(exact)))
+
+
+def exact_gap(witness: NDArray[Any], less_safe: NDArray[Any], safer: NDArray[Any]) -> Fraction:
+    """<G,B> - Σ_y max_w (AᵀG)[y,w], exactly."""
+    scores = flint_matrix(less_safe.T) * flint_matrix(witness)
+    best = [max(scores[y, w] for w in range(scores.ncols())) for y in range(scores.nrows())]
+    total = sum((fraction_of(value) for value in best), Fraction(0))
+    return sum((g * b for g, b in zip(witness.ravel(), safer.ravel(), strict=True)), Fraction(0)) - total
+
+
+def rational_witness(witness: NDArray[np.float64]) -> NDArray[Any]:
+    """A float witness scaled to at most 1 and rounded to 52 binary digits."""
+    scaled = witness / max(float(np.abs(witness).max()), 1e-300)
+    table = np.empty(witness.shape, dtype=object)
+    table.ravel()[:] = [Fraction(round(value * 2**52), 2**52) for value in scaled.ravel().tolist()]
+    return table

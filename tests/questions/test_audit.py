@@ -10,7 +10,7 @@ import pytest
 import sievert as sv
 from sievert.files import Scenario, load_scenario
 from sievert.questions import Check
-from sievert.questions.audit import Audit, leakage_curves
+from sievert.questions.audit import Audit
 from sievert.report import Picture
 from sievert.report.audit import lines, page, pictures
 
@@ -23,11 +23,11 @@ def sentences(result: Audit) -> str:
 
 
 def page_of(scenario: Scenario, result: Audit) -> str:
-    return page(result, scenario, leakage_curves(scenario, result))
+    return page(result, scenario)
 
 
 def pictures_of(scenario: Scenario, result: Audit) -> list[Picture]:
-    return pictures(result, scenario, leakage_curves(scenario, result))
+    return pictures(result, scenario)
 
 
 def written(folder: Path, text: str) -> Scenario:
@@ -155,7 +155,9 @@ def test_odds_within_a_radius() -> None:
 
 def test_figures_carry_the_numbers() -> None:
     scenario = load_scenario(Path("examples/survey-response.toml"))
-    heatmap, beliefs, curve = (picture.figure for picture in pictures_of(scenario, sv.audit(scenario))[:3])
+    drawn = {picture.heading: picture.figure for picture in pictures_of(scenario, sv.audit(scenario))}
+    heatmap, curve = drawn["What the mechanism does"], drawn["Leakage against ε"]
+    beliefs = drawn["Belief before and after the most revealing output"]
     assert np.allclose(np.array(heatmap.data[0].z, dtype=float), scenario.channel.matrix)
     assert (heatmap.data[0].zmin, heatmap.data[0].zmax) == (0, 0.5)
     assert np.allclose(np.array(beliefs.data[1].y, dtype=float), [1 / 2, 1 / 6, 1 / 6, 1 / 6])
@@ -184,7 +186,7 @@ def test_the_page_has_headings_and_no_tool_bar() -> None:
     scenario = load_scenario(Path("examples/survey-response.toml"))
     page = page_of(scenario, sv.audit(scenario))
     for heading in ("What the mechanism does", "Belief before and after", "Leakage against ε"):
-        assert f"<h2>{heading}" in page
+        assert f">{heading}" in page
     assert '"displayModeBar": false' in page
 
 
@@ -221,7 +223,7 @@ def test_only_what_is_measured_in_bits_has_bits(tmp_path: Path) -> None:
     here = int(np.argmin(np.abs(np.array(curve.data[1].x, dtype=float) - math.log(3))))
     assert curve.data[1].y[here] == pytest.approx(shannon.bits)
     page = page_of(scenario, result)
-    assert page.count("<td>–</td>") == 2
+    assert page.count(">–</td>") == 2
     text = sentences(result)
     assert "Uncertainty: 1.85 bits before" in text
     assert "Chance of a wrong guess: 60.0% before" in text
@@ -392,10 +394,10 @@ def test_the_page_marks_what_is_easiest_to_tell_apart() -> None:
     assert "the red line joins" in picture.caption
     assert any(trace.name == "easiest to tell apart" for trace in picture.figure.data)
     many = sv.load("examples/census-count.toml")
-    assert len(pictures_of(many, sv.audit(many))) == 3
+    assert len(pictures_of(many, sv.audit(many))) == 4
 
 
-@pytest.mark.parametrize("records", [3, 1000])
+@pytest.mark.parametrize("records", [3, 100])
 @pytest.mark.parametrize("query", ['kind = "histogram"', 'kind = "count"\nwhere = ["a"]'])
 def test_noise_on_a_table_is_audited_without_data(tmp_path: Path, records: int, query: str) -> None:
     text = f"""version = 1

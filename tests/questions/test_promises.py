@@ -93,7 +93,7 @@ def test_noise_in_every_cell(tmp_path: Path) -> None:
     )
     path = written(tmp_path, f"{text}[claim]\neps = 0.01\n")
     done = CliRunner().invoke(app, ["audit", str(path)])
-    assert done.exit_code == 1 and "not shown to keep" in " ".join(done.output.split()), done.output
+    assert done.exit_code == 1 and "does not keep its promise" in " ".join(done.output.split()), done.output
     path = written(tmp_path, f"{text}[claim]\neps = 1.5\n")
     assert CliRunner().invoke(app, ["audit", str(path)]).exit_code == 0
 

@@ -13,7 +13,6 @@ import pytest
 
 import sievert as sv
 from sievert.files import Scenario, load_scenario
-from sievert.questions.noise import noise_audit
 from sievert.report.audit import lines
 
 HISTOGRAM = """version = 1
@@ -37,8 +36,8 @@ def described(folder: Path, text: str) -> Scenario:
 
 
 def test_the_guess_is_that_of_the_listed_channel(tmp_path: Path) -> None:
-    found = noise_audit(described(tmp_path, HISTOGRAM))
-    assert found.eps == 1 and found.steps == 2 and found.proved
+    found = sv.audit(described(tmp_path, HISTOGRAM))
+    assert found.exact_eps == 1 and found.steps == 2 and found.proved and not found.listed
     # Every output of the clamped noise on three cells, for the last record on top of the others (2, 1, 0).
     ratio, limit = math.exp(-0.5), 4
 
@@ -60,23 +59,30 @@ def test_the_guess_is_that_of_the_listed_channel(tmp_path: Path) -> None:
 
 def test_many_releases_and_limits(tmp_path: Path) -> None:
     text = HISTOGRAM + "[adversary]\nobservations = 3\n[accept]\nguess = 0.5\neps = 3.0\n"
-    found = noise_audit(described(tmp_path, text))
-    assert found.repeated_eps == 3
-    # What any three mechanisms of ε = 1 allow, far below Prop 21 at 3·ε.
-    assert found.repeated.guess == pytest.approx(sv.explain(1.0, values=3, releases=3).after)
-    assert found.repeated.guess < math.exp(3) / (math.exp(3) + 2)
+    found = sv.audit(described(tmp_path, text))
+    assert found.repeated_eps == 3 and found.repeated_exact
+    # Two cells out of three are told apart by counting releases whose noise in a cell is positive.
+    chance, power = math.exp(-0.5) / (1 + math.exp(-0.5)), math.exp(0.5)
+    law = [math.comb(3, t) * chance**t * (1 - chance) ** (3 - t) for t in range(4)]
+    exact = sum(
+        math.prod(law[t] for t in hits) * power ** (2 * max(hits) - 3) / 3
+        for hits in itertools.product(range(4), repeat=3)
+    )
+    assert found.repeated_guess == pytest.approx(exact, rel=1e-12)
+    assert found.repeated_guess < sv.explain(1.0, values=3, releases=3).after
     assert [check.passed for check in found.checks] == [False, True] and not found.passed
-    assert "at most 71.9%" in dict(lines(found))["One record, when all others are known"][1]
+    assert "exactly 58.3%" in dict(lines(found))["One record"][1]
     with_delta = HISTOGRAM + "[accept]\neps = 1.0\ndelta = 1e-6\n"
-    assert noise_audit(described(tmp_path, with_delta)).passed
+    assert sv.audit(described(tmp_path, with_delta)).passed
 
 
 def test_a_belief_about_the_record_is_used(tmp_path: Path) -> None:
     text = HISTOGRAM + "[adversary]\nrecord_prior = [0.8, 0.1, 0.1]\n"
-    found = noise_audit(described(tmp_path, text))
-    assert found.record.before == pytest.approx(0.8) and found.record.is_bound
+    found = sv.audit(described(tmp_path, text))
+    assert found.record.before == pytest.approx(0.8) and not found.record.is_bound
     preview = sv.release.preview(described(tmp_path, text), output=tmp_path / "out.csv")
-    assert (preview.guess_before, preview.guess_is_bound) == (pytest.approx(0.8), True)
+    assert (preview.guess_before, preview.guess_after) == (pytest.approx(0.8), found.record.after)
+    assert not preview.guess_is_bound
 
 
 def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
@@ -85,11 +91,11 @@ def test_the_command_and_what_it_refuses(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     content = json.loads(done.stdout)
     assert done.returncode == 0 and content["passed"] and content["proved"]
-    assert Fraction(content["eps"]) >= Fraction(str(2 * math.log(2)))
+    assert Fraction(content["exact_eps"]) >= Fraction(str(2 * math.log(2)))
     refused = subprocess.run([*command, "--report", "x.html"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2 and "keep the answer with --json" in refused.stderr
     found = sv.audit(tmp_path / "file.toml")
-    assert isinstance(found, sv.results.NoiseAudit) and found.passed
-    assert content["eps"] == float(found.eps)
-    alone = noise_audit(described(tmp_path, HISTOGRAM.partition("[data]")[0]))
-    assert (alone.eps, alone.record) == (1, noise_audit(described(tmp_path, HISTOGRAM)).record)
+    assert isinstance(found, sv.results.Audit) and found.passed
+    assert content["exact_eps"] == float(found.exact_eps)
+    alone = sv.audit(described(tmp_path, HISTOGRAM.partition("[data]")[0]))
+    assert (alone.exact_eps, alone.record) == (1, sv.audit(described(tmp_path, HISTOGRAM)).record)

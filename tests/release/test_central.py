@@ -15,6 +15,7 @@ import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
 from sievert.files import ReleaseModel, Scenario, load_scenario
 from sievert.mechanisms import noise_on_cells
+from sievert.observations import record_view
 from sievert.release import make_plan
 from sievert.release._central import adjusted, computed, noisy_table
 from sievert.release._drawn import _kept_claim, _rational
@@ -328,11 +329,9 @@ def test_the_guess_from_a_histogram_is_that_of_its_channel() -> None:
     policy = sv.Policy.differential(3, 10)
     table = sv.Query.histogram().statistic(policy)
     assert table is not None
-    guess = noise_on_cells(table, Fraction(1), Fraction("0.7")).record_guess(policy)
-    assert guess is not None
-    before, after = guess
-    assert before == 1 / 3
-    assert after == pytest.approx(best, rel=1e-8)
+    guess = record_view(noise_on_cells(table, Fraction(1), Fraction("0.7")), np.full(3, 1 / 3)).guess()
+    assert guess.before == 1 / 3
+    assert guess.guess == pytest.approx(best, rel=1e-8)
 
 
 def test_preview_reads_no_data_and_spends_nothing(tmp_path: Path) -> None:

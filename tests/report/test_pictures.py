@@ -150,6 +150,7 @@ def pictures() -> dict[str, go.Figure]:
     found = sv.candidates(sv.metrics.discrete([0, 1, 2]), 1.0)
     losses = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=3)
     return {
+        "belief_shift": sv.plots.belief_shift(["a", "b"], [0.5, 0.5], [0.9, 0.1]),
         "beliefs": sv.plots.beliefs(warner),
         "breach_curve": sv.plots.breach_curve(
             sv.observations.breach_curve(warner, predicate=["yes"], level=0.9, observations=3)
@@ -158,9 +159,13 @@ def pictures() -> dict[str, go.Figure]:
         "channel_heatmap": sv.plots.channel_heatmap(warner),
         "estimated_distribution": sv.plots.estimated_distribution(["a", "b"], [0.4, 0.6]),
         "frontier": sv.plots.frontier(losses),
+        "guess_curve": sv.plots.guess_curve([1, 2], [0.3, 0.4], 0.2),
         "hypers": hypers({"A": warner}),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
+        "noise_law": sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=0, confidence=0.5),
+        "noise_map": sv.plots.noise_map([-1, 0, 1], [0], [[0.2, 0.6, 0.2]]),
         "policy_graph": policy_graph(sv.graphs.cycle(4)),
+        "released_numbers": sv.plots.released_numbers(["a"], [3], [(1, 5)]),
         "simplex_surface": simplex_surface(np.ones(1), np.full((1, 3), 1 / 3), "bits"),
         "success_curve": sv.plots.success_curve(curve, 0.2),
         "threshold_curves": threshold_curves([1.0], {"response": [0.7]}),

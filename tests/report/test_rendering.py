@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import sievert as sv
-from sievert.questions.audit import leakage_curves
 from sievert.questions.breach import breach_of
 from sievert.questions.compare import replacement
 from sievert.questions.design import design_of
@@ -24,6 +23,7 @@ from sievert.report import (
     explain,
     limits,
     page_html,
+    release,
 )
 from sievert.report._page import Table
 from sievert.report.plots._channels import channel_heatmap, hypers
@@ -36,7 +36,22 @@ SHEET = 718  # a sheet of A4 between margins of a centimetre
 def audit_page() -> str:
     scenario = sv.load("examples/census-count.toml")
     found = sv.audit(scenario)
-    return audit.page(found, scenario, leakage_curves(scenario, found))
+    return audit.page(found, scenario)
+
+
+def histogram_page() -> str:
+    scenario = sv.load("examples/release/income-by-district.toml")
+    return audit.page(sv.audit(scenario), scenario)
+
+
+def map_page() -> str:
+    scenario = sv.load("examples/release/taxis.toml")
+    return audit.page(sv.audit(scenario), scenario)
+
+
+def preview_page() -> str:
+    scenario = sv.load("examples/release/household-sizes.toml")
+    return release.page(sv.release.preview(scenario), scenario)
 
 
 def limits_page() -> str:
@@ -100,10 +115,13 @@ def gallery() -> str:
 @pytest.mark.parametrize(
     ("build", "pictures"),
     [
-        (audit_page, 3),
+        (audit_page, 4),
+        (histogram_page, 4),
+        (map_page, 2),
+        (preview_page, 2),
         (limits_page, 2),
         (compare_page, 3),
-        (explain_page, 1),
+        (explain_page, 2),
         (breach_page, 2),
         (design_page, 2),
         (estimate_page, 1),

@@ -14,6 +14,7 @@ from ._composition import require_dense as require_dense
 from ._deterministic import LARGEST_INPUTS as LARGEST_INPUTS
 from ._deterministic import DeterministicChannel as DeterministicChannel
 from ._deterministic import PartitionChannel as PartitionChannel
+from ._gaussian_law import GaussianLaw as GaussianLaw
 from ._hyper import DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
@@ -22,14 +23,16 @@ from ._kinds import StatedPrior as StatedPrior
 from ._laws import GeometricLaw as GeometricLaw
 from ._laws import NoiseLaw as NoiseLaw
 from ._laws import Privacy as Privacy
+from ._laws import StaircaseLaw as StaircaseLaw
 from ._laws import log_tail as log_tail
 from ._laws import two_sided_noise as two_sided_noise
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise
 from ._noise import NoiseChannel as NoiseChannel
-from ._noise import PlanarNoise as PlanarNoise
 from ._noise import SumNoise as SumNoise
 from ._noise import TableNoise as TableNoise
+from ._planar import PlanarNoise as PlanarNoise
+from ._planar import PlaneChannel as PlaneChannel
 from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon

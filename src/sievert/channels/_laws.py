@@ -17,7 +17,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.numerics import log_fraction, number, read_eps, rounded_up
 
-__all__ = ["GeometricLaw", "NoiseLaw", "Privacy", "log_tail", "two_sided_noise"]
+__all__ = ["GeometricLaw", "NoiseLaw", "Privacy", "StaircaseLaw", "log_tail", "two_sided_noise"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ class NoiseLaw(ABC):
     @abstractmethod
     def eps_of(self, steps: Fraction) -> Fraction | None:
         """The smallest ε for answers so many steps apart, never below the true one; None where none is."""
+
+    def nats_of(self, steps: Fraction) -> float:
+        """The smallest ε for answers so many steps apart, to the last digits of a float; inf: none is."""
+        found = self.eps_of(steps)
+        return math.inf if found is None else float(found)
 
     @abstractmethod
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
@@ -135,6 +140,10 @@ class GeometricLaw(NoiseLaw):
     def eps_of(self, steps: Fraction) -> Fraction:
         return self.level.times(steps)
 
+    def nats_of(self, steps: Fraction) -> float:
+        # A ratio's ε as a fraction is rounded up; as a float it is a logarithm.
+        return float(self.eps_of(steps)) if self.written[0] == "eps" else self.level.eps * float(steps)
+
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         return two_sided_noise(generator, self.level.eps, count)
 
@@ -153,6 +162,129 @@ class GeometricLaw(NoiseLaw):
     @cached_property
     def mean_error(self) -> float:
         return _over(2 * math.exp(-self.level.eps), -math.expm1(-2 * self.level.eps))
+
+
+@dataclass(frozen=True)
+class StaircaseLaw(NoiseLaw):
+    """Noise that falls by e^-ε once in every Δ steps: P(z) proportional to e^(-ε·⌊(|z| + Δ - r)/Δ⌋).
+
+    A move of up to Δ steps crosses one edge of the staircase at most, so it costs ε and no more, where
+    geometric noise spends ε/Δ on every step. Among all laws that add to the answer some staircase has the
+    least mean absolute error for sensitivity Δ (Geng and Viswanath 2014, Thm 3, on the integers).
+
+    Attributes
+    ----------
+    eps : nats for a move of 1 to Δ steps
+    sensitivity : Δ, the steps of one stair
+    top : r, from 1 to Δ: so many of the steps 0, 1, 2, … lie on the highest stair; by default the one with
+        the least mean absolute error. With Δ = 1 the law is geometric.
+    """
+
+    eps: Fraction
+    sensitivity: int
+    top: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.top:
+            object.__setattr__(self, "top", _best_top(float(self.eps), self.sensitivity))
+
+    @cached_property
+    def _further(self) -> float:
+        """Weight of all lower stairs on one side, in units of the top's: Δ·e^-ε/(1 - e^-ε)."""
+        eps = float(self.eps)
+        return _over(self.sensitivity * math.exp(-eps), -math.expm1(-eps))
+
+    @cached_property
+    def _log_top(self) -> float:
+        """ln P(0): both sides, less the 0 that they share."""
+        return -math.log(2 * (self.top + self._further) - 1)
+
+    def level(self, z: FloatArray) -> FloatArray:
+        """How many stairs z lies below the top."""
+        return np.asarray(np.floor((np.abs(z) + (self.sensitivity - self.top)) / self.sensitivity))
+
+    def log_pmf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self._log_top - float(self.eps) * self.level(np.asarray(z, dtype=np.float64)))
+
+    def log_upper(self, k: FloatArray) -> FloatArray:
+        at = np.asarray(k, dtype=np.float64)
+        if math.isinf(self._further):
+            return np.full(at.shape, math.log(0.5))
+        # What is left of the stair that k, or else 1 - k, lies on, and all stairs below it.
+        mirrored = np.where(at > 0, at, 1 - at)
+        stairs = self.level(mirrored)
+        left = self.top + stairs * self.sensitivity - mirrored
+        logs = np.log(left + self._further) + self._log_top - float(self.eps) * stairs
+        return np.where(at > 0, logs, np.log1p(-np.exp(np.where(at > 0, -1.0, logs))))
+
+    def eps_of(self, steps: Fraction) -> Fraction:
+        """ε for every stair that so many steps can cross."""
+        return self.eps * math.ceil(steps / self.sensitivity)
+
+    def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
+        eps, top, below = float(self.eps), float(self.top), self._further
+        if eps == 0:
+            return np.where(generator.random(count) < 0.5, -np.inf, np.inf)
+        # One side without 0, or both with it: a place among the top's 2r - 1, or a stair and a place on it.
+        stair = 1 + np.floor(generator.standard_exponential(count) / eps)
+        place = np.floor(generator.random(count) * self.sensitivity)
+        far = top + (stair - 1) * self.sensitivity + place
+        near = np.floor(generator.random(count) * (2 * top - 1)) - (top - 1)
+        sign = np.where(generator.random(count) < 0.5, -1.0, 1.0)
+        on_top = generator.random(count) * (2 * (top + below) - 1) < 2 * top - 1
+        return np.asarray(np.where(on_top, near, sign * far))
+
+    def words(self) -> str:
+        stairs = f"stairs of {self.sensitivity}, {self.top} on top"
+        return f"staircase noise, ε = {_short(self.eps)} ({stairs})"
+
+    @property
+    def written(self) -> tuple[str, Fraction]:
+        return "eps", self.eps
+
+    @cached_property
+    def mean_error(self) -> float:
+        return _mean_of_stairs(float(self.eps), self.sensitivity, float(self.top))
+
+    @cached_property
+    def deviation(self) -> float:
+        eps, width, top = float(self.eps), float(self.sensitivity), float(self.top)
+        if eps == 0:
+            return math.inf
+        ratio, rest = math.exp(-eps), -math.expm1(-eps)
+        # Σ_{k≥1} b^k·(k-1)^j for j = 0, 1, 2.
+        none, once, twice = ratio / rest, (ratio / rest) ** 2, ratio**2 * (1 + ratio) / rest**3
+        squares = (top - 1) * top * (2 * top - 1) / 6
+        squares += width * (top**2 * none + 2 * top * width * once + width**2 * twice)
+        squares += width * (width - 1) * (top * none + width * once)
+        squares += (width - 1) * width * (2 * width - 1) / 6 * none
+        return math.sqrt(2 * squares * math.exp(self._log_top))
+
+
+def _mean_of_stairs(eps: float, width: int, top: float) -> float:
+    """E|z|: the k-th stair below the top holds Δ numbers from r + (k-1)Δ on."""
+    if eps == 0:
+        return math.inf
+    below = math.exp(-eps) / -math.expm1(-eps)
+    sums = top * (top - 1) / 2 + width * below * (top + width * below + (width - 1) / 2)
+    return 2 * sums / (2 * (top + width * below) - 1)
+
+
+def _best_top(eps: float, width: int) -> int:
+    """The r of 1…Δ with the least mean absolute error.
+
+    E|z| is a convex quadratic of r over a rising line, so it falls and then rises: its lowest point is a root
+    of a quadratic equation, and the best whole number is next to it.
+    """
+    if eps == 0:
+        return 1
+    below = math.exp(-eps) / -math.expm1(-eps)
+    # r²/2 + b·r + c over r + h, lowest at r = -h + √(h² - 2(b·h - c)).
+    slope, shift = width * below - 0.5, width * below - 0.5
+    constant = width * below * (width * below + (width - 1) / 2)
+    lowest = -shift + math.sqrt(max(0.0, shift**2 - 2 * (slope * shift - constant)))
+    near = {min(max(math.floor(lowest) + step, 1), width) for step in (-1, 0, 1, 2)}
+    return min(sorted(near), key=lambda top: _mean_of_stairs(eps, width, float(top)))
 
 
 def log_tail(k: FloatArray, eps: float) -> FloatArray:

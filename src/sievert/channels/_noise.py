@@ -1,11 +1,11 @@
 """Noise that is the same everywhere: channels whose answers and outputs are never listed.
 
-A table of counts, a sum or a place on a map has too many answers for a matrix, yet its law is known: noise is
-independent in every cell and does not depend on the answer. Two-sided geometric noise, P(z) proportional to
-α^|z| in each cell, makes tables c steps apart at most α^-c times as likely as each other, so its ε is α's
-for the sensitivity of the table (Fernandes, Lem 3.6). On the plane P(z) is proportional to e^(-ε·|z|); its
-normaliser is the same for every cell, so two cells are ε times their distance apart (Fernandes, 3.13).
-Clamping to a public range is post-processing and costs nothing (Lem 3.3).
+A table of counts, a sum or a place on a map (`_planar`) has too many answers for a matrix, yet its law is
+known: noise is independent in every cell and does not depend on the answer. Two-sided geometric noise, P(z)
+proportional to α^|z| in each cell, makes tables c steps apart at most α^-c times as likely as each other, so
+its ε is α's for the sensitivity of the table (Fernandes, Lem 3.6). On the plane P(z) is proportional to
+e^(-ε·|z|); its normaliser is the same for every cell, so two cells are ε times their distance apart
+(Fernandes, 3.13). Clamping to a public range is post-processing and costs nothing (Lem 3.3).
 """
 
 from __future__ import annotations
@@ -19,28 +19,21 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
-from sievert.channels._laws import GeometricLaw, NoiseLaw, Privacy
+from sievert.channels._laws import NoiseLaw
 from sievert.channels._making import Form
 from sievert.errors import ChannelError, MechanismError, TooLargeError
 from sievert.numerics import generator_of, number
 from sievert.policies import Policy, Sensitivity, Statistic
-from sievert.spaces import Region
 
 __all__ = [
     "CellNoise",
     "NoiseChannel",
-    "PlanarNoise",
     "SumNoise",
     "TableNoise",
 ]
 
 # Simulated noise stays within 64-bit integers; it gets this far only for eps below 1e-16.
 FURTHEST = 2.0**62
-# Cells of a region whose clamped planar noise is listed.
-LARGEST_LISTED = 2000
-# Planar noise further than this many times 1/ε has a probability below 1e-15.
-TAIL = 40
-LARGEST_WINDOW = 4000
 
 
 class NoiseChannel(Channel):
@@ -118,15 +111,28 @@ class TableNoise(NoiseChannel):
         """ε for one unit of the policy's distance, never below the true one; see `Statistic.sensitivity`."""
         return self.eps_of(self.statistic.sensitivity(policy, absence))
 
+    @property
+    def keeps_eps(self) -> bool:
+        """Whether some ε is large enough for any two tables; Gaussian noise keeps none."""
+        return self.law.eps_of(Fraction(1)) is not None
+
     def eps_of(self, sensitivity: Sensitivity) -> Fraction:
-        """ε where one unit of distance moves the table by so many steps; refused where the law has none."""
-        return self.eps_of_steps(sensitivity.steps)
+        """ε for one unit of distance, the largest of a record's moves; refused where the law has none."""
+        found = (self.eps_of_steps(Fraction(move.steps)) / move.length for move in sensitivity.moves)
+        return max(found, default=Fraction(0))
+
+    def nats_of(self, sensitivity: Sensitivity) -> float:
+        """The same to the last digits of a float; inf where no ε is large enough."""
+        found = (self.law.nats_of(Fraction(move.steps)) / float(move.length) for move in sensitivity.moves)
+        return max(found, default=0.0)
 
     def eps_of_steps(self, steps: Fraction) -> Fraction:
         """ε of tables so many steps apart; refused where the law has none."""
         found = self.law.eps_of(steps)
         if found is None:
-            raise MechanismError(f"{self.law.words()} keeps no ε: no ε is large enough far out in its tails")
+            raise MechanismError(
+                f"{self.law.words()} keeps no ε: however large ε is, outputs far out in the tails exceed it"
+            )
         return found
 
     def log_probability(self, answer: Any, output: Any) -> float:
@@ -174,13 +180,6 @@ class TableNoise(NoiseChannel):
             clamped = f", clamped to {low} … {high}"
         return f"{self.law.words()} for each step of {number(step)}{clamped}"
 
-    def record_guess(self, policy: Policy) -> tuple[float, float] | None:
-        """Best guess about one record, all of whose values are equally likely, before and after.
-
-        For someone who knows all other records; None where no closed form is known.
-        """
-        return None
-
 
 class SumNoise(TableNoise):
     """Noise on one number: a count or a sum."""
@@ -188,120 +187,3 @@ class SumNoise(TableNoise):
 
 class CellNoise(TableNoise):
     """Noise in every cell of a histogram."""
-
-    def record_guess(self, policy: Policy) -> tuple[float, float] | None:
-        """Best guess about one record where every value has a cell of its own.
-
-        A record of value v multiplies the likelihood of the noise by e^ε₀ where cell v came out above the
-        count of the others, and by e^-ε₀ where it did not. So the guess is right with probability
-        (e^ε₀·(1 - q) + e^-ε₀·q)/n, where q = (1 + e^-ε₀)^-n is the chance that no cell came out above.
-        """
-        plain = policy.hides_any_two and not policy.constrained and isinstance(self.law, GeometricLaw)
-        values = len(self.statistic.cells)
-        if not plain or values != len(policy.values):
-            return None
-        rate = float(self.eps_of_steps(Fraction(1)))
-        none_above = math.exp(-values * math.log1p(math.exp(-rate)))
-        after = (math.exp(rate) * (1 - none_above) + math.exp(-rate) * none_above) / values
-        return 1 / values, min(1.0, after)
-
-
-class PlanarNoise(NoiseChannel):
-    """Noise of P(z) proportional to e^(-ε·|z|) on the cells of a region, clamped to it.
-
-    Parameters
-    ----------
-    region : the cells
-    eps : nats for each metre between the centres of cells
-    """
-
-    def __init__(self, region: Region, eps: Fraction) -> None:
-        self.region, self.eps = region, eps
-        super().__init__()
-        step = eps * Fraction(str(region.cell))
-        self.level = Privacy(float(step), None, exact_eps=step)
-
-    @property
-    def written(self) -> tuple[str, Fraction]:
-        """ε for a cell's width."""
-        return self.level.written
-
-    def log_probability(self, answer: Any, output: Any) -> float:
-        """ln P(output | answer) for cells (row, column) of the region."""
-        chance = self.law(answer)[tuple(self._cell(output, "output"))]
-        return math.log(chance) if chance > 0 else -math.inf
-
-    def law(self, answer: Any) -> FloatArray:
-        """The probability of every cell of the region, [rows, columns], for a place in one cell."""
-        row, column = self._cell(answer, "answer")
-        rows, columns = self.region.shape
-        weights, reach = self._window()
-        by_row = _collapsed(weights, reach - row, rows)
-        return _collapsed(by_row.T, reach - column, columns).T
-
-    def _window(self) -> tuple[FloatArray, int]:
-        """Probabilities of all displacements up to a reach beyond which they add up to less than 1e-15."""
-        reach = max(self.region.shape) + math.ceil(TAIL / self.level.eps)
-        if reach > LARGEST_WINDOW:
-            raise TooLargeError(
-                f"ε = {self.level.eps:.3g} for a cell's width spreads the noise over more than "
-                f"{LARGEST_WINDOW} cells; use larger cells",
-                size=reach,
-            )
-        if "window" not in self._cache:
-            offsets = np.arange(-reach, reach + 1)
-            weights = np.exp(-self.level.eps * np.hypot(*np.meshgrid(offsets, offsets, indexing="ij")))
-            self._cache["window"] = weights / weights.sum()
-        return self._cache["window"], reach
-
-    def _cell(self, given: Any, argument: str) -> tuple[int, int]:
-        found = np.asarray(given)
-        inside = found.shape == (2,) and found.dtype.kind in "iu"
-        if not inside or (found < 0).any() or (found >= self.region.shape).any():
-            rows, columns = self.region.shape
-            raise ChannelError(
-                f"{argument} is {given!r}; give row and column of one of {rows} by {columns} cells"
-            )
-        return int(found[0]), int(found[1])
-
-    def finite(self) -> Channel:
-        """The clamped noise as a matrix over the cells, row by row (floats), for small regions."""
-        if len(self.region) > LARGEST_LISTED:
-            raise TooLargeError(
-                f"the region has {len(self.region)} cells; all pairs of at most {LARGEST_LISTED} are listed: "
-                "use larger cells",
-                size=len(self.region),
-            )
-        weights, reach = self._window()
-        rows, columns = self.region.shape
-        matrix = np.empty((rows, columns, rows, columns))
-        for r in range(rows):
-            by_row = _collapsed(weights, reach - r, rows)
-            for c in range(columns):
-                matrix[r, c] = _collapsed(by_row.T, reach - c, columns).T
-        labels = self.region.labels
-        return Channel(matrix.reshape(len(labels), len(labels)), labels, labels)
-
-    def sample(self, xs: Any, rng: int | np.random.Generator | None = None) -> NDArray[Any]:
-        """Simulate noisy cells, [places, 2] (floating point; not for private releases)."""
-        generator = generator_of(rng)
-        weights, reach = self._window()
-        cells = np.stack([self._cell(cell, "xs") for cell in xs])
-        drawn = generator.choice(weights.size, len(cells), p=weights.ravel())
-        noise = np.stack(np.unravel_index(drawn, weights.shape), axis=1) - reach
-        return np.asarray(np.clip(cells + noise, 0, np.array(self.region.shape) - 1))
-
-    def words(self) -> str:
-        """The noise in words."""
-        cells = f"on cells of {self.region.cell:g} m, clamped to the region"
-        return f"planar geometric noise, ε = {float(self.eps):g} for each metre, {cells}"
-
-
-def _collapsed(weights: FloatArray, start: int, size: int) -> FloatArray:
-    """`size` consecutive rows from `start`, the first and last with everything beyond them added."""
-    if size == 1:
-        return np.asarray(weights.sum(axis=0, keepdims=True))
-    kept = weights[start : start + size].copy()
-    kept[0] += weights[:start].sum(axis=0)
-    kept[-1] += weights[start + size :].sum(axis=0)
-    return kept

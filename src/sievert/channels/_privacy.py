@@ -22,7 +22,7 @@ from sievert.channels._blocks import ProductChannel
 from sievert.channels._channel import Channel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, MetricError, PolicyError
-from sievert.numerics import exp_or_infinity, instance, log_fraction, log_of, non_negative
+from sievert.numerics import exp_or_infinity, instance, log_difference, log_fraction, log_of, non_negative
 from sievert.policies import Answers, Policy, Query, query_over
 from sievert.results import Result
 from sievert.spaces import Labels, Metric, align, metric_of
@@ -417,7 +417,7 @@ def _result(channel: Channel, labels: Labels, value: float, i: int, j: int, dist
         return Epsilon(0.0, None, None, None, distance)
     a, b = channel.input_index(labels[i]), channel.input_index(labels[j])
     logs = channel.relative_logs
-    difference = _difference(logs[a], logs[b])
+    difference = log_difference(logs[a], logs[b])
     output = _first_largest(np.abs(difference))
     if difference[output] < 0:
         a, b = b, a
@@ -429,20 +429,15 @@ def _result(channel: Channel, labels: Labels, value: float, i: int, j: int, dist
     return Epsilon(value, (channel.inputs[a], channel.inputs[b]), channel.outputs[output], exact, distance)
 
 
-def _difference(first: FloatArray, second: FloatArray) -> FloatArray:
-    """first - second with (-inf) - (-inf) = 0."""
-    both = np.isneginf(first) & np.isneginf(second)
-    with np.errstate(invalid="ignore"):
-        return np.where(both, 0.0, first - second)
-
-
 def _pair_distances(logs: FloatArray, pairs: IndexArray) -> FloatArray:
     """max over outputs of |log ratio| for the given pairs of rows, a block of pairs at a time."""
     result = np.empty(len(pairs))
     step = max(1, BLOCK_ENTRIES // logs.shape[1])
     for start in range(0, len(pairs), step):
         block = pairs[start : start + step]
-        result[start : start + step] = np.abs(_difference(logs[block[:, 0]], logs[block[:, 1]])).max(axis=1)
+        result[start : start + step] = np.abs(log_difference(logs[block[:, 0]], logs[block[:, 1]])).max(
+            axis=1
+        )
     return result
 
 
@@ -463,7 +458,7 @@ def _all_pairs(logs: FloatArray) -> FloatArray:
 def _widest_column(logs: FloatArray) -> tuple[int, int]:
     """The two rows that some output tells apart best, over all pairs: O(n m)."""
     high, low = logs.max(axis=0), logs.min(axis=0)
-    y = int(np.argmax(_difference(high, low)))
+    y = int(np.argmax(log_difference(high, low)))
     return int(np.argmax(logs[:, y])), int(np.argmin(logs[:, y]))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,11 +48,12 @@ def __dir__() -> list[str]:
 
 
 Against = Policy | Metric | Graph | Answers
-# Entries looked at together: half a megabyte.
-# Errors of sums of plain differences of probabilities stay below this.
-ROUGH = 1e-13
+# Errors of sums of plain differences of probabilities stay below this, and matter where sums are below that.
+ROUGH = 1e-15
+NOT_LITTLE = 0.01
 # The largest exponent whose power is surely finite.
 EXPONENT = 709.0
+# Entries looked at together: half a megabyte.
 BLOCK_ENTRIES = 65_536
 HIGHEST = 1e6
 
@@ -177,16 +179,14 @@ def delta_curve(
     best = np.zeros(len(levels))
     where = np.full(len(levels), -1, dtype=np.intp)
     for start, block in _blocks(len(pairs), rows.logs.shape[1]):
+        ends = pairs[block]
+        compared = _Compared(rows, ends, probabilities[ends[:, 0]], probabilities[ends[:, 1]])
         for k, level in enumerate(levels.tolist()):
             with np.errstate(over="ignore"):
                 promised = level * lengths[block] if level else 0 * lengths[block]
-            near = _candidates(probabilities, pairs[block], promised, float(best[k]))
-            if not len(near):
-                continue
-            first, second = pairs[block][near].T
-            found = _deltas(probabilities[first], rows.loss(first, second), promised[near])
-            top = int(found.argmax())
-            if found[top] > best[k]:
+            found, near = compared.largest(promised, float(best[k]))
+            if len(near) and found.max() > best[k]:
+                top = int(found.argmax())
                 best[k], where[k] = found[top], start + near[top]
     named = tuple(None if k < 0 else (labels[pairs[k, 0]], labels[pairs[k, 1]]) for k in where.tolist())
     return DeltaCurve(levels, best, named)
@@ -206,18 +206,39 @@ def _blocks(pairs: int, outputs: int) -> Iterator[tuple[int, slice]]:
         yield start, slice(start, start + step)
 
 
-def _candidates(
-    probabilities: FloatArray, pairs: IndexArray, exponents: FloatArray, least: float
-) -> IndexArray:
-    """Pairs whose Σ_y max(0, P - e^exponent·Q), a number with an error below 1e-13, may be the largest."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        left = np.exp(exponents)[:, None] * probabilities[pairs[:, 1]]
-    np.subtract(probabilities[pairs[:, 0]], left, out=left)
-    np.maximum(left, 0.0, out=left)
-    # Beyond e^709 the product may be infinite times 0: such pairs are looked at more closely.
-    sure = exponents < EXPONENT
-    rough = np.where(sure, left.sum(axis=1), 0.0)
-    return np.flatnonzero(~sure | (rough >= max(float(rough.max()), least) - ROUGH))
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """Some pairs of rows, with the probabilities of both."""
+
+    rows: _Rows
+    pairs: IndexArray
+    first: FloatArray
+    second: FloatArray
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """The largest loss of each pair, beyond which δ is 0."""
+        return np.asarray(self.rows.loss(*self.pairs.T).max(axis=1))
+
+    def largest(self, exponents: FloatArray, least: float) -> tuple[FloatArray, IndexArray]:
+        """δ of the pairs that may have the largest above `least`, and which they are.
+
+        Σ_y max(0, P - e^exponent·Q) is off by less than 1e-15: right as it stands unless it is small itself.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = np.exp(exponents)[:, None] * self.second
+        np.subtract(self.first, left, out=left)
+        np.maximum(left, 0.0, out=left)
+        # Beyond e^709 the product may be infinite times 0: such pairs are looked at more closely.
+        sure = exponents < EXPONENT
+        rough = np.where(sure, left.sum(axis=1), 0.0)
+        most = max(float(rough.max()), least)
+        if most > NOT_LITTLE and sure.all():
+            top = np.array([rough.argmax()], dtype=np.intp)
+            return np.minimum(rough[top], 1.0), top
+        near = np.flatnonzero((~sure | (rough >= most - ROUGH)) & (self.losses > exponents))
+        losses = self.rows.loss(*self.pairs[near].T)
+        return _deltas(self.first[near], losses, exponents[near]), near
 
 
 def _deltas(first: FloatArray, loss: FloatArray, exponents: FloatArray) -> FloatArray:

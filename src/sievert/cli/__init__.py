@@ -81,8 +81,10 @@ def _run(arguments: list[str]) -> int:
     """The exit code of a command; a wrong command or option is shown with its usage."""
     import typer
 
+    from sievert.cli._present import TYPED
     from sievert.cli.app import app
 
+    TYPED.set(tuple(arguments))
     try:
         return int(app(arguments, prog_name="sievert", standalone_mode=False) or 0)
     except typer.Abort:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,17 +33,23 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "TYPED",
+    "AsJson",
     "Asked",
     "Force",
+    "ProofPath",
     "present",
     "print_json",
     "print_table",
     "progress_bar",
     "real_option",
     "terminal",
+    "typed_command",
     "whole_option",
 ]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ProofPath = Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
 
 
@@ -60,7 +69,7 @@ def present(
     asked: Asked,
     *,
     json: bool,
-    page: Callable[[], str] | None = None,
+    page: Callable[[str], str] | None = None,
     proof: Callable[[], Proof | None] | None = None,
     unproved: str = "There is no certificate to save",
     about: Path | None = None,
@@ -72,9 +81,9 @@ def present(
 ) -> None:
     """Write what was asked for, then print the answer.
 
-    `page` and `proof` are made only when they are asked for; `about` is the file that the proof is checked
-    against; `data` goes into the JSON beside the result's own; `table` prints one below the sections, and
-    `notes` come last.
+    `page`, which is told the command, and `proof` are made only when they are asked for; `about` is the file
+    that the proof is checked against; `data` goes into the JSON beside the result's own; `table` prints one
+    below the sections, and `notes` come last.
     """
     written = _keep(asked, page, proof, unproved, about)
     if json:
@@ -91,7 +100,7 @@ def present(
 
 def _keep(
     asked: Asked,
-    page: Callable[[], str] | None,
+    page: Callable[[str], str] | None,
     proof: Callable[[], Proof | None] | None,
     unproved: str,
     about: Path | None,
@@ -100,7 +109,7 @@ def _keep(
     said = []
     for option, path in asked.paths.items():
         if option == "report" and page is not None:
-            asked.write_text(path, page())
+            asked.write_text(path, page(typed_command()))
             said.append(f"Report written to {path}")
         if option == "proof" and proof is not None:
             check = "" if about is None else f"; check it with: sievert verify {path} {about}"
@@ -114,6 +123,28 @@ def _save(asked: Asked, path: Path, certificate: Proof | None) -> bool:
     if certificate is not None:
         asked.write_text(path, save_proof(certificate))
     return certificate is not None
+
+
+# What was typed after `sievert`.
+TYPED: ContextVar[tuple[str, ...]] = ContextVar("TYPED", default=())
+
+
+def typed_command() -> str:
+    """The command as it was typed; of absolute paths what a reader of a page may know."""
+    return shlex.join(["sievert", *map(_shown, TYPED.get())]) if TYPED.get() else ""
+
+
+def _shown(word: str) -> str:
+    """A word of the command line; an absolute path from the current folder, or by its name alone.
+
+    >>> _shown("--report=/nowhere/page.html"), _shown("examples/a.toml"), _shown("0.5")
+    ('--report=page.html', 'examples/a.toml', '0.5')
+    """
+    option, mark, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    if os.path.isabs(value):
+        relative = os.path.relpath(value)
+        value = Path(value).name if relative.startswith(os.pardir) else relative
+    return f"{option}{mark}{value}"
 
 
 def real_option(help: str) -> Any:
@@ -194,13 +225,15 @@ def _print_sections(
                 console.print(Text(line))
 
 
-def print_table(header: list[str], rows: list[list[str]]) -> None:
-    """Print columns of texts, numbers to the right and the last column to the left."""
+def print_table(header: list[str], rows: list[list[str]], *, named: bool = False) -> None:
+    """Print columns of texts, numbers to the right and the last column, and names of rows, to the left."""
     rows = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     console = terminal()
     for number, cells in enumerate([header, *rows]):
-        line = "  ".join(cell.rjust(width) for cell, width in zip(cells[:-1], widths, strict=False))
+        first = cells[0].ljust(widths[0]) if named else cells[0].rjust(widths[0])
+        others = (cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:], strict=False))
+        line = "  ".join([first, *others])
         console.print(Text(f"  {line}  {cells[-1]}".rstrip(), style="bold" if number == 0 else ""))
 
 

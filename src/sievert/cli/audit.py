@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, progress_bar, real_option, whole_option
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Force,
+    present,
+    print_table,
+    progress_bar,
+    real_option,
+    whole_option,
+)
 
 if TYPE_CHECKING:
     from sievert.questions.audit import Audit
-    from sievert.questions.noise import NoiseAudit
     from sievert.questions.samples import SamplesAudit
 
 __all__ = ["audit"]
@@ -41,7 +49,7 @@ def audit(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a mechanism against its policy and say what it gives away.
 
@@ -65,24 +73,25 @@ def audit(
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
     from sievert.questions.audit import audit as run_audit
-    from sievert.report.audit import page_of
+    from sievert.report.audit import page_of, table
 
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, report=report)
     with progress_bar():
         found = run_audit(scenario)
-    _present(found, asked, as_json, page_of(found, scenario))
+    _present(found, asked, as_json, page_of(found, scenario), lambda: print_table(*table(found), named=True))
 
 
 def _present(
-    found: Audit | NoiseAudit | SamplesAudit,
+    found: Audit | SamplesAudit,
     asked: Asked,
     as_json: bool,
-    page: Callable[[], str] | None = None,
+    page: Callable[[str], str] | None = None,
+    table: Callable[[], None] | None = None,
 ) -> None:
     from sievert.report.audit import lines
 
     passed = found.passed
-    present(found, lines, asked, json=as_json, page=page, good=passed, data={"passed": passed})
+    present(found, lines, asked, json=as_json, page=page, good=passed, table=table, data={"passed": passed})
     if not passed:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, print_table, progress_bar, real_option
+from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar, real_option
 
 __all__ = ["breach"]
 
@@ -30,7 +30,7 @@ def breach(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
     from sievert.files import load_scenario
@@ -47,6 +47,6 @@ def breach(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
+        page=lambda command: page(result, scenario, command),
         table=lambda: print_table(*table(result)),
     )

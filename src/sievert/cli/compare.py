@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present
+from sievert.cli._present import AsJson, Asked, Force, ProofPath, present
 
 __all__ = ["compare"]
 
@@ -15,10 +15,10 @@ __all__ = ["compare"]
 def compare(
     first: Annotated[Path, typer.Argument(help="The mechanism in use: .toml, .csv, .npz or .parquet.")],
     second: Annotated[Path, typer.Argument(help="The mechanism that might replace it.")],
-    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    proof: ProofPath = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether B can replace A against every adversary, and if not, which adversary objects.
 
@@ -38,7 +38,7 @@ def compare(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result),
+        page=lambda command: page(result, command),
         proof=lambda: None if certificate is None else certificate.with_identity(digest_of(first, second)),
         good=result.can_replace is True,
         notes=[result.note] if result.note else [],

@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, progress_bar, real_option
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Force,
+    ProofPath,
+    present,
+    print_table,
+    progress_bar,
+    real_option,
+)
 
 __all__ = ["design"]
-
-# Text would round floats on the way through decimals; fractions are text.
-EXACT, FLOATS = CHANNELS = (".csv", ".npz")
 
 
 def design(
@@ -25,10 +31,10 @@ def design(
         Path | None,
         typer.Option(help="Write the designed file here (.toml; the channel beside it, as .npz or .csv)."),
     ] = None,
-    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    proof: ProofPath = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """The mechanism of least loss for the file's [use], proved optimal, and what standard ones would cost.
 
@@ -36,31 +42,34 @@ def design(
     """
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
-    from sievert.questions.design import design_of, designed_toml
-    from sievert.report.design import lines, page
-    from sievert.tables import channel_bytes
+    from sievert.questions.design import EXACT, FLOATS, design_of
+    from sievert.report.design import lines, page, table
 
     target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, output=target, proof=proof, report=report)
-    for suffix in CHANNELS:
+    for suffix in (EXACT, FLOATS):
         asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))
     with progress_bar():
         result = design_of(scenario, eps)
-    best = result.found.optimal
-    channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
-    asked.write_bytes(channel, channel_bytes(best.mechanism, channel))
-    asked.write_text(target, designed_toml(scenario, channel.name, best.eps, target.parent))
+    written = result.files(scenario, target)
+    for path, content in written.values():
+        asked.write_bytes(path, content)
+    channel = written.get("channel", (target,))[0]
+    columns = table(result)
     present(
         result,
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
-        proof=lambda: identified(best.certificate, scenario, eps=eps),
+        page=lambda command: page(result, scenario, command),
+        proof=lambda: (
+            None if result.certificate is None else identified(result.certificate, scenario, eps=eps)
+        ),
         about=file,
-        data={"written": {"file": str(target), "channel": str(channel)}},
+        table=None if columns is None else lambda: print_table(*columns),
+        data={"written": {what: str(path) for what, (path, _) in written.items()}},
         notes=[f"The mechanism is in {channel}; audit it with: sievert audit {target}"],
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, progress_bar, terminal
+from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, terminal
 from sievert.cli._streams import plain
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def estimate(
     save_counts: Annotated[
         Path | None, typer.Option(help="Write the counts as a CSV that can be counted again.")
     ] = None,
-    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    proof: ProofPath = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     public: Annotated[
         bool, typer.Option("--public", help="Use the noisy reports alone: read no true values.")
     ] = False,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count noisy reports and estimate the distribution of the true values behind them.
 
@@ -68,7 +68,7 @@ def estimate(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
+        page=lambda command: page(result, scenario, command),
         proof=lambda: identified(estimate_proof(scenario, result), scenario),
         good=result.estimate.total_gap is not None and result.estimate.unique is not False,
         table=lambda: _print_table(result),

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, print_json, real_option, whole_option
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Force,
+    ProofPath,
+    present,
+    print_json,
+    real_option,
+    whole_option,
+)
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
@@ -61,10 +70,10 @@ def explain(
         real_option("Metric privacy: the value is known to within this distance."),
     ] = None,
     centre: Annotated[str | None, typer.Option(help="… of this place (the worst one).")] = None,
-    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    proof: ProofPath = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a privacy claim lets anybody do to one person, whatever the mechanism.
 
@@ -149,7 +158,7 @@ def _present(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(found, None if scenario is None else scenario.to_toml()),
+        page=lambda command: page(found, None if scenario is None else scenario.to_toml(), command),
         proof=certificate,
         unproved=f"There is no certificate to save: {found.explanation.uncertified}",
         good=found.passed,

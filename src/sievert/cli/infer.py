@@ -39,7 +39,7 @@ def infer(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario),
+        page=lambda command: page(result, scenario, command),
         proof=lambda: None if best is None else identified(best.certificate, scenario),
         about=file,
         good=result.passed,

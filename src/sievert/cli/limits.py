@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, progress_bar, real_option
+from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, real_option
 
 __all__ = ["limits"]
 
@@ -18,10 +18,10 @@ def limits(
         float | None,
         real_option("ε in nats; by default the file's own."),
     ] = None,
-    proof: Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")] = None,
+    proof: ProofPath = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     from sievert.files import identified, load_scenario
@@ -38,6 +38,6 @@ def limits(
         lines,
         asked,
         json=as_json,
-        page=lambda: page(result, scenario, limit_curves(scenario, result)),
+        page=lambda command: page(result, scenario, limit_curves(scenario, result), command),
         proof=lambda: None if certificate is None else identified(certificate, scenario, eps=eps),
     )

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli._present import Asked, Force, present, print_json, progress_bar, real_option, whole_option
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Force,
+    present,
+    print_json,
+    progress_bar,
+    real_option,
+    whole_option,
+)
 from sievert.cli._streams import complain, complain_of_data
 
 if TYPE_CHECKING:
@@ -26,6 +35,7 @@ def release(
     proof: Annotated[
         Path | None, typer.Option(help="Save the proof that the noise is enough, for `sievert verify`.")
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give up an interrupted run of this release and begin anew.")
     ] = False,
@@ -45,7 +55,7 @@ def release(
         typer.Option("--details", help="Write what in the data did not fit even into a log; it is private."),
     ] = False,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Release a table with noise, or rows perturbed one by one, and charge the budget ledger.
 
@@ -56,16 +66,24 @@ def release(
     from sievert.files import load_scenario
     from sievert.release import preview as look
     from sievert.release import run
-    from sievert.report.release import lines
+    from sievert.report.release import lines, page
 
     scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, proof=proof)
+    asked = Asked(scenario.reads(), force, proof=proof, report=report)
     if proof is not None:
         _save_proof(scenario, proof, asked)
     if preview:
         would = look(scenario, output=output, despite_accept=despite_accept)
         possible = would.possible
-        present(would, lines, asked, json=as_json, good=possible, data={"possible": possible})
+        present(
+            would,
+            lines,
+            asked,
+            json=as_json,
+            page=lambda command: page(would, scenario, command),
+            good=possible,
+            data={"possible": possible},
+        )
         if not would.possible:
             raise typer.Exit(1)
         return
@@ -105,7 +123,15 @@ def release(
     except KeyboardInterrupt:
         complain("interrupted; nothing half-written was published. Run the same command again to go on.")
         raise typer.Exit(3) from None
-    present(done, lines, asked, json=as_json, title=scenario.title, good=done.secure)
+    present(
+        done,
+        lines,
+        asked,
+        json=as_json,
+        page=lambda command: page(done, scenario, command),
+        title=scenario.title,
+        good=done.secure,
+    )
 
 
 def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import print_json
+from sievert.cli._present import AsJson, print_json
 from sievert.cli._streams import plain
 
 __all__ = ["verify"]
@@ -19,7 +19,7 @@ def verify(
         list[Path] | None, typer.Argument(help="The file (of `compare`, both) that it must be about.")
     ] = None,
     eps: Annotated[float | None, typer.Option(help="The --eps that it must have been made with.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a proof from its own numbers; exit code 1 when it does not hold, or is about another file."""
     from sievert.proofs import load_proof

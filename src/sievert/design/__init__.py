@@ -5,9 +5,14 @@ import lazy_loader
 # The stub lists the names of users and those of other rooms; these are the users'.
 __all__ = [
     "calibration",
+    "dominating_remap",
     "geometric_optimality",
     "least_leakage",
     "least_loss",
+    "minimax_regret",
+    "noise_for",
+    "universal_existence",
+    "universal_gap",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -28,9 +28,9 @@ from sievert.estimation._operators import (
     certified_gap,
     iterate,
     log_likelihood,
-    operator_of,
     rounding_slack,
 )
+from sievert.estimation._plane import operator_of
 from sievert.estimation._reports import Reports, nearest_distribution, read_reports
 from sievert.estimation._transport import _refuse_large
 from sievert.numerics import brief, choice, generator_of, non_negative, whole
@@ -389,6 +389,12 @@ def _interval(
     remarks: list[str],
 ) -> FloatArray | None:
     if kind == "normal":
+        if operator.is_blurred:
+            remarks.append(
+                "no intervals for single cells: the noise on a map is far wider than a cell, so reports tell "
+                'about neighbourhoods; interval="bootstrap" draws the reports anew'
+            )
+            return None
         try:
             return normal_intervals(reports, fit.distribution, level)
         except SievertError:

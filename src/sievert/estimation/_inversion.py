@@ -32,10 +32,8 @@ __all__ = [
     "Inverse",
     "Mean",
     "estimate_mean",
-    "expected_line_error",
     "inverse_of",
     "inverses",
-    "inversion_covariance",
     "inversion_variances",
     "invert",
 ]
@@ -274,29 +272,6 @@ def inversion_variances(reports: Reports, p: FloatArray) -> FloatArray:
         m = np.maximum(group.channel.rmatvec(p), 0.0)
         found += group.counts.sum() / total**2 * (inverse.squares(m) - inverse.apply(m) ** 2)
     return np.maximum(found, 0.0)
-
-
-def inversion_covariance(
-    channel: Channel, p: FloatArray, total: float, *, population: bool = False
-) -> FloatArray:
-    """Covariance of the inverse of `total` reports: R'(diag(m) - m m')R/N with m = pG.
-
-    With `population`, p is the distribution of the very people who reported, not what they are drawn from:
-    the middle is then diag(pG) - Σ_i p_i·G_i'G_i. Inside the simplex the first is the inverse Fisher
-    information.
-    """
-    finite = channel.finite()
-    matrix, inverse = finite.rounded(), inverse_of(finite)
-    m = p @ matrix
-    middle = np.diag(m) - ((matrix.T * p) @ matrix if population else np.outer(m, m))
-    right = np.array([inverse.apply(row) for row in middle])
-    return np.array([inverse.apply(column) for column in right.T]) / total
-
-
-def expected_line_error(covariance: FloatArray) -> float:
-    """Expected Kantorovich distance on the line of a Gaussian error: Σ_x √(2/π · Var F(x))."""
-    cumulative = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
-    return float(np.sqrt(2 / math.pi * np.maximum(np.diag(cumulative)[:-1], 0.0)).sum())
 
 
 # ── The mean of any function of the true values, from noisy reports: unbiased, with its interval ────────────

@@ -48,11 +48,13 @@ class Operator(ABC):
     is_definite : whether different distributions expect different shares of the observed outputs
     is_listed : whether its rows are kept as a matrix
     is_solved : whether the maximum likelihood has a closed form
+    is_blurred : whether it blurs so much that its maximum likelihood is spikes, whatever the truth
     """
 
     is_definite: ClassVar[bool] = False
     is_listed: ClassVar[bool] = False
     is_solved: ClassVar[bool] = False
+    is_blurred: ClassVar[bool] = False
     log_scale: FloatArray
 
     @abstractmethod
@@ -66,6 +68,10 @@ class Operator(ABC):
     @abstractmethod
     def rows(self, chosen: IndexArray) -> FloatArray:
         """Rows of the chosen inputs."""
+
+    def gap(self, shares: FloatArray, expected: FloatArray, factor: FloatArray) -> float:
+        """ln max c for the factors c of these shares, with what the products may be off by."""
+        return max(0.0, math.log(float(factor.max())))
 
 
 def lie_weight(eps: float) -> float:
@@ -287,7 +293,7 @@ def certified_gap(operator: Operator, shares: FloatArray, p: FloatArray) -> floa
     expected = operator.expected(p)
     if (expected <= 0).any():
         return math.inf
-    return max(0.0, math.log(float(operator.backward(shares / expected).max())))
+    return operator.gap(shares, expected, operator.backward(shares / expected))
 
 
 def rounding_slack(inputs: int, outputs: int) -> float:
@@ -325,7 +331,7 @@ def iterate(
         if traced:
             trace.append(float(shares @ (np.log(expected) + operator.log_scale)))
         factor = operator.backward(shares / expected)
-        gap = max(0.0, math.log(float(factor.max())))
+        gap = operator.gap(shares, expected, factor)
         if gap <= tolerance or done >= most:
             break
         p *= factor

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, ProductChannel, ResponseChannel, as_channel, finite_channel
+from sievert.channels import (
+    Channel,
+    PlanarNoise,
+    ProductChannel,
+    ResponseChannel,
+    as_channel,
+    finite_channel,
+)
 from sievert.errors import EstimationError, TooLargeError
 from sievert.mechanisms import (
     ExponentialChannel,
@@ -124,8 +131,19 @@ def _groups(counts: Any, channels: Any) -> list[Group]:
 
 
 def _group(counts: Any, channel: Channel, where: str) -> Group:
-    finite = channel.finite()
+    finite = finite_form(channel)
     return Group(counts_over(finite_counts(channel, counts, where), finite.outputs, where), finite)
+
+
+@singledispatch
+def finite_form(channel: Channel) -> Channel:
+    """The finite equivalent of a channel, by its rule where it has one."""
+    return channel.finite()
+
+
+@finite_form.register
+def _form_of_places(channel: PlanarNoise) -> Channel:
+    return channel.over_cells()
 
 
 @singledispatch

@@ -12,6 +12,7 @@ from ._inference import InferenceCase as InferenceCase
 from ._inference import InferenceModel as InferenceModel
 from ._loading import load as load
 from ._loading import load_scenario as load_scenario
+from ._noise import added_noise as added_noise
 from ._noise import exact_alpha as exact_alpha
 from ._noise import finite_eps as finite_eps
 from ._paths import contents as contents

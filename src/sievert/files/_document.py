@@ -189,7 +189,9 @@ class EstimateModel(Section):
     reports: NoisyPath | list[NoisyPath] | None = Field(
         None, description="a file of noisy reports, a pattern, or a list of them (`--reports` names others)"
     )
-    column: str | None = Field(None, description="the column of the report")
+    column: str | list[str] | None = Field(
+        None, description="the column of the report; of places those of latitude and longitude"
+    )
     counts: str | None = Field(None, description="the column that says how often a report occurs")
     groups: list[ReportGroupModel] | None = Field(
         None, description="reports of users who applied the same family at another ε"
@@ -207,7 +209,7 @@ class EstimateModel(Section):
         None,
         description="true values, where they are public or synthetic: drawn beside the estimate",
     )
-    original_column: str | None = Field(None, description="their column")
+    original_column: str | list[str] | None = Field(None, description="their column, or columns")
 
     @model_validator(mode="after")
     def _reports_once(self) -> Self:

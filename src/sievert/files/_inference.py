@@ -13,6 +13,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -21,11 +22,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sievert.arrays import AnyArray
-from sievert.channels import Channel
+from sievert.channels import Channel, TableNoise
 from sievert.errors import FileError
 from sievert.inference import Correlation, Property
 from sievert.kinds import PublicPath, Section
-from sievert.numerics import brief
+from sievert.numerics import brief, require_size
 from sievert.spaces import Labels, Metric, Table, shown
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ __all__ = ["InferenceCase", "InferenceModel", "inference_case"]
 
 # Outputs that are rarer say nothing in floats: their ratios have lost their digits.
 NEGLIGIBLE = 1e-250
+# Outputs of noise without a list that are looked at.
+WIDEST = 200_000
 
 
 class InferenceModel(Section):
@@ -155,17 +158,35 @@ def _joined(scenario: Scenario, values: Correlation) -> InferenceCase:
     answers = [_number(base + Fraction(add)) for add in adds]
     used = tuple(sorted(set(answers)))  # type: ignore[type-var]
     joint = _placed(values, [used.index(answer) for answer in answers], len(used))
-    channel = scenario.channel.finite()
-    part = _rows(channel, used)
+    part = _rows(scenario.channel, used)
     found = _named(Correlation(joint, values.secrets, used), values, scenario.query.words)
     return InferenceCase(found, part, _distances(scenario, used), rows, scenario.query.words)
 
 
+@singledispatch
 def _rows(channel: Channel, used: Labels) -> Channel:
     """The channel on some of its inputs, without outputs that hardly any float can tell from impossible."""
+    channel = channel.finite()
     rows = np.stack([channel.row(answer) for answer in used])
     kept = np.flatnonzero(rows.max(axis=0) > NEGLIGIBLE)
     return Channel(rows[:, kept], inputs=used, outputs=[channel.outputs[int(j)] for j in kept])
+
+
+@_rows.register
+def _rows_of_noise(channel: TableNoise, used: Labels) -> Channel:
+    """Noise without a list: the outputs around the answers that are likelier than NEGLIGIBLE."""
+    steps = [Fraction(answer) / channel.statistic.step for answer in used]  # type: ignore[arg-type]
+    answers = [int(step) for step in steps]
+    low, high = (-math.inf, math.inf) if channel.limits is None else channel.limits
+    reach = 64
+    while channel.law.log_pmf(np.array([float(reach)]))[0] > math.log(NEGLIGIBLE) and reach < WIDEST:
+        reach *= 2
+    first, last = max(low, min(answers) - reach), min(high, max(answers) + reach)
+    require_size(last - first, WIDEST, "the outputs around the answers", "give a larger eps")
+    outputs = range(int(first), int(last) + 1)
+    rows = np.exp([[channel.log_probability(a, y) for y in outputs] for a in answers])
+    kept = np.flatnonzero(rows.max(axis=0) > NEGLIGIBLE)
+    return Channel(rows[:, kept], inputs=used, outputs=(kept + outputs[0]).tolist(), normalise=True)
 
 
 def _random(scenario: Scenario, values: Correlation) -> InferenceCase:

@@ -12,17 +12,29 @@ from sievert.channels import NoiseChannel, TableNoise
 from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
 from sievert.ledger import amount
-from sievert.mechanisms import AddedToNumbers, noise_on_cells, noise_on_map
+from sievert.mechanisms import AddedToNumbers, Family, noise_on_map, on_cells
 from sievert.numerics import as_fraction, brief
-from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells
+from sievert.policies import Sensitivity, Statistic, column_place, statistic_of_cells, statistic_of_values
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
 
-__all__ = ["Tabulated", "drops_rows", "exact_alpha", "finite_eps", "leaves_list", "noise_of", "tabulated"]
+__all__ = [
+    "Tabulated",
+    "added_noise",
+    "drops_rows",
+    "exact_alpha",
+    "finite_eps",
+    "tabulated",
+    "unlisted_noise",
+]
 
 # A smaller alpha releases the data itself, for all that anybody could notice.
 LEAST_ALPHA = Fraction(1, 10**300)
+# Answers of a count or sum, and pairs of an answer and a value of one record, that a list holds: a second of
+# work for a question that looks at every entry.
+LARGEST_ANSWERS = 1_000
+LARGEST_PAIRS = 100_000
 
 
 @dataclass(frozen=True)
@@ -56,11 +68,34 @@ def drops_rows(scenario: Scenario) -> bool:
     return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
 
 
-def leaves_list(scenario: Scenario) -> bool:
-    """Whether rows that [release] leaves out lead to answers, or further, than any database of the policy."""
-    family, policy = scenario.document.mechanism, scenario.policy
-    if family is None or family.added() is None or not scenario.document.query.is_table:
+def unlisted_noise(scenario: Scenario, family: Family) -> NoiseChannel | None:
+    """The noise that a family adds where no list holds the answers and outputs; None where one does."""
+    asked, added = scenario.document.query, family.added()
+    if added is not None and (not asked.is_table or (not asked.is_histogram and _is_listed(scenario, added))):
+        return None
+    return added_noise(scenario, family)
+
+
+def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
+    """Whether a list holds the answers of a count or sum, and noise on the list is what is drawn."""
+    policy = scenario.policy
+    if not added.listed or _leaves_list(scenario):
         return False
+    try:
+        table = scenario.query.statistic(policy)
+    except QueryError:  # totals too large for exact arithmetic, which a list of few holds
+        return True
+    if policy.constrained or table is None:
+        return True
+    if not added.clamps and table.step.denominator != 1:
+        return False  # the list's noise is on the integers, not on all multiples of a fraction
+    answers = table.answers_at_most(policy)
+    return answers <= LARGEST_ANSWERS and answers * len(policy.values) <= LARGEST_PAIRS
+
+
+def _leaves_list(scenario: Scenario) -> bool:
+    """Whether rows that [release] leaves out lead to answers, or further, than any database of the policy."""
+    policy = scenario.policy
     if not drops_rows(scenario) or policy.absent is not None:
         return False
     table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
@@ -92,6 +127,12 @@ def _histogram(scenario: Scenario) -> Statistic:
         return found
     by = scenario.document.query.counted_by(columns)
     places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
+    words = f"how many records there are by {', '.join(by)}"
+    if places == list(range(len(columns))):
+        absent = policy.absent is not None
+        present = policy.values[absent:]
+        cells = present if len(columns) > 1 else [(value,) for value in present]
+        return statistic_of_values(cells, absent, tuple(by), words)  # type: ignore[arg-type]
 
     def cell(value: Any) -> tuple[Hashable, ...] | None:
         if policy.absent is not None and value == policy.absent:
@@ -99,15 +140,15 @@ def _histogram(scenario: Scenario) -> Statistic:
         parts = value if len(columns) > 1 else (value,)
         return tuple(parts[i] for i in places)
 
-    words = f"how many records there are by {', '.join(by)}"
     return statistic_of_cells([cell(value) for value in policy.values], tuple(by), words)
 
 
-def noise_of(scenario: Scenario) -> NoiseChannel | None:
-    """The noise that [mechanism] adds to the table or to places; None where it is a channel on a list."""
-    family = scenario.document.mechanism
-    if family is None:
-        return None
+def added_noise(scenario: Scenario, family: Family | None = None) -> NoiseChannel | None:
+    """The noise that [mechanism] (or another family) adds to the table or to places, which a release draws.
+
+    None where the mechanism is a channel on a list.
+    """
+    family = scenario.mechanism if family is None else family
     if family.per_metre is not None:
         return _on_map(scenario, family.per_metre)
     added = family.added()
@@ -126,16 +167,16 @@ def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:
 
 def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
     found, policy = scenario.tabulated, scenario.policy
-    table, steps = found.statistic, found.sensitivity.steps
+    table = found.statistic
     limits = None if added.outputs is None else _steps_of(added.outputs, table.step)
     if added.clamps and added.outputs is None:
         if len(table.cells) == 1 and not table.consecutive(policy):
             return None
         limits = table.range(policy, found.absence)
-    if added.eps is not None:
-        return noise_on_cells(table, steps, finite_eps(added.eps), limits=limits)
+    eps = None if added.eps is None else finite_eps(added.eps)
+    alpha = None if added.alpha is None else exact_alpha(added.alpha)
     try:
-        return noise_on_cells(table, steps, alpha=exact_alpha(added.alpha), limits=limits)
+        return on_cells(table, added.law(table, found.sensitivity, eps, alpha), limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, NoiseChannel, StatedPrior, TableNoise, epsilon
+from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise, StatedPrior, TableNoise, epsilon
 from sievert.channels.priors import as_prior
 from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files._document import (
@@ -27,7 +27,7 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._inference import InferenceCase, inference_case
-from sievert.files._noise import Tabulated, leaves_list, noise_of, tabulated
+from sievert.files._noise import Tabulated, tabulated, unlisted_noise
 from sievert.files._paths import files_read
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
@@ -120,11 +120,6 @@ class Scenario:
         """The table over all records that the query asks for, known without a list."""
         return tabulated(self)
 
-    @cached_property
-    def noise(self) -> NoiseChannel | None:
-        """The mechanism as noise that needs no list of answers: on a table over the data, or on a map."""
-        return noise_of(self)
-
     @property
     def mechanism(self) -> Family:
         """The family of [mechanism], with its parameter."""
@@ -134,36 +129,35 @@ class Scenario:
 
     @cached_property
     def channel(self) -> Channel:
-        """The mechanism as a channel on the answers."""
+        """The mechanism as a channel on the answers; where no list holds them, the noise itself."""
         return self._channel_of(self.mechanism)
 
-    @cached_property
-    def _leaves_list(self) -> bool:
-        with self._at("release"):
-            return leaves_list(self)
-
     def _channel_of(self, family: Family) -> Channel:
-        if self._leaves_list:
-            raise TooLargeError(
-                f"{self.source}, release: rows that are dropped lead to answers that no database of the "
-                "policy has, so the answers are not listed; `sievert audit FILE` answers by the sensitivity",
-                size=math.inf,
-            )
+        with self._at("mechanism"):
+            noise = unlisted_noise(self, family)
+            if noise is not None:
+                return noise
         answers, query = self.answers, self.query
         with self._at("mechanism"):
             return family.channel(answers, query)
+
+    @cached_property
+    def epsilon(self) -> Epsilon:
+        """The smallest ε for which the mechanism keeps the policy, with what attains it."""
+        return _epsilon(self.channel, self)
 
     @property
     def claimed_eps(self) -> float | None:
         """The ε the file claims for the policy: [claim]'s, else the mechanism's; None when it claims none."""
         stated = self.document.claim
-        if stated is None:
-            with self._at("mechanism"):
-                noise = self.noise if self.mechanism.promised is None and self._leaves_list else None
-                if isinstance(noise, TableNoise):
-                    return float(noise.eps_of(self.tabulated.sensitivity))
-                return self.mechanism.claimed(self.policy, self.query)
-        return None if stated.delta else stated.eps
+        if stated is not None:
+            return None if stated.delta else stated.eps
+        with self._at("mechanism"):
+            # Rows that are dropped may move the table further than the query's answers.
+            if self.mechanism.promised is None and isinstance(self.channel, TableNoise):
+                found = self.channel.nats_of(self.tabulated.sensitivity)
+                return found if math.isfinite(found) else None
+            return self.mechanism.claimed(self.policy, self.query)
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
@@ -189,12 +183,21 @@ class Scenario:
     @cached_property
     def record_prior(self) -> NDArray[Any]:
         """What the adversary believes about one record; for a query that is the record, the same belief."""
-        if self.query.is_record:
+        if self.query.is_record and not isinstance(self.channel, NoiseChannel):
             return self._priors[1]
         return self._belief_about_record()
 
+    @property
+    def stated_record_prior(self) -> StatedPrior | None:
+        """What the file says that is believed about one record; None: nothing, so that it is uniform."""
+        model = self.document.adversary
+        if model.record_prior is None and self.query.is_record:
+            return model.prior
+        return model.record_prior
+
     def _belief_about_record(self) -> NDArray[Any]:
-        given = self.document.adversary.record_prior
+        unlisted = isinstance(self.channel, NoiseChannel)
+        given = self.stated_record_prior if unlisted else self.document.adversary.record_prior
         with self._at("adversary.record_prior"):
             return stated_prior(given, self.policy.values, self.policy.absent)
 
@@ -235,11 +238,24 @@ class Scenario:
 
     @cached_property
     def gains(self) -> list[Adversary]:
-        """What adversaries want."""
-        inputs = self.channel.inputs
-        metric = self.distance.restricted(inputs)
+        """What adversaries want to know about the channel's input; where it has no list, about one record."""
+        if isinstance(self.channel, NoiseChannel):
+            labels, metric = self.policy.values, self.record_distance
+        else:
+            labels = self.channel.inputs
+            metric = self.distance.restricted(labels)
         with self._at("adversary.gains"):
-            return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
+            return [gain.adversary(labels, metric) for gain in self.document.adversary.gains]
+
+    @property
+    def record_distance(self) -> Metric:
+        """Distance in which guesses about one record are judged."""
+        values = self.policy.values
+        if isinstance(values, range):
+            return metrics.line(values)
+        if all(isinstance(value, int | float) for value in values):
+            return metrics.line(list(values))  # type: ignore[arg-type]
+        return self.policy.record_metric
 
     @property
     def use(self) -> UseModel:
@@ -301,6 +317,26 @@ class Scenario:
         return dumps(self.document.model_dump(exclude_unset=True))
 
 
+@singledispatch
+def _epsilon(channel: Channel, scenario: Scenario) -> Epsilon:
+    """By looking at all outputs of all neighbours."""
+    return epsilon(channel, scenario.answers)
+
+
+@_epsilon.register
+def _of_table(noise: TableNoise, scenario: Scenario) -> Epsilon:
+    """By the sensitivity of the table: its largest move needs all of the noise (Fernandes, Lem 3.6)."""
+    sensitivity = scenario.tabulated.sensitivity
+    nats = noise.nats_of(sensitivity)
+    return Epsilon(nats, sensitivity.pair if nats else None, None, None, 1.0)
+
+
+@_epsilon.register
+def _of_map(noise: PlanarNoise, scenario: Scenario) -> Epsilon:
+    """For each metre between the centres of cells (Fernandes, 3.13)."""
+    return Epsilon(float(noise.eps), None, None, None, 1.0)
+
+
 def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
     return np.abs(first.astype(np.float64) - second.astype(np.float64)) > SAME_PROBABILITY
 
@@ -326,7 +362,7 @@ def file_eps(scenario: Scenario) -> float:
         raise FileError(f"{scenario.source}: has no [mechanism] to take ε from; pass --eps")
     claimed = scenario.claimed_eps
     if claimed is None:
-        claimed = epsilon(scenario.channel, scenario.answers).nats
+        claimed = scenario.epsilon.nats
     if not math.isfinite(claimed):
         raise FileError(f"{scenario.source}: its mechanism satisfies no finite ε; pass --eps")
     return claimed

@@ -5,7 +5,6 @@ from ._budget import WITHOUT_RELATION as WITHOUT_RELATION
 from ._budget import Budget as Budget
 from ._budget import Relation as Relation
 from ._budget import amount as amount
-from ._budget import stated_relation as stated_relation
 from ._ledger import WAIT_SECONDS as WAIT_SECONDS
 from ._ledger import Ledger as Ledger
 from ._reservation import Reservation as Reservation

@@ -96,8 +96,7 @@ def _solve(
     size, outputs = objective.shape
     edges, arcs = len(space.pairs), 2 * len(space.pairs)
     growth = growth_of(space, eps)
-    tail = np.concatenate([space.pairs[:, 0], space.pairs[:, 1]])
-    head = np.concatenate([space.pairs[:, 1], space.pairs[:, 0]])
+    tail, head = space.arcs
     arc = np.repeat(np.arange(arcs), outputs)
     w = np.tile(np.arange(outputs), arcs)
     row = np.arange(arcs * outputs)

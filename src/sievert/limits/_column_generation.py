@@ -169,8 +169,7 @@ def dual_of(space: Space, eps: float, y: FloatArray) -> Optimum:
     """Arc multipliers that prove y·k ≥ max k for every private column, one small program an output."""
     edges, size = len(space.pairs), space.size
     growth = growth_of(space, eps)
-    tail = np.concatenate([space.pairs[:, 0], space.pairs[:, 1]])
-    head = np.concatenate([space.pairs[:, 1], space.pairs[:, 0]])
+    tail, head = space.arcs
     rate = np.concatenate([growth, growth])
     arcs = np.arange(2 * edges)
     flow = coo_array(

@@ -146,8 +146,7 @@ def folded_program(space: Space, eps: float, orbit: IndexArray, points: IndexArr
     """
     size, count = space.size, int(orbit.max()) + 1
     growth = growth_of(space, eps)
-    tail = np.concatenate([space.pairs[:, 0], space.pairs[:, 1]])
-    head = np.concatenate([space.pairs[:, 1], space.pairs[:, 0]])
+    tail, head = space.arcs
     rate = np.concatenate([growth, growth])
     # Triples (arc, output) with the same two orbits are one constraint; each keeps how many it stands for.
     first, second = orbit[tail].ravel(), orbit[head].ravel()

@@ -60,6 +60,12 @@ class Space:
         """All shortest-path distances."""
         return self.proof.distances if self.matrix is None else self.matrix
 
+    @property
+    def arcs(self) -> tuple[IndexArray, IndexArray]:
+        """Tail and head of every edge, in one direction and then in the other."""
+        first, second = self.pairs.T
+        return np.concatenate([first, second]), np.concatenate([second, first])
+
     @cached_property
     def component_of(self) -> IndexArray:
         """Component number of each point."""

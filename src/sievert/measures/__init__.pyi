@@ -16,7 +16,9 @@ from ._closed_forms import as_gain as as_gain
 from ._columns import joint_distribution as joint_distribution
 from ._kinds import Gain as Gain
 from ._kinds import Loss as Loss
+from ._line_envelope import envelope_mass as envelope_mass
 from ._loss_classes import LossClass as LossClass
+from ._loss_classes import single_crossing_order as single_crossing_order
 from ._noise_capacity import noise_capacity as noise_capacity
 from ._records import RecordLeakage as RecordLeakage
 from ._records import Situations as Situations

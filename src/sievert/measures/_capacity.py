@@ -83,7 +83,8 @@ class Capacity(Result):
     bits : log2 of the factor (may be right where the factor itself overflows to inf), or Shannon bits
     gains : the class of gain functions, in words
     prior : a prior that attains it (None: the uniform or another symmetric one, not written out)
-    gap : how far the proved upper bound is above the value (0: closed form or exact)
+    gap : how far the proved upper bound is above the value (0: closed form or exact); of noise without a list
+        the bound itself is given where there is no closed form, and it is so far above what is attained
     gain : for gains between 0 and 1, a gain function [action, secret] that attains it
     pair : for risks and properties, the two inputs whose even prior attains it
     certificate : for gains between 0 and 1, a proof of the value and of the upper bound (None: closed form)

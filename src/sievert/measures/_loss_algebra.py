@@ -32,7 +32,7 @@ from sievert.numerics import (
 )
 from sievert.spaces import by_label, label
 
-__all__ = ["canonical", "combined", "lifted", "restricted", "scaled", "shifted"]
+__all__ = ["canonical", "combined", "lifted", "restricted", "scaled", "shifted", "undominated"]
 
 
 def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
@@ -171,11 +171,7 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
     """
     loss = table_adversary(loss, "loss", is_loss=True)
     table = loss.table
-    kept: list[int] = []
-    for w in sorted(range(len(table)), key=lambda w: (table[w].sum(), w)):
-        if not any((table[v] <= table[w]).all() for v in kept):
-            kept.append(w)
-    kept.sort()
+    kept = sorted(undominated(table))
     rest = table[kept]
     return matrix_adversary(
         rest - rest.min(axis=0),
@@ -184,6 +180,15 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
         is_loss=True,
         secrets=loss.secrets,
     )
+
+
+def undominated(table: NDArray[Any]) -> list[int]:
+    """Actions that no other one is always at least as good as, best sums first; of equal ones the first."""
+    kept: list[int] = []
+    for w in sorted(range(len(table)), key=lambda w: (table[w].sum(), w)):
+        if not any((table[v] <= table[w]).all() for v in kept):
+            kept.append(w)
+    return kept
 
 
 def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:

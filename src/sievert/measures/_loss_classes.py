@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from sievert.arrays import FloatArray
 from sievert.errors import GainError
 from sievert.measures._adversary import MatrixAdversary, table_adversary
-from sievert.measures._loss_algebra import canonical
+from sievert.measures._loss_algebra import canonical, undominated
 from sievert.results import Result
 from sievert.spaces import Metric, align, metric_of
 
@@ -148,10 +148,7 @@ def single_crossing_order(table: FloatArray) -> list[int] | None:
     Dominated actions are left out, of equal ones the first is kept. All pairs count: it is not enough that
     neighbours cross once. O(actions²·secrets).
     """
-    kept: list[int] = []
-    for w in sorted(range(len(table)), key=lambda w: (table[w].sum(), w)):
-        if not any((table[v] <= table[w]).all() for v in kept):
-            kept.append(w)
+    kept = undominated(table)
     wins = dict.fromkeys(kept, 0)
     for i, v in enumerate(kept):
         for w in kept[:i]:

@@ -3,25 +3,33 @@
 The capacity is Σ_y max_h P(y | h) over all answers h that are possible (the "miracle" theorem), and noise of
 one law makes it a closed form. In a histogram of N records the largest likelihood of y is α^(m + |s - N|)
 with m and s the sums of its negative and positive entries, so that
-Σ_y = (1+α)^-k Σ_P c_P·α^|P - N| with c_P the coefficients of ((1 - α·x)/(1 - x))^k.
+Σ_y = (1+α)^-k Σ_P c_P·α^|P - N| with c_P the coefficients of ((1 - α·x)/(1 - x))^k. On a map the likeliest
+place is the noisy one, clamped to the region.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from functools import singledispatch
 
 import numpy as np
 
-from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, SumNoise
+from sievert.arrays import IntArray
+from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise
 from sievert.errors import TooLargeError
 from sievert.measures._capacity import WORDS, Capacity
+from sievert.measures._line_envelope import nearest_mass
 from sievert.numerics import require_size
 from sievert.policies import Policy
 
 __all__ = ["noise_capacity"]
 
 LARGEST_SUM = 20_000_000
+# Bits that the sums of records are followed through: a second.
+LARGEST_BITS = 20_000_000_000
+LARGEST_NATS = 700.0
 # A rest that is this much smaller changes no digit of a sum.
 NOTHING = 1e-18
 
@@ -34,25 +42,84 @@ def noise_capacity(noise: NoiseChannel, policy: Policy, absence: bool = False) -
 
 @noise_capacity.register
 def _of_sum(noise: SumNoise, policy: Policy, absence: bool = False) -> Capacity:
-    """Between neighbouring answers the nearer is likeliest: 1 + M·p(0) for M + 1 answers in a row."""
+    """The nearest possible answer is likeliest; under public knowledge some may be impossible."""
     low, high = noise.statistic.range(policy, absence)
-    steps = high - low
-    if not noise.statistic.consecutive(policy):
-        raise TooLargeError("the answers are not consecutive, so the capacity has no closed form", size=steps)
-    factor = 1 + steps * math.exp(float(noise.law.log_pmf(np.zeros(1))[0]))
-    return Capacity(factor, None, math.log1p(factor - 1) / math.log(2), WORDS["all"], None)
+    centre = math.exp(float(noise.law.log_pmf(np.zeros(1))[0]))
+    most = 1 + (high - low) * centre
+    if policy.constrained:
+        return _bounded(math.log(most), 0.0)
+    amounts = np.unique(noise.statistic.amount)
+    if absence or policy.absent is not None:
+        amounts = np.unique(np.append(amounts, 0))
+    if len(amounts) == 1 or (np.diff(amounts) == 1).all():
+        return _closed(math.log1p((high - low) * centre))
+    found = sumset(amounts, policy.records)
+    if found is None:
+        # One record alone has the answers that its amounts lead to.
+        return _bounded(math.log(most), math.log(nearest_mass(noise.law, amounts)))
+    answers, more = found
+    return _closed(math.log(nearest_mass(noise.law, answers) + more * centre))
+
+
+def sumset(amounts: IntArray, records: int) -> tuple[IntArray, int] | None:
+    """The sums of so many amounts from a list: some, and how many more there are in their full middle.
+
+    With least amount 0, largest b and no common divisor, the sums of n ≥ b - k + 2 of k amounts are all
+    numbers but for the same gaps at either end (Granville and Walker 2020): more records only lengthen the
+    middle.
+    None where even these sums are too many to list.
+    """
+    moved = [int(amount - amounts[0]) for amount in amounts]
+    common = math.gcd(*moved)
+    steps = [amount // common for amount in moved]
+    count = min(records, steps[-1] - len(steps) + 2)
+    if count * count * len(steps) * steps[-1] > LARGEST_BITS or common > 1:
+        return None
+    sums = 1
+    for _ in range(count):
+        sums = functools.reduce(operator.or_, (sums << step for step in steps))
+    size = count * steps[-1] + 1
+    bits = np.unpackbits(np.frombuffer(sums.to_bytes(size // 8 + 1, "little"), np.uint8), bitorder="little")
+    return np.flatnonzero(bits).astype(np.int64), (records - count) * steps[-1]
 
 
 @noise_capacity.register
 def _of_cells(noise: CellNoise, policy: Policy, absence: bool = False) -> Capacity:
-    law = noise.law
-    if not isinstance(law, GeometricLaw) or policy.constrained:
-        raise TooLargeError(f"the capacity of {noise.words()} has no closed form", size=math.inf)
-    nats = log_capacity(
-        len(noise.statistic.cells), policy.records, law.level.eps, absence or policy.absent is not None
-    )
-    factor = math.exp(nats) if nats < 700 else math.inf
-    return Capacity(factor, None, nats / math.log(2), WORDS["all"], None)
+    """Geometric noise has a closed form, a bound under public knowledge; other laws are bounded."""
+    law, cells, records = noise.law, len(noise.statistic.cells), policy.records
+    fewer = absence or policy.absent is not None or bool((noise.statistic.amount == 0).any())
+    if isinstance(law, GeometricLaw):
+        nats = log_capacity(cells, records, law.level.eps, fewer)
+        return _bounded(nats, 0.0) if policy.constrained else _closed(nats)
+    centre = math.exp(float(law.log_pmf(np.zeros(1))[0]))
+    free = cells if fewer else cells - 1
+    # As many answers as there are histograms, or every cell on its own; some cells that share the records.
+    answers = math.lgamma(records + free + 1) - math.lgamma(records + 1) - math.lgamma(free + 1)
+    upper = min(answers, cells * math.log1p(records * centre))
+    used = np.arange(1, min(free, records) + 1)
+    lower = float((used * np.log1p(records // used * centre)).max()) if len(used) else 0.0
+    return _bounded(upper, 0.0 if policy.constrained else lower)
+
+
+def _closed(nats: float) -> Capacity:
+    return Capacity(_exp(nats), None, nats / math.log(2), WORDS["all"], None)
+
+
+def _bounded(upper: float, lower: float) -> Capacity:
+    """An upper bound, and how far it is above what is attained."""
+    gap = _exp(upper) * -math.expm1(min(lower - upper, 0.0)) if upper < LARGEST_NATS else math.inf
+    return Capacity(_exp(upper), None, upper / math.log(2), WORDS["all"], None, gap if upper > lower else 0)
+
+
+def _exp(nats: float) -> float:
+    return math.exp(nats) if nats < LARGEST_NATS else math.inf
+
+
+@noise_capacity.register
+def _of_places(noise: PlanarNoise, policy: Policy, absence: bool = False) -> Capacity:
+    """Every record's place is released with noise of its own: the capacities multiply."""
+    nats = policy.records * math.log(noise.capacity)
+    return _closed(nats)
 
 
 def log_capacity(cells: int, records: int, eps: float, fewer: bool = False) -> float:
@@ -63,6 +130,11 @@ def log_capacity(cells: int, records: int, eps: float, fewer: bool = False) -> f
     """
     require_size(records, LARGEST_SUM, "the records", "the capacity is followed from one record to the next")
     alpha, fall = math.exp(-eps), -math.expm1(-eps)
+    if eps == 0:
+        return 0.0
+    if alpha == 0:
+        free = cells if fewer else cells - 1
+        return math.lgamma(records + free + 1) - math.lgamma(records + 1) - math.lgamma(free + 1)
     decay = 1.0 if fewer else alpha
     ratio, size, below, mass = cells * fall, 0.0, 1.0, 1.0
     for place in range(1, records + 1):
@@ -73,7 +145,7 @@ def log_capacity(cells: int, records: int, eps: float, fewer: bool = False) -> f
     whole = cells * math.log1p(alpha)
     held = math.log(mass) + size - records * eps - whole
     inside = math.log(below) + size - whole
-    if held < math.log(0.5):
+    if held < math.log(0.9):
         return float(np.logaddexp(inside, records * eps + math.log1p(-math.exp(held))))
     return inside + math.log1p(_above(cells, records, alpha, ratio) / below)
 
@@ -87,5 +159,5 @@ def _above(cells: int, place: int, alpha: float, ratio: float) -> float:
         place += 1
         ratio = (cells * (1 - alpha) + place * (1 + alpha) - alpha * (place - 1) / ratio) / (place + 1)
         step = ratio * alpha
-        if step < 1 and term * step / (1 - step) < total * NOTHING:
+        if step < 1 and term * step / (1 - step) <= total * NOTHING:
             return total

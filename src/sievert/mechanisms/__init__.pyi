@@ -13,9 +13,14 @@ from ._geometric import GeometricChannel as GeometricChannel
 from ._geometric import IrregularGeometricChannel as IrregularGeometricChannel
 from ._geometric import geometric as geometric
 from ._geometric import truncated_geometric as truncated_geometric
+from ._laplace import PixelatedLaplaceChannel as PixelatedLaplaceChannel
+from ._laplace import log_pixels as log_pixels
+from ._laplace import rational_power as rational_power
 from ._noise import eps_of_unit as eps_of_unit
 from ._noise import noise_on_cells as noise_on_cells
 from ._noise import noise_on_map as noise_on_map
+from ._noise import on_cells as on_cells
 from ._response import randomised_response as randomised_response
 from ._response import warner as warner
+from ._staircase import stairs_for as stairs_for
 from ._truncated import TruncatedGeometricChannel as TruncatedGeometricChannel

@@ -7,7 +7,7 @@ beside the function that makes its channel.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,11 +16,11 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from sievert import spaces
-from sievert.channels import Channel, Privacy
+from sievert.channels import Channel, NoiseLaw, Privacy
 from sievert.errors import FileError, MechanismError
 from sievert.kinds import NonNegative, Noun, PublicPath, kind
 from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative, read_eps
-from sievert.policies import Answers, Policy, Query
+from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.spaces import Labels, Metric, labels_of
 
 __all__ = ["AddedToNumbers", "Family", "LevelledFamily", "inputs_of", "privacy"]
@@ -86,8 +86,8 @@ def inputs_of(n: object, argument: str = "n") -> Labels:
 
 
 @dataclass(frozen=True)
-class AddedToNumbers:
-    """Geometric noise on numbers, which a table over data gets in every cell.
+class AddedToNumbers(ABC):
+    """Noise on numbers, which a table over data gets in every cell.
 
     Attributes
     ----------
@@ -96,10 +96,19 @@ class AddedToNumbers:
     clamps : whether it is clamped to the range of the answers where the file names no outputs
     """
 
-    eps: float | None
-    alpha: str | float | int | None
-    outputs: list[int] | None
-    clamps: bool
+    # Whether some finite list of outputs tells as much as all integers do.
+    listed: ClassVar[bool] = True
+
+    eps: float | None = None
+    alpha: str | float | int | None = None
+    outputs: list[int] | None = None
+    clamps: bool = False
+
+    @abstractmethod
+    def law(
+        self, statistic: Statistic, sensitivity: Sensitivity, eps: Fraction | None, alpha: Fraction | None
+    ) -> NoiseLaw:
+        """The noise in one cell, in steps, for eps and alpha as they were read."""
 
 
 class Family(Noun, noun="mechanism"):
@@ -109,16 +118,19 @@ class Family(Noun, noun="mechanism"):
     # Candidates of a design are listed in this order.
     homes = (
         "sievert.mechanisms._noise",
+        "sievert.mechanisms._staircase",
+        "sievert.mechanisms._gaussian",
         "sievert.mechanisms._from_metric",
         "sievert.mechanisms._exponential",
         "sievert.mechanisms._response",
+        "sievert.mechanisms._laplace",
         "sievert.mechanisms._family",
     )
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "laplace": 'the discrete Laplace is called "geometric" here',
+        "laplace": 'the discrete Laplace is called "geometric" here, on an interval "truncated-laplace"',
         "discrete-laplace": 'the discrete Laplace is called "geometric" here',
-        "gaussian": "Gaussian noise is a claim here: [claim] with sigma",
-        "staircase": "`sievert design` finds the best mechanism, staircases among them",
+        "discrete-gaussian": 'it is called "gaussian" here',
+        "normal": 'Gaussian noise on the integers is called "gaussian" here',
         "rr": 'it is called "randomised-response" here',
         "grr": 'it is called "randomised-response" here',
         "k-rr": 'it is called "randomised-response" here',

@@ -9,17 +9,33 @@ from typing import Annotated, Any, ClassVar, Never, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from sievert.channels import CellNoise, Channel, GeometricLaw, PlanarNoise, Privacy, SumNoise, TableNoise
+from sievert.channels import (
+    CellNoise,
+    Channel,
+    GeometricLaw,
+    NoiseLaw,
+    PlanarNoise,
+    Privacy,
+    SumNoise,
+    TableNoise,
+)
 from sievert.errors import MechanismError, QueryError
 from sievert.kinds import NonNegative, kind
 from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, privacy
 from sievert.mechanisms._geometric import geometric, truncated_geometric
 from sievert.numerics import brief, log_fraction, read_eps
-from sievert.policies import Answers, Policy, Query, Statistic
+from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.proofs import GEOMETRIC
 from sievert.spaces import Labels, Metric, Region
 
-__all__ = ["eps_of_unit", "noise_on_cells", "noise_on_map"]
+__all__ = [
+    "change_of_unit",
+    "consecutive_outputs",
+    "eps_of_unit",
+    "noise_on_cells",
+    "noise_on_map",
+    "on_cells",
+]
 
 # ε for a cell's width that the exact sampler of planar noise takes.
 LEAST_STEP = Fraction(1, 2**24)
@@ -52,9 +68,21 @@ def noise_on_cells(
     >>> noise.written, noise.epsilon(policy)
     (('eps', Fraction(1, 2)), Fraction(1, 1))
     """
+    return on_cells(statistic, geometric_law(statistic, steps, eps, alpha), limits)
+
+
+def on_cells(statistic: Statistic, law: NoiseLaw, limits: tuple[int, int] | None = None) -> TableNoise:
+    """Noise of one law in every cell of a table."""
     make = CellNoise if len(statistic.cells) > 1 else SumNoise
+    return make(statistic, law, limits)
+
+
+def geometric_law(
+    statistic: Statistic, steps: Fraction, eps: Fraction | None, alpha: Fraction | None
+) -> GeometricLaw:
+    """Of ε for a table that a unit of distance moves by `steps`, or of a ratio for one unit of the answer."""
     if eps is not None:
-        return make(statistic, GeometricLaw(privacy(eps / steps if steps else eps, None)), limits)
+        return GeometricLaw(privacy(eps / steps if steps else eps, None))
     if statistic.step.denominator != 1:
         raise MechanismError(
             f"alpha is for one unit of the answer, but answers are multiples of {statistic.step}; give eps "
@@ -63,7 +91,7 @@ def noise_on_cells(
     if alpha is None:
         raise MechanismError("neither eps nor alpha is given; give exactly one (alpha = e^-eps)")
     ratio = Fraction(alpha**statistic.step.numerator)
-    return make(statistic, GeometricLaw(Privacy(max(0.0, -log_fraction(ratio)), ratio)), limits)
+    return GeometricLaw(Privacy(max(0.0, -log_fraction(ratio)), ratio))
 
 
 def eps_of_unit(eps: float, query: Query, policy: Policy) -> Fraction | float:
@@ -99,6 +127,21 @@ def noise_on_map(region: Region, eps: Fraction) -> PlanarNoise:
 # ── As a file names it ──────────────────────────────────────────────────────────────────────────────────────
 
 
+class AddedGeometric(AddedToNumbers):
+    """Geometric noise, which spends the same on every step."""
+
+    def law(
+        self, statistic: Statistic, sensitivity: Sensitivity, eps: Fraction | None, alpha: Fraction | None
+    ) -> NoiseLaw:
+        return geometric_law(statistic, sensitivity.steps, eps, alpha)
+
+
+def consecutive_outputs(found: list[int] | None) -> None:
+    """Refuse outputs that do not follow each other."""
+    if found is not None and (not found or found != list(range(found[0], found[0] + len(found)))):
+        raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
+
+
 class NoiseOnNumbers(LevelledFamily):
     """Geometric noise on the answer: eps is scaled by the query's sensitivity, alpha is for one unit."""
 
@@ -121,9 +164,7 @@ class NoiseOnNumbers(LevelledFamily):
 
     @model_validator(mode="after")
     def _outputs_follow_each_other(self) -> Self:
-        found = self.outputs
-        if found is not None and (not found or found != list(range(found[0], found[0] + len(found)))):
-            raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
+        consecutive_outputs(self.outputs)
         return self
 
     @classmethod
@@ -158,14 +199,14 @@ class NoiseOnNumbers(LevelledFamily):
         for point in points:
             if isinstance(point, bool) or not isinstance(point, int | float):
                 raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
-        return cls.on(points, eps / _change_of_unit(points, metric))
+        return cls.on(points, eps / change_of_unit(points, metric))
 
     @classmethod
     def on_line(cls, n: int, eps: float) -> Channel | None:
         return truncated_geometric(n, eps)
 
     def added(self) -> AddedToNumbers:
-        return AddedToNumbers(self.eps, self.alpha, self.outputs, self.clamps)
+        return AddedGeometric(self.eps, self.alpha, self.outputs, self.clamps)
 
 
 @kind(Family, "truncated-geometric")
@@ -182,7 +223,7 @@ class Geometric(NoiseOnNumbers):
     clamps = False
 
 
-def _change_of_unit(points: list[Any], metric: Metric) -> float:
+def change_of_unit(points: list[Any], metric: Metric) -> float:
     """The largest change of the numbers for a unit of distance."""
     numbers = np.array(points, dtype=np.float64)
     change = np.abs(numbers[:, None] - numbers[None, :])
@@ -203,10 +244,12 @@ class PlanarGeometric(Family):
     eps: Annotated[NonNegative, Field(description="ε in nats for each metre")]
 
     def channel(self, answers: Answers, query: Query) -> Never:
-        raise _no_list()
+        raise MechanismError(
+            "planar-geometric noise is on the cells of a map; name a region under policy.secrets"
+        )
 
-    def claimed(self, policy: Policy, query: Query) -> Never:
-        raise _no_list()
+    def claimed(self, policy: Policy, query: Query) -> float:
+        return self.eps
 
     def words(self) -> str:
         return f"{self.title()}, eps = {self.eps:g}"
@@ -218,10 +261,3 @@ class PlanarGeometric(Family):
     @property
     def per_metre(self) -> float:
         return self.eps
-
-
-def _no_list() -> MechanismError:
-    return MechanismError(
-        "planar-geometric noise is on a map and has no list of outputs; "
-        "`sievert release FILE --preview` says what it gives away"
-    )

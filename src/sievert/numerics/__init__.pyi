@@ -35,11 +35,13 @@ from ._exact import is_exact as is_exact
 from ._exact import kernel_weights as kernel_weights
 from ._exact import log2_bounds as log2_bounds
 from ._exact import read_eps as read_eps
+from ._exact import rounded_to as rounded_to
 from ._exact import rounded_up as rounded_up
 from ._exact import sum_error as sum_error
 from ._logs import entropy_excess as entropy_excess
 from ._logs import exp_excess as exp_excess
 from ._logs import exp_or_infinity as exp_or_infinity
+from ._logs import log_difference as log_difference
 from ._logs import log_fraction as log_fraction
 from ._logs import log_matmul as log_matmul
 from ._logs import log_means as log_means
@@ -49,6 +51,9 @@ from ._logs import mean_gap as mean_gap
 from ._mills import mills_drop as mills_drop
 from ._progress import advance as advance
 from ._progress import listening as listening
+from ._rays import extreme_rays as extreme_rays
+from ._rays import ray_blocks as ray_blocks
+from ._rays import support_rows as support_rows
 from ._words import at_most as at_most
 from ._words import belief_growth as belief_growth
 from ._words import claim_in_words as claim_in_words

@@ -36,6 +36,7 @@ __all__ = [
     "kernel_weights",
     "log2_bounds",
     "read_eps",
+    "rounded_to",
     "rounded_up",
     "sum_error",
 ]
@@ -207,12 +208,12 @@ def exp_above(exponent: Fraction) -> Fraction:
 
 def exp_lower(exponent: Fraction) -> float:
     """A float proved to be at most e^exponent."""
-    return _round(exp_below(exponent), down=True)
+    return rounded_to(exp_below(exponent), down=True)
 
 
 def exp_upper(exponent: Fraction) -> float:
     """A float proved to be at least e^exponent (inf when it overflows)."""
-    return math.inf if exponent > LARGEST_BALL else _round(exp_above(exponent), down=False)
+    return math.inf if exponent > LARGEST_BALL else rounded_to(exp_above(exponent), down=False)
 
 
 def exp_enclosure(rate: Fraction, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -292,7 +293,8 @@ def kernel_weights(distances: FloatArray, eps: float) -> FloatArray | None:
         flint.ctx.prec = old
 
 
-def _round(value: Fraction, down: bool) -> float:
+def rounded_to(value: Fraction, down: bool) -> float:
+    """The nearest float that is at most the value, or at least it."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -320,7 +322,9 @@ def log2_bounds(low: Fraction, high: Fraction) -> tuple[float, float]:
         for value in (low, high):
             ball = flint.arb(flint.fmpq(value.numerator, value.denominator)).log() / flint.arb(2).log()
             ends.append(ball)
-        return _round(_fraction(ends[0].lower()), down=True), _round(_fraction(ends[1].upper()), down=False)
+        return rounded_to(_fraction(ends[0].lower()), down=True), rounded_to(
+            _fraction(ends[1].upper()), down=False
+        )
     finally:
         flint.ctx.prec = old
 

@@ -13,6 +13,7 @@ __all__ = [
     "entropy_excess",
     "exp_excess",
     "exp_or_infinity",
+    "log_difference",
     "log_fraction",
     "log_matmul",
     "log_means",
@@ -28,6 +29,13 @@ def log_of(values: FloatArray) -> FloatArray:
     """Natural logarithm with log 0 = -inf and no warning."""
     with np.errstate(divide="ignore"):
         return np.log(values)
+
+
+def log_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """first - second with (-inf) - (-inf) = 0: ±inf where one of them is impossible, 0 where both are."""
+    both = np.isneginf(first) & np.isneginf(second)
+    with np.errstate(invalid="ignore"):
+        return np.where(both, 0.0, first - second)
 
 
 def exp_or_infinity(exponent: float) -> float:

@@ -18,6 +18,9 @@ from ._chernoff import chernoff_pairs as chernoff_pairs
 from ._expected_losses import ExpectedLoss as ExpectedLoss
 from ._expected_losses import expected_loss as expected_loss
 from ._expected_losses import loss_curve as loss_curve
+from ._gain_bounds import RecordGain as RecordGain
+from ._gain_bounds import SimulatedGain as SimulatedGain
+from ._plane_view import PlaneView as PlaneView
 from ._ratios import Ratios as Ratios
 from ._ratios import ratios_after as ratios_after
 from ._record_views import CellView as CellView
@@ -41,3 +44,8 @@ from ._until import geometric_rate as geometric_rate
 from ._until import observations_until as observations_until
 from ._until import observations_until_each as observations_until_each
 from ._until import rates as rates
+from ._view_curves import record_breach_curve as record_breach_curve
+from ._view_curves import record_breach_until as record_breach_until
+from ._view_curves import record_rates as record_rates
+from ._view_curves import record_success as record_success
+from ._view_curves import record_until as record_until

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, log_ndtr
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.numerics import generator_of, log_matmul, log_of, log_sum, mean_gap
+from sievert.numerics import generator_of, log_difference, log_matmul, log_of, log_sum, mean_gap
 from sievert.observations._types import RowClasses
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "affinities",
     "chernoff_bounds",
     "confusion_bounds",
-    "difference",
     "log_total",
     "mean_interval",
     "share_interval",
@@ -67,7 +66,7 @@ def confusion_bounds(
     >>> bool(np.exp(low) <= 0.153768 <= np.exp(high)), round(float(np.exp(high) - np.exp(low)), 3)
     (True, 0.0)
     """
-    ratios_of = [difference(p, q) for p, q, _ in parts] if log_ratios is None else log_ratios
+    ratios_of = [log_difference(p, q) for p, q, _ in parts] if log_ratios is None else log_ratios
     common = []
     for (first, second, times), ratios in zip(parts, ratios_of, strict=True):
         both = ~(np.isneginf(first) | np.isneginf(second))
@@ -92,13 +91,6 @@ def confusion_bounds(
         low, high = max(low, least), min(high, most)
     high = min(1.0, high)
     return exponent - rounding + _log(low), exponent + rounding + _log(high)
-
-
-def difference(first: FloatArray, second: FloatArray) -> FloatArray:
-    """log P/Q of each output: ±inf where one of them is impossible, 0 where both are."""
-    both = np.isneginf(first) & np.isneginf(second)
-    with np.errstate(invalid="ignore"):
-        return np.where(both, 0.0, first - second)
 
 
 def _log_affinity(
@@ -239,7 +231,7 @@ def affinities(logs: FloatArray, relative: FloatArray) -> FloatArray:
     step = max(1, BLOCK_ENTRIES // logs.shape[1])
     for start in range(0, len(i), step):
         rows = i[start : start + step], j[start : start + step]
-        ratio = difference(relative[rows[0]], relative[rows[1]])
+        ratio = log_difference(relative[rows[0]], relative[rows[1]])
         for k, point in enumerate(points):
             gap = mean_gap(logs[rows[0]], logs[rows[1]], ratio, point).sum(axis=1)
             found[k, rows[0], rows[1]] = np.log1p(-gap)

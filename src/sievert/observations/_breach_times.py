@@ -10,9 +10,9 @@ Both are conditional on the predicate being true (Boreale and Paolini, Thm 7, is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,16 @@ from sievert.observations._types import RowClasses, TypeTable, row_classes, type
 from sievert.results import Result
 from sievert.spaces import iterable, label, shown
 
-__all__ = ["BreachCurve", "BreachUntil", "breach_curve", "observations_until_breach", "predicate_members"]
+__all__ = [
+    "BreachCurve",
+    "BreachUntil",
+    "Direction",
+    "Predicate",
+    "Question",
+    "breach_curve",
+    "observations_until_breach",
+    "predicate_members",
+]
 Direction = Literal["up", "down", "either"]
 Predicate = Callable[[Hashable], bool] | Iterable[object] | object
 
@@ -198,7 +207,7 @@ def breach_curve(
     choice("direction", direction, ("up", "down", "either"), GainError)
     members = predicate_members(finite, predicate)
     classes = row_classes([finite], prior)
-    question = _Question(classes, members, bits, direction)
+    question = Question(classes, members, bits, direction)
     named = tuple(finite.inputs[i] for i in members)
     rate = _rate(question, classes) if question.reachable else 0.0
 
@@ -316,11 +325,27 @@ def _level(level: float) -> float:
     return non_negative("level", level, GainError, infinite=True)
 
 
-class _Question:
+class BelievedClasses(Protocol):
+    """Secrets in classes that are never told apart: members, belief in each secret and in each class."""
+
+    @property
+    def belief(self) -> FloatArray:
+        """In each secret."""
+
+    @property
+    def total(self) -> FloatArray:
+        """In each class."""
+
+    @property
+    def members(self) -> Sequence[Sequence[int]]:
+        """Secrets of each class."""
+
+
+class Question:
     """Is a posterior a breach? Belief in the predicate and in anything, for each class of rows."""
 
     def __init__(
-        self, classes: RowClasses, members: tuple[int, ...], bits: float, direction: Direction
+        self, classes: BelievedClasses, members: tuple[int, ...], bits: float, direction: Direction
     ) -> None:
         wanted = set(members)
         inside = np.array([sum(classes.belief[i] for i in group if i in wanted) for group in classes.members])
@@ -375,7 +400,7 @@ class _Question:
 
 
 def _exactly(
-    question: _Question, logs: FloatArray, most: int
+    question: Question, logs: FloatArray, most: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     table = TypeTable(logs, most)
     counts = np.ascontiguousarray(table.counts.T, dtype=np.float64)
@@ -419,7 +444,7 @@ def _one_more(
 
 
 def _simulated(
-    question: _Question, logs: FloatArray, most: int, generator: np.random.Generator
+    question: Question, logs: FloatArray, most: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
     samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
@@ -446,7 +471,7 @@ def _simulated(
     return hits / samples, lower, upper
 
 
-def _rate(question: _Question, classes: RowClasses) -> float:
+def _rate(question: Question, classes: RowClasses) -> float:
     """Least Chernoff information of a row of the predicate and one outside (Thm 7); both possible.
 
     With equal rows inside and outside, a class counts as inside if knowing it is a breach.

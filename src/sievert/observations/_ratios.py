@@ -1,9 +1,8 @@
-"""The likelihood ratio that one cell with noise shows after several releases, and the largest of many.
+"""The likelihood ratio that one cell with noise shows after several releases.
 
 Somebody knows all other records and subtracts them. Where a record adds c steps to a cell, the odds of "it is
 there" against "nobody is" change by p(z - c)/p(z) for noise z, in every release independently. The law of
-the logarithm of the product, under "nobody", is all that guesses need: noise is independent over cells, so
-the largest of many ratios has the product of their distribution functions.
+the logarithm of the product, under "nobody", is all that guesses need.
 """
 
 from __future__ import annotations
@@ -13,17 +12,27 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
+from scipy.signal import fftconvolve
+from scipy.special import gammaln
 
-from sievert.arrays import FloatArray, IntArray
-from sievert.channels import GeometricLaw, NoiseLaw
+from sievert.arrays import FloatArray
+from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw
+from sievert.errors import TooLargeError
 from sievert.numerics import log_sum, require_size
 
-__all__ = ["Ratios", "expected_largest", "ratios_after"]
+__all__ = ["Ratios", "log_affinity", "ratios_after"]
 
-# Atoms of the law of one ratio.
+# Atoms of the law of one ratio, and products of two atoms in one convolution: a second.
 LARGEST_LAW = 4_000_000
-# Atoms of the laws of all different ratios together.
-LARGEST_EVENTS = 20_000_000
+LARGEST_PRODUCTS = 100_000_000
+# Beyond this width of its logarithms a law underflows on one side; and what Fourier transforms lose.
+LARGEST_LOG, LOST = 600.0, 1e-14
+# ln of a probability that no guess notices, though every cell of a million had it.
+NOTHING = -70.0
+# σ² from which a sum of discrete Gaussians is one, up to rounding.
+SMOOTH = 4.0
+# Log-ratios that agree to so many of their largest are equal.
+SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +64,33 @@ class Ratios:
         """ln P(ratio ≤ each value) under "nobody", with its digits at both ends."""
         start = math.log(self.hidden) if self.hidden else -math.inf
         below = np.logaddexp.accumulate(np.concatenate([[start], self.log_pmf]))[1:]
-        above = np.concatenate([np.logaddexp.accumulate(self.log_pmf[::-1])[::-1][1:], [-math.inf]])
+        above = np.concatenate([self.log_upper()[1:], [-math.inf]])
         with np.errstate(divide="ignore"):
             from_above = np.log1p(-np.minimum(np.exp(above), 1.0))
         return np.asarray(np.where(above < math.log(0.5), from_above, below))
+
+    def log_upper(self) -> FloatArray:
+        """ln P(ratio ≥ each value) under "nobody", with its digits far out."""
+        return np.asarray(np.logaddexp.accumulate(self.log_pmf[::-1])[::-1])
+
+    def trimmed(self, nothing: float = NOTHING) -> Ratios:
+        """Without the values that are never seen, whether the record is there or not.
+
+        What lies below under "nobody", or above where the record is there, has a probability below
+        e^nothing; it is added to the nearest value that is kept, and changes no guess by more than that.
+        """
+        below = np.logaddexp.accumulate(self.log_pmf)
+        above = np.logaddexp.accumulate(self.log_shown[::-1])[::-1]
+        first = int(np.searchsorted(below, nothing))
+        last = len(above) - int(np.searchsorted(above[::-1], nothing))
+        if last <= first + 1 or (first == 0 and last == len(self.logs)):
+            return self
+        log_pmf = self.log_pmf[first:last].copy()
+        if first:
+            log_pmf[0] = np.logaddexp(log_pmf[0], below[first - 1])
+        if last < len(self.logs):
+            log_pmf[-1] = np.logaddexp(log_pmf[-1], above[last] - self.logs[last - 1])
+        return Ratios(self.logs[first:last], log_pmf, self.hidden)
 
 
 def ratios_after(law: NoiseLaw, steps: int, releases: int) -> Ratios:
@@ -68,13 +100,98 @@ def ratios_after(law: NoiseLaw, steps: int, releases: int) -> Ratios:
 
 @singledispatch
 def _ratios(law: NoiseLaw, steps: int, releases: int) -> Ratios:
-    raise NotImplementedError(f"the ratios of {law.words()}")
+    return _by_convolution(law, steps, releases)
+
+
+def _by_convolution(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+    """Any law whose log-ratios are whole multiples of one number, as all of ours are, by convolutions.
+
+    Noise beyond the reach kept has a probability below e^-70 in every release.
+    """
+    reach = law.beyond(NOTHING) if math.isinf(law.reach) else int(law.reach)
+    require_size(reach + steps, LARGEST_LAW, "the law of the ratio", "use less noise or larger steps")
+    noise = np.arange(-float(reach), reach + steps + 1)
+    there, nobody = law.log_pmf(noise - steps), law.log_pmf(noise)
+    both = np.isfinite(there) & np.isfinite(nobody)
+    hidden = float(np.exp(nobody[np.isfinite(nobody) & ~both]).sum())
+    logs, log_pmf = there[both] - nobody[both], nobody[both]
+    order = np.argsort(logs, kind="stable")
+    logs, log_pmf = logs[order], log_pmf[order]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(logs) > SAME * max(1.0, np.abs(logs).max())]))
+    once = Ratios(logs[starts], np.logaddexp.reduceat(log_pmf, starts), hidden)
+    return once if releases == 1 else _repeated(once, releases)
+
+
+def _repeated(once: Ratios, releases: int) -> Ratios:
+    """The sum of independent draws of one law on equally spaced values."""
+    logs, size = once.logs, len(once.logs)
+    certain = -math.expm1(releases * math.log1p(-once.hidden)) if once.hidden else 0.0
+    if size == 1:
+        return Ratios(releases * logs, releases * once.log_pmf, certain)
+    step = float(np.diff(logs).min())
+    place = np.rint((logs - logs[0]) / step)
+    if np.abs(logs - logs[0] - step * place).max() > SAME * max(1.0, np.abs(logs).max()):
+        raise TooLargeError(
+            "after several releases the likelihood ratios of this noise take too many values to list; "
+            "ask about one release",
+            size=size**releases,
+        )
+    # The step is known best over the whole width.
+    step = float((logs[-1] - logs[0]) / place[-1])
+    law = np.full(int(place[-1]) + 1, -math.inf)
+    law[place.astype(np.intp)] = once.log_pmf
+    start = Ratios(logs[0] + step * np.arange(len(law)), law, 0.0)
+    return _powers(start, step, releases, certain)
+
+
+def _powers(once: Ratios, step: float, count: int, hidden: float) -> Ratios:
+    """By convolutions of positive numbers, which lose no digits, without what is never seen."""
+    result: Ratios | None = None
+    square = once
+    while True:
+        if count & 1:
+            result = square if result is None else _added(result, square, step)
+        count >>= 1
+        if not count:
+            assert result is not None
+            kept = np.isfinite(result.log_pmf)
+            return Ratios(result.logs[kept], result.log_pmf[kept], hidden)
+        square = _added(square, square, step)
+
+
+def _added(first: Ratios, second: Ratios, step: float) -> Ratios:
+    """The law of a sum. What underflows under "nobody" may not where the record is there, or half way."""
+    size = len(first.logs) + len(second.logs) - 1
+    require_size(size, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
+    logs = first.logs[0] + second.logs[0] + step * np.arange(size)
+    far = len(first.logs) * len(second.logs) > LARGEST_PRODUCTS
+    tilts = (0.5,) if far or logs[-1] - logs[0] < LARGEST_LOG else (0.0, 0.5, 1.0)
+    found = [_convolved(first, second, tilt, far) - tilt * logs for tilt in tilts]
+    return Ratios(logs, np.max(found, axis=0)).trimmed()
+
+
+def _convolved(first: Ratios, second: Ratios, tilt: float, far: bool) -> FloatArray:
+    """ln of the convolution of both laws times e^(tilt·log-ratio).
+
+    Long ones are multiplied as Fourier transforms: what is below 10^-14 of the largest is then lost. Half way
+    that is what neither law is confused with.
+    """
+    logs = [part.log_pmf + tilt * part.logs for part in (first, second)]
+    tops = [float(part.max()) for part in logs]
+    weights = [np.exp(part - top) for part, top in zip(logs, tops, strict=True)]
+    found = fftconvolve(weights[0], weights[1]) if far else np.convolve(weights[0], weights[1])
+    if far:
+        found = np.where(found > LOST * found.max(), found, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(found) + sum(tops))
 
 
 @_ratios.register
 def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     """|z| - |z - c| runs from -c to c in twos; for one step it is ±1, and their number is binomial."""
     eps = law.level.eps
+    if steps == 0 or eps == 0:
+        return Ratios(np.zeros(1), np.zeros(1))
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
     if steps == 1:
         hits = np.arange(releases + 1, dtype=np.float64)
@@ -82,9 +199,29 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     # Noise z strictly between 0 and c shows 2z - c, noise at or beyond an end shows the end.
     ends = law.log_upper(np.array([0.0, steps]))
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
-    found = powers(np.exp(once), releases)
-    with np.errstate(divide="ignore"):
-        return Ratios(eps * (2 * np.arange(len(found), dtype=np.float64) - releases * steps), np.log(found))
+    start = Ratios(eps * (2 * np.arange(steps + 1.0) - steps), once)
+    return _powers(start, 2 * eps, releases, 0.0)
+
+
+@_ratios.register
+def _gaussian(law: GaussianLaw, steps: int, releases: int) -> Ratios:
+    """The log-ratio is (2c·S - n·c²)/2σ² with S the sum of n draws.
+
+    P(S = s) is e^(-s²/2nσ²) times a sum over the lattice of noise that adds up to 0, moved by s. By Poisson's
+    formula moving it changes that sum by Σ e^(-2π²σ²|w|²) at most, over the dual lattice, which is A*_{n-1}:
+    its w ≠ 0 have |w|² = j(n-j)/n in C(n, j) ways and more, at least 1/2. From σ = 2 on that is below 10^-16.
+    """
+    if steps == 0:
+        return Ratios(np.zeros(1), np.zeros(1))
+    if law.squared < SMOOTH and releases > 1:
+        return _by_convolution(law, steps, releases)
+    variance = law.squared * releases
+    reach = math.ceil(math.sqrt(-2 * NOTHING * variance)) + 1
+    require_size(2 * reach + steps * releases, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
+    total = np.arange(-float(reach), reach + steps * releases + 1)
+    weights = -total * total / (2 * variance)
+    logs = (2 * total - releases * steps) * (steps / (2 * law.squared))
+    return Ratios(logs, weights - log_sum(weights, axis=0))
 
 
 def _binomial(count: int, eps: float) -> FloatArray:
@@ -99,54 +236,21 @@ def _binomial(count: int, eps: float) -> FloatArray:
     return np.asarray(logs - log_sum(logs, axis=0))
 
 
-def powers(law: FloatArray, count: int) -> FloatArray:
-    """The law of a sum of independent draws, by convolutions of positive numbers, which lose no digits."""
-    result: FloatArray | None = None
-    square = law
-    while True:
-        if count & 1:
-            result = square if result is None else np.convolve(result, square)
-        count >>= 1
-        if not count:
-            assert result is not None
-            return result
-        square = np.convolve(square, square)
+def binomial_law(count: int, log_hit: float, log_miss: float) -> FloatArray:
+    """ln of the binomial probabilities of 0…count hits."""
+    hits = np.arange(count + 1.0)
+    ways = gammaln(count + 1.0) - gammaln(hits + 1.0) - gammaln(count - hits + 1.0)
+    logs = ways + hits * log_hit + (count - hits) * log_miss
+    return np.asarray(logs - log_sum(logs, axis=0))
 
 
-def expected_largest(ratios: Ratios, log_beliefs: FloatArray, counts: IntArray, other: float = 0.0) -> float:
-    """E max(other, max_v π_v·ρ_v) under "nobody", with what only shows where a record is there.
+def log_affinity(law: NoiseLaw, steps: int) -> float:
+    """ln Σ_z √(p(z)·p(z - c)), which is 0 only where c is: the Bhattacharyya affinity, to full precision.
 
-    Parameters
-    ----------
-    ratios : the law of each ρ_v, independent
-    log_beliefs : ln of the different π_v
-    counts : how many cells have each
-    other : the belief in a value that changes no cell, whose ratio is 1
+    1 - Σ = ½ Σ (√p(z) - √p(z - c))² keeps its digits where it is small.
     """
-    require_size(
-        len(ratios.logs) * len(counts),
-        LARGEST_EVENTS,
-        "the values that beliefs may take",
-        "round the beliefs",
-    )
-    lower = ratios.log_lower()
-    # F(t)/F(t-1) = 1 + f(t)/F(t-1), whose logarithm keeps its digits where f is small.
-    before = np.concatenate([[math.log(ratios.hidden) if ratios.hidden else -math.inf], lower[:-1]])
-    with np.errstate(over="ignore", invalid="ignore"):
-        growth = np.where(np.isneginf(before), -lower, np.log1p(np.exp(ratios.log_pmf - before)))
-    values = (log_beliefs[:, None] + ratios.logs[None, :]).ravel()
-    rises = (counts[:, None] * growth[None, :]).ravel()
-    order = np.argsort(values, kind="stable")
-    values, rises = values[order], rises[order]
-    # ln Π F just after each value: the rises that are still to come, since the product ends at 1.
-    after = -np.concatenate([np.cumsum(rises[::-1])[::-1][1:], [0.0]])
-    chance = np.exp(after) * -np.expm1(-rises)
-    if not ratios.hidden:
-        # Before every cell has reached its least value the product is 0.
-        first = np.flatnonzero((order % len(ratios.logs)) == 0)[-1]
-        chance[:first] = 0.0
-        chance[first] = math.exp(after[first])
-    floor = math.log(other) if other > 0 else -math.inf
-    total = float(np.exp(np.maximum(values, floor)) @ chance)
-    certain = float(np.exp(log_beliefs) @ counts) * ratios.shown
-    return float(total + certain + other * ratios.hidden ** int(counts.sum()))
+    once = ratios_after(law, steps, 1)
+    missed = 0.5 * float(np.exp(once.log_pmf) @ np.expm1(once.logs / 2) ** 2) + once.hidden
+    if missed < 0.5:
+        return math.log1p(-missed)
+    return float(log_sum(once.log_pmf + once.logs / 2, axis=0))

@@ -11,19 +11,35 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, singledispatch
+from typing import Any
 
 import numpy as np
 
-from sievert.arrays import FloatArray, IntArray
-from sievert.channels import CellNoise, NoiseChannel, SumNoise, TableNoise
+from sievert.arrays import FloatArray, IndexArray
+from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError
-from sievert.observations._line_envelope import envelope_mass
-from sievert.observations._ratios import Ratios, expected_largest, ratios_after
+from sievert.measures import Adversary, gains
+from sievert.numerics import generator_of, instance, whole
+from sievert.observations._approximations import mean_interval
+from sievert.observations._cell_gains import gained_by_cells
+from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
+from sievert.observations._largest import Enclosed
+from sievert.observations._line_gains import Line, gained_on_line
+from sievert.observations._plane_view import PlaneView
+from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
 from sievert.observations._types import observation_count
+from sievert.observations._view_samples import beliefs_of_cells, beliefs_on_line, drawn_ratios
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
+
+# Beliefs that one simulation computes by default, and how many records it draws at least and at most.
+SIMULATED = 30_000_000
+# The least gain whose logarithm is taken.
+TINY = 1e-300
+FEWEST, MOST = 50, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +56,49 @@ class RecordView(ABC):
     belief: FloatArray
 
     @abstractmethod
-    def value(self, releases: int) -> tuple[float, bool]:
-        """The best guess after some releases, and whether it is exact (else an upper bound)."""
+    def gained(self, adversary: Adversary, releases: int) -> Found:
+        """What an adversary gains after some releases, enclosed."""
+
+    @abstractmethod
+    def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
+        """[value, sample]: beliefs after releases that are drawn at random, of records drawn by belief."""
+
+    @abstractmethod
+    def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
+        """[possible class, sample]: what one simulated release adds to the log-likelihood of each class."""
+
+    @property
+    @abstractmethod
+    def log_ratio(self) -> float:
+        """ln of the largest likelihood ratio of two possible values that any output shows; inf: none."""
+
+    @abstractmethod
+    def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Positions of two values that are told apart fastest, and slowest; None where none are."""
+
+    @abstractmethod
+    def log_lift(self, releases: int) -> float:
+        """ln of how much any output can raise any belief at most."""
+
+    @abstractmethod
+    def affinity(self, first: int, second: int) -> float:
+        """ln Σ_y √(p(y | v)·p(y | w)) for two values by their positions."""
 
     @cached_property
-    def classes(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Cell, amount and likeliest belief of each class of values that are never told apart."""
+    def classes(self) -> Classes:
+        """Values that are never told apart."""
         statistic = self.noise.statistic
-        # A value that adds nothing is in no cell.
-        cells = np.where(statistic.amount == 0, -1, statistic.cell_of)
-        table = np.stack([cells, statistic.amount])
-        distinct, place = np.unique(table, axis=1, return_inverse=True)
-        likeliest = np.zeros(distinct.shape[1])
-        np.maximum.at(likeliest, place.ravel(), self.belief)
-        return distinct[0], distinct[1], likeliest
+        return Classes.of(statistic.cell_of, statistic.amount, self.belief)
+
+    @cached_property
+    def identity(self) -> Adversary:
+        """To guess the value in one try."""
+        return gains.identity(len(self.belief))
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether clamping hides something: beyond the range only geometric ratios are constant."""
+        return self.noise.limits is not None and not isinstance(self.noise.law, GeometricLaw)
 
     @property
     def before(self) -> float:
@@ -63,13 +108,80 @@ class RecordView(ABC):
     @property
     def limit(self) -> float:
         """The best guess after infinitely many releases: values that are never told apart stay together."""
-        return min(1.0, float(self.classes[2].sum()))
+        return told(self.identity, self.classes)
 
     def guess(self, releases: int = 1) -> RepeatedGuess:
         """The best guess after independent releases from the same data."""
+        found = self.gain(self.identity, releases)
+        return RepeatedGuess(found.before, min(found.after, self.limit), found.exact, found.releases)
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """What an adversary gains about the record after independent releases from the same data.
+
+        Parameters
+        ----------
+        adversary : a gain or loss over the policy's values, in their order
+        releases : how many
+
+        Returns
+        -------
+        RecordGain
+            `after` with `exact`, `lower`, `upper` and the `method`; bounds are the least that are known.
+        """
+        instance("adversary", adversary, Adversary, "what sv.gains and sv.losses build", GainError)
+        if adversary.size != len(self.belief):
+            raise GainError(
+                f"adversary is about {adversary.size} values, but a record has {len(self.belief)}; "
+                "give one column for each value"
+            )
         count = observation_count(releases, GainError)
-        found, exact = self.value(count)
-        return RepeatedGuess(self.before, min(max(found, self.before), self.limit), exact, count)
+        before = worth(adversary, self.belief)
+        found = self.gained(adversary, count)
+        if self._is_cut:
+            kept = Enclosed(before, max(before, found.bounds.upper))
+            found = Found(kept, f"bound: noise before it is clamped ({found.method})")
+        # No release makes the best action worse on average; rounding must not say so.
+        better = (min if adversary.is_loss else max) if adversary.is_convex else _first
+        lower, upper = better(found.bounds.lower, before), better(found.bounds.upper, before)
+        exact = found.bounds.exact
+        after = lower if adversary.is_loss and not exact else upper
+        lower = after if exact else lower
+        return RecordGain(adversary.name, before, after, exact, lower, upper, found.method, count)
+
+    def simulated(
+        self,
+        releases: int = 1,
+        rng: int | np.random.Generator | None = None,
+        samples: int | None = None,
+        adversary: Adversary | None = None,
+    ) -> SimulatedGain:
+        """The gain by simulation, with its interval: an estimate beside a bound, never one itself.
+
+        Parameters
+        ----------
+        releases : how many
+        rng : seed of the simulation
+        samples : records that are drawn; by default as many as take about a second
+        adversary : by default the guess in one try
+        """
+        count = observation_count(releases, GainError)
+        chosen = self.identity if adversary is None else adversary
+        size = int(np.clip(SIMULATED // len(self.belief), FEWEST, MOST))
+        number = size if samples is None else max(2, whole("samples", samples, GainError))
+        generator = generator_of(rng)
+        step = max(1, SIMULATED // (4 * len(self.belief)))
+        values = [
+            chosen.values(self.posteriors(count, min(step, number - start), generator)).astype(np.float64)
+            for start in range(0, number, step)
+        ]
+        drawn = np.concatenate(values)
+        least, most = chosen.bounds() or (min(0.0, float(drawn.min())), float(drawn.max()))
+        if least >= 0:
+            # No output multiplies a gain by more than the largest likelihood over the average one.
+            nats = math.log(max(worth(chosen, self.belief), TINY)) + self.log_lift(count)
+            most = min(most, math.exp(min(nats, 0.0)) if most <= 1 else math.exp(min(nats, 700.0)))
+        lower, upper = mean_interval(drawn, least, max(most, float(drawn.max())))
+        return SimulatedGain(chosen.name, float(drawn.mean()), lower, upper, number, count)
 
     def releases_within(self, limit: float, most: int = MOST_RELEASES) -> ReleasesWithin:
         """How many releases certainly keep the best guess within a limit, up to `most`."""
@@ -80,6 +192,10 @@ class RecordView(ABC):
         if self.before > allowed:
             return ReleasesWithin(limit, 0, True)
         return _last_within(self.guess, limit, allowed, most)
+
+
+def _first(found: float, before: float) -> float:
+    return found
 
 
 def _last_within(
@@ -105,25 +221,63 @@ def _last_within(
 class CellView(RecordView):
     """A histogram: each value adds one step to a cell of its own, or nothing."""
 
-    def value(self, releases: int) -> tuple[float, bool]:
-        """E max over the cells of belief times ratio."""
-        _, amount, likeliest = self.classes
-        other = float(likeliest[amount == 0].sum())
-        counted = likeliest[(amount != 0) & (likeliest > 0)]
-        if not len(counted):
-            return other, True
-        beliefs, counts = np.unique(counted, return_counts=True)
-        return expected_largest(self.ratios(releases), np.log(beliefs), counts, other), True
+    def gained(self, adversary: Adversary, releases: int) -> Found:
+        """By the likelihood ratios of independent cells."""
+        return gained_by_cells(adversary, self.classes, self.ratios(releases))
 
     def ratios(self, releases: int) -> Ratios:
         """The law of the likelihood ratio of one cell."""
         return ratios_after(self.noise.law, 1, releases)
 
+    def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
+        """By drawing the ratio of every cell."""
+        return beliefs_of_cells(self.classes, self.ratios(releases), samples, generator)
+
+    def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
+        """A ratio for every cell, the record's own where it is there."""
+        return drawn_ratios(self.classes, self.ratios(1), self.classes.possible[true], generator)[
+            self.classes.possible
+        ]
+
+    @cached_property
+    def _steps(self) -> int:
+        """Steps between two possible values that are furthest apart."""
+        amounts = np.sort(np.abs(self.classes.amount[self.classes.possible]))
+        return int(amounts[-2:].sum()) if len(amounts) > 1 else 0
+
+    @property
+    def log_ratio(self) -> float:
+        """Of one step, or of one out of a cell and one into another."""
+        nats = self.noise.law.eps_of(Fraction(self._steps))
+        return math.inf if nats is None else float(nats)
+
+    def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Two cells, and a cell against none."""
+        chosen = self.classes.possible
+        if len(chosen) < 2:
+            return None
+        # One value of each class, those that add nothing first.
+        still_first = chosen[np.argsort(np.abs(self.classes.amount[chosen]), kind="stable")]
+        order = self.classes.representative[still_first].tolist()
+        return (order[-2], order[-1]), (order[0], order[1])
+
+    def log_lift(self, releases: int) -> float:
+        """A record moves one step out of a cell and one into another."""
+        nats = self.noise.law.eps_of(Fraction(2))
+        return math.inf if nats is None else float(nats) * releases
+
+    def affinity(self, first: int, second: int) -> float:
+        """The step goes into one cell and out of another, or into one only."""
+        cells = self.noise.statistic.cell_of[[first, second]]
+        amounts = np.abs(self.noise.statistic.amount[[first, second]])
+        if (amounts == 0).all() or (cells[0] == cells[1] and amounts[0] == amounts[1]):
+            return 0.0
+        return float(amounts.sum()) * log_affinity(self.noise.law, 1)
+
     @property
     def rate(self) -> float:
         """Chernoff information between two cells, in nats: -2 ln Σ_z √(p(z)·p(z-1)), by symmetry."""
-        once = self.ratios(1)
-        return -2 * math.log(np.exp(once.log_pmf + once.logs / 2).sum())
+        return -2 * log_affinity(self.noise.law, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,37 +285,52 @@ class LineView(RecordView):
     """One number: values lie at the amounts that they add to it."""
 
     @cached_property
-    def places(self) -> tuple[IntArray, FloatArray]:
-        """Amounts that are possible, increasing, with the likeliest belief of each."""
-        _, amount, likeliest = self.classes
-        order = np.argsort(amount, kind="stable")
-        amount, likeliest = amount[order], likeliest[order]
-        return amount[likeliest > 0], likeliest[likeliest > 0]
+    def line(self) -> Line:
+        """The amounts that are possible."""
+        return Line(self.noise.law, self.classes)
 
-    def value(self, releases: int) -> tuple[float, bool]:
-        """One release by the envelope, two values by their ratio, few values by types; else a bound."""
-        places, beliefs = self.places
-        if len(places) == 1:
-            return float(beliefs[0]), True
-        if releases == 1:
-            return envelope_mass(self.noise.law, places, np.log(beliefs)), True
-        if len(places) == 2:
-            return self._between_two(releases), True
-        return min(1.0, self.value(1)[0] * self.growth ** (releases - 1)), False
+    def gained(self, adversary: Adversary, releases: int) -> Found:
+        """One release by its outputs, two amounts by their ratio, few by types; else a bound."""
+        return gained_on_line(adversary, self.line, releases)
 
-    @cached_property
+    @property
     def growth(self) -> float:
-        """At most by how much one release multiplies any guess: the sum of the largest likelihoods."""
-        places, _ = self.places
-        return envelope_mass(self.noise.law, places, np.zeros(len(places)))
+        """At most by how much one release multiplies any guess."""
+        return self.line.growth
 
-    def _between_two(self, releases: int) -> float:
-        """Σ over ratios of the larger of the two beliefs times its chance."""
-        places, beliefs = self.places
-        found = ratios_after(self.noise.law, int(places[1] - places[0]), releases)
-        logs = np.log(beliefs)
-        both = np.maximum(logs[0] + found.log_pmf, logs[1] + found.log_shown)
-        return float(np.exp(both).sum()) + found.hidden * float(beliefs.sum())
+    def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
+        """By drawing noise around every record's amount."""
+        return beliefs_on_line(self.noise.law, self.line, releases, samples, generator)
+
+    def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
+        """Noise around the record's amount, and its likelihood around every amount."""
+        line, place = self.line, np.argsort(np.argsort(self.classes.amount[self.classes.possible]))
+        noise = self.noise.law.simulated(generator, len(true))
+        return self.noise.law.log_pmf(line.places[place[true]] + noise - line.places[place][:, None])
+
+    @property
+    def log_ratio(self) -> float:
+        """Of the two amounts furthest apart."""
+        nats = self.noise.law.eps_of(Fraction(int(self.line.places[-1] - self.line.places[0])))
+        return math.inf if nats is None else float(nats)
+
+    def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """The ends, and two neighbours that are closest."""
+        places = self.line.places
+        if len(places) < 2:
+            return None
+        order = self.classes.representative[self.line.order].tolist()
+        closest = int(np.argmin(np.diff(places)))
+        return (order[0], order[-1]), (order[closest], order[closest + 1])
+
+    def log_lift(self, releases: int) -> float:
+        """-ln of the least Σ_u π_u·e^(-n·ε·|u - v|) over all amounts v."""
+        return self.line.log_lift(releases)
+
+    def affinity(self, first: int, second: int) -> float:
+        """By the distance of the two amounts; symmetric noise has its Chernoff point at ½."""
+        amounts = self.noise.statistic.amount
+        return log_affinity(self.noise.law, int(amounts[first] - amounts[second]))
 
 
 @singledispatch
@@ -178,3 +347,8 @@ def _of_cells(noise: CellNoise, belief: FloatArray) -> RecordView:
 @record_view.register
 def _of_sum(noise: SumNoise, belief: FloatArray) -> RecordView:
     return LineView(noise, belief)
+
+
+@record_view.register
+def _of_place(noise: PlanarNoise, belief: FloatArray) -> Any:
+    return PlaneView(noise, belief)

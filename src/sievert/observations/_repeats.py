@@ -31,7 +31,6 @@ __all__ = [
     "guess_limit",
     "releases_within",
     "repeated_guess",
-    "repeated_guess_bound",
 ]
 
 # Types of one situation that are listed, and entries of all situations that are looked at: some seconds.
@@ -136,14 +135,6 @@ def repeated_guess(
         if guess * best.before > best.guess * situation.before:
             best = RepeatedGuess(situation.before, min(1.0, guess), True, count)
     return best
-
-
-def repeated_guess_bound(
-    channel: Channel, answers: Answers, observations: int, prior: object = None
-) -> float:
-    """Upper bound on the best guess about one record after independent releases from the same data."""
-    count = observation_count(observations, GainError)
-    return max(_bound(situation, count) for situation in _situations(channel, answers, prior))
 
 
 def guess_limit(channel: Channel, answers: Answers, prior: object = None) -> float:

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics import generator_of, instance, log_of, require_size, taken, whole
+from sievert.numerics import generator_of, instance, log_difference, log_of, require_size, taken, whole
 from sievert.observations._approximations import (
     SAMPLES,
     affinities,
     chernoff_bounds,
     confusion_bounds,
-    difference,
     log_total,
     simulated_success,
 )
@@ -246,7 +245,7 @@ class Attack:
         for k in closest[np.isfinite(high[closest])]:
             i, j = rows[k], columns[k]
             pair = [(logs[i], logs[j], times) for logs, times in parts]
-            ratios = [difference(logs[i], logs[j]) for logs in self.classes.relative]
+            ratios = [log_difference(logs[i], logs[j]) for logs in self.classes.relative]
             low[k], upper = confusion_bounds(pair, self.log_weights[i], self.log_weights[j], grid, ratios)
             high[k] = min(high[k], upper)
         least = max(float(low.max()), log_total(low) - math.log(len(self.classes) - 1))

@@ -21,7 +21,6 @@ from sievert.numerics import exact_matmul, exact_solve
 from sievert.orders._decisions import Decision
 from sievert.orders._integers import (
     Integers,
-    flint_matrix,
     fraction_of,
     is_solution,
     part_of,
@@ -38,8 +37,6 @@ __all__ = [
     "decide_exactly",
     "decide_program",
     "distance_vertex",
-    "exact_gap",
-    "rational_witness",
     "rebuilt",
     "undecided_reason",
 ]
@@ -58,22 +55,6 @@ class ExactDecision:
     post: ObjectArray | None
     witness: ObjectArray | None
     method: str
-
-
-def exact_gap(witness: ObjectArray, less_safe: ObjectArray, safer: ObjectArray) -> Fraction:
-    """<G,B> - Σ_y max_w (AᵀG)[y,w], exactly."""
-    scores = flint_matrix(less_safe.T) * flint_matrix(witness)
-    best = [max(scores[y, w] for w in range(scores.ncols())) for y in range(scores.nrows())]
-    total = sum((fraction_of(value) for value in best), Fraction(0))
-    return sum((g * b for g, b in zip(witness.ravel(), safer.ravel(), strict=True)), Fraction(0)) - total
-
-
-def rational_witness(witness: FloatArray) -> ObjectArray:
-    """A float witness scaled to at most 1 and rounded to 52 binary digits."""
-    scaled = witness / max(float(np.abs(witness).max()), 1e-300)
-    table = np.empty(witness.shape, dtype=object)
-    table.ravel()[:] = [Fraction(round(value * 2**52), 2**52) for value in scaled.ravel().tolist()]
-    return table
 
 
 def decide_exactly(less_safe: ObjectArray, safer: ObjectArray, guess: Decision) -> ExactDecision | None:

@@ -32,6 +32,7 @@ from sievert.orders._decisions import TOLERANCE, Decision, aligned, residual, tw
 from sievert.orders._deficiency import Deficiency, deficiency
 from sievert.orders._exact import ExactDecision, decide_exactly, undecided_reason
 from sievert.orders._maximum import decide_maximum, decide_maximum_exactly
+from sievert.orders._noise import by_noise
 from sievert.orders._privacy import by_one_metric, by_privacy
 from sievert.orders._verdicts import Comparison, Objection, Verdict, entries, objected
 from sievert.orders.adversaries import AdversaryClass, class_of, refines_class
@@ -107,9 +108,10 @@ def refines(
         return refines_class(first, second, class_of(adversary, first))
     if metric is not None:
         return by_one_metric(*aligned(less_safe, safer), metric_of(metric))
-    known = by_partitions(less_safe, safer, order)
-    if known is not None:
-        return known
+    for shortcut in (by_noise, by_partitions):
+        known = shortcut(less_safe, safer, order)
+        if known is not None:
+            return known
     first, second = aligned(less_safe, safer)
     return {"average": _average, "max": _maximum, "privacy": by_privacy}[order](first, second)
 

@@ -12,4 +12,5 @@ from ._statistic import Move as Move
 from ._statistic import Sensitivity as Sensitivity
 from ._statistic import Statistic as Statistic
 from ._statistic import statistic_of_cells as statistic_of_cells
+from ._statistic import statistic_of_values as statistic_of_values
 from ._words import promise_words as promise_words

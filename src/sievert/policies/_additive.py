@@ -28,7 +28,7 @@ from sievert.policies._answers import (
 )
 from sievert.policies._forms import Form, over_one_scale
 from sievert.policies._policy import Policy
-from sievert.policies._statistic import Statistic, statistic_of_cells, statistic_of_numbers
+from sievert.policies._statistic import Statistic, statistic_of_numbers, statistic_of_values
 from sievert.spaces import Labels, shown
 
 __all__ = ["Count", "Histogram", "Sum"]
@@ -174,8 +174,8 @@ class Histogram(Additive):
         return whole_numbers(integers, radix), lambda total: tuple((total // p) % radix for p in powers)
 
     def statistic(self, policy: Policy, words: str) -> Statistic:
-        cells = [None if _is_absent(value, policy) else (value,) for value in policy.values]
-        return statistic_of_cells(cells, ("value",), words)
+        absent = policy.absent is not None
+        return statistic_of_values([(value,) for value in policy.values[absent:]], absent, ("value",), words)
 
     def _answer_of(self, policy: Policy) -> tuple[Labels, IndexArray]:
         rows = policy.permitted_databases.rows

@@ -13,6 +13,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,14 @@ from sievert.errors import QueryError
 from sievert.numerics import at_most
 from sievert.policies._policy import Policy
 
-__all__ = ["Move", "Sensitivity", "Statistic", "statistic_of_cells", "statistic_of_numbers"]
+__all__ = [
+    "Move",
+    "Sensitivity",
+    "Statistic",
+    "statistic_of_cells",
+    "statistic_of_numbers",
+    "statistic_of_values",
+]
 # More edges than this are compared with whole-number arithmetic in floats, which is exact below 2^53.
 LARGEST_TOTAL = 2**53
 
@@ -65,6 +73,12 @@ class Statistic:
     step: Fraction
     words: str
 
+    @cached_property
+    def distinct(self) -> IntArray:
+        """The different amounts, increasing."""
+        rising = bool((np.diff(self.amount) > 0).all())
+        return self.amount if rising else np.unique(self.amount)
+
     def totals(self) -> IntArray:
         """An empty table."""
         return np.zeros(len(self.cells), dtype=np.int64)
@@ -84,9 +98,17 @@ class Statistic:
             least, greatest = min(0, least), max(0, greatest)
         return policy.records * least, policy.records * greatest
 
+    def answers_at_most(self, policy: Policy) -> int | float:
+        """How many tables of one cell there can be at most, without listing them."""
+        least, greatest = self.range(policy)
+        kinds = len(self.distinct)
+        # Multisets of amounts: C(records + kinds - 1, records).
+        nats = math.lgamma(policy.records + kinds) - math.lgamma(policy.records + 1) - math.lgamma(kinds)
+        return min(greatest - least + 1, math.exp(min(nats, 700.0)))
+
     def consecutive(self, policy: Policy) -> bool:
         """Whether every whole number of steps in the range is the answer of some database."""
-        return not policy.constrained and bool((np.diff(np.unique(self.amount)) == 1).all())
+        return not policy.constrained and bool((np.diff(self.distinct) == 1).all())
 
     def sensitivity(self, policy: Policy, absence: bool = False) -> Sensitivity:
         """The largest change for one unit of distance; with `absence`, also when a record is left out."""
@@ -186,6 +208,16 @@ def statistic_of_numbers(numbers: Sequence[int], scale: int, records: int, words
         )
     amounts = np.array(numbers if common in (0, 1) else [number // common for number in numbers], np.int64)
     return Statistic((), ((),), np.zeros(len(amounts), np.int64), amounts, step, words)
+
+
+def statistic_of_values(
+    cells: Sequence[tuple[Hashable, ...]], absent: bool, names: tuple[str, ...], words: str
+) -> Statistic:
+    """A histogram in which every value has a cell of its own, but a missing record, the first value, none."""
+    places, amounts = np.arange(len(cells) + absent) - absent, np.ones(len(cells) + absent, np.int64)
+    if absent:
+        places[0], amounts[0] = 0, 0
+    return Statistic(names, tuple(cells), places, amounts, Fraction(1), words)
 
 
 def statistic_of_cells(

@@ -37,7 +37,9 @@ from ._inference import polar_excess as polar_excess
 from ._noise import AdditiveCapacityProof as AdditiveCapacityProof
 from ._noise import ComposedGuessProof as ComposedGuessProof
 from ._noise import NoiseProof as NoiseProof
+from ._noise import StaircaseProof as StaircaseProof
 from ._noise import composed_delta_above as composed_delta_above
+from ._noise_order import NoiseOrderProof as NoiseOrderProof
 from ._privacy import EXPONENTIAL as EXPONENTIAL
 from ._privacy import GEOMETRIC as GEOMETRIC
 from ._privacy import RESPONSE as RESPONSE
@@ -63,5 +65,16 @@ from ._refinement import sizes_forbid as sizes_forbid
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
 from ._space import keeps_digits as keeps_digits
+from ._universal import BetterForPriorProof as BetterForPriorProof
+from ._universal import QuotientProof as QuotientProof
+from ._universal import UniversalByTheoremProof as UniversalByTheoremProof
+from ._universal import UniversalProof as UniversalProof
+from ._universal import best_loss as best_loss
+from ._universal import cell_priors as cell_priors
+from ._universal import is_exponential_kernel as is_exponential_kernel
+from ._universal import is_peaked as is_peaked
+from ._universal import is_single_crossing as is_single_crossing
+from ._universal import is_trivial as is_trivial
+from ._universal import line_order as line_order
 from ._worst import PACKINGS as PACKINGS
 from ._worst import WorstLeakageProof as WorstLeakageProof

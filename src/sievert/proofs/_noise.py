@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any, ClassVar
 
 import flint
 import numpy as np
 
 from sievert.arrays import AnyArray
-from sievert.channels import TableNoise
+from sievert.channels import GeometricLaw, NoiseLaw, StaircaseLaw, TableNoise
 from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul
 from sievert.policies import Move, Sensitivity
 from sievert.proofs._base import (
@@ -25,7 +26,13 @@ from sievert.proofs._base import (
 from sievert.proofs._promises import DIGITS, LARGEST_RELEASES, GuessProof
 from sievert.proofs._reading import flag, fraction, whole
 
-__all__ = ["AdditiveCapacityProof", "ComposedGuessProof", "NoiseProof", "composed_delta_above"]
+__all__ = [
+    "AdditiveCapacityProof",
+    "ComposedGuessProof",
+    "NoiseProof",
+    "StaircaseProof",
+    "composed_delta_above",
+]
 
 PRECISION = 160
 
@@ -129,14 +136,13 @@ class NoiseProof(Proof):
     step_alpha: Fraction | None
     moves: tuple[Move, ...]
 
-    @classmethod
-    def of(cls, noise: TableNoise, sensitivity: Sensitivity) -> NoiseProof | None:
-        """That the noise is enough for what one record can change; None where it changes nothing."""
-        if not sensitivity.moves:
-            return None
-        name, value = noise.written
-        level = {"step_eps": None, "step_alpha": None, f"step_{name}": value}
-        return cls(noise.eps_of(sensitivity), level["step_eps"], level["step_alpha"], sensitivity.moves)
+    @staticmethod
+    def of(noise: TableNoise, sensitivity: Sensitivity) -> Proof | None:
+        """That the noise is enough for what one record can change.
+
+        None where it changes nothing, and where no ε is large enough.
+        """
+        return certificate(noise.law, noise, sensitivity) if sensitivity.moves else None
 
     def data(self) -> dict[str, Any]:
         return {
@@ -193,6 +199,84 @@ class NoiseProof(Proof):
             return flint.arb(flint.fmpq(allowed.numerator, allowed.denominator)) + move.steps * level
         finally:
             flint.ctx.prec = old
+
+
+@singledispatch
+def certificate(law: NoiseLaw, noise: TableNoise, sensitivity: Sensitivity) -> Proof | None:
+    """The proof of a law of noise; None where it keeps no ε."""
+    return None
+
+
+@certificate.register
+def _of_geometric(law: GeometricLaw, noise: TableNoise, sensitivity: Sensitivity) -> Proof:
+    name, value = law.written
+    level = {"step_eps": None, "step_alpha": None, f"step_{name}": value}
+    return NoiseProof(noise.eps_of(sensitivity), level["step_eps"], level["step_alpha"], sensitivity.moves)
+
+
+# ── Proof that a staircase is wide enough ───────────────────────────────────────────────────────────────────
+# P(z) falls by e^-ε₀ at each edge of the staircase, and edges are Δ steps apart: |z + c| and |z| differ by at
+# most c, so a move of c steps crosses ⌈c/Δ⌉ edges at most, and as many from the last number of the top on.
+# Over several cells the crossings add up; with Δ = 1 they are the steps, however these are split.
+
+
+@dataclass(frozen=True)
+class StaircaseProof(Proof):
+    """Stairs of `width` steps, ε₀ each, keep ε for the listed moves in a table of so many cells, and no
+    smaller ε."""
+
+    kind: ClassVar[str] = "staircase noise"
+    eps: Fraction
+    stair_eps: Fraction
+    width: int
+    top: int
+    cells: int
+    moves: tuple[Move, ...]
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "eps": str(self.eps),
+            "stair_eps": str(self.stair_eps),
+            "width": self.width,
+            "top": self.top,
+            "cells": self.cells,
+            "moves": [[move.steps, str(move.length)] for move in self.moves],
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> StaircaseProof:
+        return cls(
+            fraction(data["eps"]),
+            fraction(data["stair_eps"]),
+            whole(data["width"], 1),
+            whole(data["top"], 1),
+            whole(data["cells"], 1),
+            tuple(Move(whole(steps), fraction(length)) for steps, length in data["moves"]),
+        )
+
+    def proved(self) -> str:
+        if self.eps < 0 or self.stair_eps <= 0:
+            raise ValueError("eps must be ≥ 0, and above 0 on a stair")
+        if not 1 <= self.top <= self.width:
+            raise ValueError(f"{self.top} steps lie on top, which must be 1 to {self.width} of them")
+        if self.cells > 1 and self.width > 1:
+            raise ValueError("a move over several cells crosses an edge in each: stairs must be single steps")
+        if not self.moves or any(move.length <= 0 or move.steps <= 0 for move in self.moves):
+            raise ValueError("a move has no length, or changes nothing")
+        spent = [(-(-move.steps // self.width) * self.stair_eps, move) for move in self.moves]
+        for cost, move in spent:
+            if cost > self.eps * move.length:
+                raise ValueError(f"a move of {move.steps} steps at distance {move.length} needs more noise")
+        if all(cost < self.eps * move.length for cost, move in spent):
+            raise ValueError(f"no move needs ε = {self.eps}: it is not the level of this noise")
+        return f"for every move of one record the stairs keep ε = {self.eps}, and no smaller one"
+
+
+@certificate.register
+def _of_stairs(law: StaircaseLaw, noise: TableNoise, sensitivity: Sensitivity) -> Proof:
+    cells = len(noise.statistic.cells)
+    eps = noise.eps_of(sensitivity)
+    return StaircaseProof(eps, law.eps, law.sensitivity, law.top, cells, sensitivity.moves)
 
 
 # ── Proof of an additive capacity over gains in [0, 1]: who attains it, and what nobody exceeds ─────────────

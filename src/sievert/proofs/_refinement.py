@@ -64,12 +64,7 @@ class CascadeProof(Proof):
         return cls(a, b, post, fraction(data["tolerance"]))
 
     def proved(self) -> str:
-        rounding = ROUNDING if self.tolerance else Fraction(0)
-        require_small(self.tolerance)
-        a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
-        _require_fit(a, post, b)
-        require_channels(("A", a), ("B", b), rounding=rounding)
-        require_channels(("the post-processing", post), rounding=rounding)
+        a, b, post = _processed(self)
         distance = max(np.abs(exact_matmul(a, post) - b).sum(axis=1).tolist()) / 2
         if distance > self.tolerance:
             raise ValueError(
@@ -84,6 +79,17 @@ class CascadeProof(Proof):
             f"B is A followed by post-processing, up to {miss} in total variation: "
             f"no adversary with gains in [0, 1] expects over {miss} more from B"
         )
+
+
+def _processed(proof: CascadeProof | ClassProof) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """A, B and the post-processing in fractions, each of them a channel up to what rounding may miss."""
+    rounding = ROUNDING if proof.tolerance else Fraction(0)
+    require_small(proof.tolerance)
+    a, b, post = (exact_rows(part) for part in (proof.less_safe, proof.safer, proof.post))
+    _require_fit(a, post, b)
+    require_channels(("A", a), ("B", b), rounding=rounding)
+    require_channels(("the post-processing", post), rounding=rounding)
+    return a, b, post
 
 
 def _require_fit(a: ObjectArray, between: ObjectArray, b: ObjectArray) -> None:
@@ -257,12 +263,7 @@ class ClassProof(Proof):
         return cls(a, b, generators, prior, rows_from(data["post"]), fraction(data["tolerance"]))
 
     def proved(self) -> str:
-        rounding = ROUNDING if self.tolerance else Fraction(0)
-        require_small(self.tolerance)
-        a, b, post = (exact_rows(part) for part in (self.less_safe, self.safer, self.post))
-        _require_fit(a, post, b)
-        require_channels(("A", a), ("B", b), rounding=rounding)
-        require_channels(("the post-processing", post), rounding=rounding)
+        a, b, post = _processed(self)
         prior, generators = exact_rows(self.prior[None, :])[0], exact_rows(self.generators)
         require_prior(prior, len(a))
         if generators.shape[1] != len(a):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, sum_error
+from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, rounded_to, sum_error
 from sievert.proofs._reading import flag, floats, fraction, indices, whole
 from sievert.spaces import Edges, closure, least_lengths, shortest_paths
 
@@ -346,8 +346,8 @@ class Decay:
             low, high = exp_enclosure(-self.eps, distinct)
         else:
             powers = [self._power(float(length)) for length in distinct]
-            low = np.array([_rounded(power, down=True) for power in powers])
-            high = np.array([_rounded(power, down=False) for power in powers])
+            low = np.array([rounded_to(power, down=True) for power in powers])
+            high = np.array([rounded_to(power, down=False) for power in powers])
         low, high = np.minimum(low, 1.0), np.minimum(high, 1.0)
         return low[inverse].reshape(lengths.shape), high[inverse].reshape(lengths.shape)
 
@@ -356,7 +356,7 @@ class Decay:
         if self.eps is not None:
             return exp_upper(self.eps * Fraction(length))
         power = self._power(length)
-        return math.inf if power == 0 else _rounded(1 / power, down=False)
+        return math.inf if power == 0 else rounded_to(1 / power, down=False)
 
     def allows(self, small: int, large: int, length: float) -> bool:
         """Whether small ≥ e^(-ε·length)·large, decided exactly for whole numbers."""
@@ -391,10 +391,3 @@ def exact_power(alpha: Fraction, length: float) -> Fraction:
     if length * bits > MOST_BITS:
         raise ValueError(f"alpha to the power of {length:g} has too many digits; give eps instead")
     return Fraction(alpha ** int(length))
-
-
-def _rounded(value: Fraction, down: bool) -> float:
-    nearest = float(value)
-    if down:
-        return nearest if Fraction(nearest) <= value else float(np.nextafter(nearest, -np.inf))
-    return nearest if Fraction(nearest) >= value else float(np.nextafter(nearest, np.inf))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,24 +22,18 @@ from sievert.spaces import Metric
 
 if TYPE_CHECKING:
     from sievert.files import ClaimModel, Scenario
-    from sievert.measures import RecordLeakage
-    from sievert.observations import RepeatedGuess
     from sievert.policies import Answers
+    from sievert.questions._seen import Seen
 
 __all__ = [
     "CLAIM_TOLERANCE",
     "Check",
     "Promise",
+    "allowed_guess",
     "checks",
-    "has_added_noise",
-    "has_noise_in_cells",
     "is_within",
     "kept_promise",
-    "least_record",
-    "least_repeated",
-    "promise_of_noise",
     "record_belief",
-    "repeated_record",
 ]
 
 
@@ -66,45 +60,16 @@ class Check(Result):
         return f"{self.name}: at most {self.value:.4g}, {relation} the limit {self.limit:g}"
 
 
-def repeated_record(scenario: Scenario, record: RecordLeakage, nats: float) -> RepeatedGuess:
-    """Best guess about one record after all releases."""
-    from sievert.observations import RepeatedGuess, repeated_guess
+def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
+    """Compare what a mechanism gives away with the limits of [accept].
 
-    count = scenario.observations
-    if count == 1:
-        return RepeatedGuess(record.before, record.after, not record.is_bound, count)
-    repeated = None
-    with suppress(TooLargeError):
-        repeated = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
-    return least_repeated(scenario, repeated, record, nats, count)
-
-
-def has_added_noise(scenario: Scenario) -> bool:
-    """Whether the file adds geometric noise to a table over all records: ε then needs no list of answers."""
-    return scenario.document.query.is_table and _adds_noise(scenario)
-
-
-def has_noise_in_cells(scenario: Scenario) -> bool:
-    """Whether the file releases a histogram with geometric noise in every cell, which has no finite list."""
-    return scenario.document.query.is_histogram and _adds_noise(scenario)
-
-
-def _adds_noise(scenario: Scenario) -> bool:
-    mechanism = scenario.document.mechanism
-    return mechanism is not None and mechanism.added() is not None
-
-
-def checks(
-    scenario: Scenario,
-    record: RecordLeakage,
-    repeated: RepeatedGuess,
-    total: float,
-    people: int | None = None,
-) -> tuple[Check, ...]:
-    """Compare what was found with the limits of [accept]."""
+    `people` is how many records a person may own, where that is not what the policy says.
+    """
+    scenario = view.scenario
     accept = scenario.accept
     if accept is None:
         return ()
+    record, repeated = view.record, view.repeated(scenario.observations)
     after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
     people = scenario.policy.person_records if people is None else people
     whose = "" if people == 1 else f" for a person with {people} records"
@@ -138,9 +103,9 @@ def checks(
             name = f"{what} about one record {after}"
             compared.append(Check(key, name, limit, value, passed, repeated.exact))
     if accept.eps is not None:
-        at, value = "", total
+        at, value = "", view.epsilon.nats * scenario.observations * people
         if accept.delta is not None:
-            at, value = f" at δ = {accept.delta:g}", _total_at(scenario, total, accept.delta)
+            at, value = f" at δ = {accept.delta:g}", _total_at(view, people, accept.delta)
         compared.append(
             Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, is_within(value, accept.eps))
         )
@@ -151,19 +116,19 @@ def checks(
     return tuple(compared)
 
 
-def _total_at(scenario: Scenario, total: float, delta: float) -> float:
-    """The smallest total ε that is known at a δ: exact for one release, by optimal composition for more."""
-    people, count = scenario.policy.person_records, scenario.observations
-    if people > 1 or math.isinf(total) or isinstance(scenario.policy.secrets, Metric):
+def _total_at(view: Seen, people: int, delta: float) -> float:
+    """The smallest total ε that is known at a δ: exactly, or by optimal composition of several releases."""
+    count = view.scenario.observations
+    total = view.epsilon.nats * count * people
+    if people > 1 or view.scenario.policy.is_metric or total == 0:
         return total
-    if count == 1 and has_noise_in_cells(scenario):
-        return total
-    if count > 1:
-        return min(total, composed_epsilon(total / count, 0.0, count, delta))
-    try:
-        return smallest_epsilon(scenario.channel, scenario.answers, delta)
-    except TooLargeError:
-        return total
+    if count > 1 and math.isfinite(total):
+        total = min(total, composed_epsilon(total / count, 0.0, count, delta))
+    with suppress(TooLargeError):
+        neighbours = view.neighbours(count)
+        if neighbours is not None:
+            return min(total, smallest_epsilon(*neighbours, delta))
+    return total
 
 
 def is_within(value: float, limit: float) -> bool:
@@ -173,45 +138,13 @@ def is_within(value: float, limit: float) -> bool:
 
 def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     """The belief about one record; None where it is uniform."""
-    adversary = scenario.document.adversary
-    given = adversary.record_prior
-    if given is None and scenario.query.is_record:
-        given = adversary.prior
+    given = scenario.stated_record_prior
     if given is None or given.is_uniform:
         return None
     return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 
-def least_record(scenario: Scenario, record: RecordLeakage, eps: float) -> RecordLeakage:
-    """The guess after one release, never above what any mechanism with this ε allows."""
-    if not record.is_bound:
-        return record
-    allowed = _allowed(scenario, eps, 1, record.before)
-    if allowed >= record.after:
-        return record
-    return replace(record, after=allowed, bits=math.log2(allowed / record.before))
-
-
-def least_repeated(
-    scenario: Scenario, repeated: RepeatedGuess | None, record: RecordLeakage, eps: float, count: int
-) -> RepeatedGuess:
-    """The guess after several releases: a bound on it, or none yet, and what their ε alone allows."""
-    if repeated is None:
-        from sievert.measures import record_leakage
-        from sievert.observations import RepeatedGuess
-
-        added = record_leakage(eps * count, scenario.policy, prior=scenario.record_prior)
-        repeated = RepeatedGuess(added.before, added.after, False, count)
-    if not repeated.exact:
-        allowed = _allowed(scenario, eps, count, repeated.before)
-        repeated = replace(repeated, guess=min(repeated.guess, allowed))
-    if not record.is_bound and repeated.before == record.before and repeated.guess < record.after:
-        # More releases never help less; rounding may say so by 1e-16.
-        repeated = replace(repeated, guess=record.after)
-    return repeated
-
-
-def _allowed(scenario: Scenario, eps: float, count: int, before: float) -> float:
+def allowed_guess(scenario: Scenario, eps: float, count: int, before: float) -> float:
     """What any mechanism with this ε allows in so many releases; 1 where that is not known."""
     if scenario.policy.constrained or math.isinf(eps):
         return 1.0
@@ -251,15 +184,16 @@ class Promise(Result):
     satisfied: str
 
 
-def kept_promise(scenario: Scenario, eps: float) -> Promise | None:
-    """The file's claims held against its mechanism, whose smallest pure ε is given; None without a claim.
+def kept_promise(view: Seen) -> Promise | None:
+    """The file's claims held against its mechanism; None without a claim.
 
     An ε that [mechanism] promises is judged beside what [claim] says of another kind.
     """
+    scenario, eps = view.scenario, view.epsilon.nats
     stated = scenario.document.claim
     if stated is None or (stated.eps is not None and not stated.delta):
         return _pure(scenario.claimed_eps, eps)
-    found, own = _stated(scenario, stated, eps), _pure(scenario.mechanism.promised, eps)
+    found, own = _stated(view, stated), _pure(scenario.mechanism.promised, eps)
     if own is None:
         return found
     return Promise(
@@ -276,28 +210,29 @@ def _pure(claimed: float | None, eps: float) -> Promise | None:
     return Promise(f"ε = {claimed:.6g}", kept, f"ε = {eps:.6g}")
 
 
-def _stated(scenario: Scenario, stated: ClaimModel, eps: float) -> Promise:
+def _stated(view: Seen, stated: ClaimModel) -> Promise:
     """What [claim] says, where it is more than a pure ε."""
+    scenario = view.scenario
     words = claim_of(**stated.model_dump(exclude_none=True)).words
-    if stated.eps is not None:
-        found = smallest_epsilon(scenario.channel, scenario.answers, stated.delta)
-        kept = found <= stated.eps * (1 + CLAIM_TOLERANCE)
-        return Promise(words, kept, f"ε = {found:.6g} at δ = {stated.delta:g}")
-    if isinstance(scenario.policy.secrets, Metric):
+    if stated.eps is None and scenario.policy.is_metric:
         raise FileError(
             f"{scenario.source}, claim: on a metric a claim is an ε per unit of distance; give eps"
         )
+    neighbours = view.neighbours()
+    if neighbours is None:
+        return _implied(stated, view.epsilon.nats, words)
+    if stated.eps is not None:
+        found = smallest_epsilon(*neighbours, stated.delta)
+        kept = found <= stated.eps * (1 + CLAIM_TOLERANCE)
+        return Promise(words, kept, f"ε = {found:.6g} at δ = {stated.delta:g}")
     if stated.rho is not None:
-        return _concentrated(scenario, stated.rho, words)
-    return _gaussian(scenario, stated, eps, words)
+        rho = concentration(*neighbours)
+        return Promise(words, rho <= stated.rho * (1 + CLAIM_TOLERANCE), f"ρ = {rho:.6g}")
+    return _gaussian(neighbours, stated, view.epsilon.nats, words)
 
 
-def promise_of_noise(scenario: Scenario, eps: float) -> Promise | None:
-    """[claim] held against a pure ε alone, where there is no channel: what ε implies is what is kept."""
-    stated = scenario.document.claim
-    if stated is None:
-        return None
-    words = claim_of(**stated.model_dump(exclude_none=True)).words
+def _implied(stated: ClaimModel, eps: float, words: str) -> Promise:
+    """A claim held against a pure ε alone, where neighbours are not listed: what it implies is kept."""
     found = f"ε = {eps:.6g}"
     if stated.eps is not None:
         return Promise(words, eps <= stated.eps * (1 + CLAIM_TOLERANCE), found)
@@ -310,13 +245,7 @@ def promise_of_noise(scenario: Scenario, eps: float) -> Promise | None:
     return Promise(words, False, f"{found}, which implies no such curve")
 
 
-def _concentrated(scenario: Scenario, rho: float, words: str) -> Promise:
-    """ρ-zCDP: D_α ≤ α·ρ for every order α > 1."""
-    found = concentration(scenario.channel, scenario.answers)
-    return Promise(words, found <= rho * (1 + CLAIM_TOLERANCE), f"ρ = {found:.6g}")
-
-
-def concentration(channel: Channel, answers: Answers) -> float:
+def concentration(channel: Channel, answers: Answers | Metric) -> float:
     """The least ρ with D_α ≤ α·ρ for every α ≥ 1, at most a tenth of a claim's tolerance above it.
 
     Where D_α/α hardly changes over many orders it is the largest of those looked at.
@@ -364,7 +293,9 @@ def _between_orders(orders: FloatArray, nats: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(ends, values.max(axis=0)))
 
 
-def _gaussian(scenario: Scenario, stated: ClaimModel, eps: float, words: str) -> Promise:
+def _gaussian(
+    neighbours: tuple[Channel, Answers | Metric], stated: ClaimModel, eps: float, words: str
+) -> Promise:
     """As private as Gaussian noise: δ(ε) is nowhere above that of two Gaussians.
 
     Both curves are convex in e^ε: between two levels the mechanism's lies below its chord, and the promised
@@ -378,7 +309,7 @@ def _gaussian(scenario: Scenario, stated: ClaimModel, eps: float, words: str) ->
         return Promise(words, True, f"ε = {eps:.6g}")
     levels, kept = np.linspace(0.0, eps, LEVELS), f"ε = {eps:.6g}"
     for _ in range(HALVINGS):
-        own = delta_curve(scenario.channel, scenario.answers, levels).delta
+        own = delta_curve(*neighbours, levels).delta
         allowed = gaussian_delta(mu, levels)
         over = own - allowed * (1 + CLAIM_TOLERANCE)
         worst = int(np.argmax(over))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Epsilon, epsilon
+from sievert.channels import Channel, Epsilon, NoiseChannel
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
@@ -23,27 +25,18 @@ from sievert.measures import (
     RecordLeakage,
     Unit,
     adversary_title,
-    capacity,
     leakage,
     posterior_vulnerability,
     record_leakage,
 )
 from sievert.mechanisms import randomised_response
 from sievert.numerics import in_bits, in_percent
-from sievert.observations import ReleasesWithin, guess_limit, releases_within
+from sievert.observations import ReleasesWithin
 from sievert.policies import Policy
-from sievert.questions._accept import (
-    Check,
-    Promise,
-    checks,
-    has_added_noise,
-    has_noise_in_cells,
-    kept_promise,
-    least_record,
-    repeated_record,
-)
+from sievert.questions._accept import Check, Promise, checks, kept_promise
+from sievert.questions._seen import Seen, seen
+from sievert.questions._standing import Standing, standing
 from sievert.questions.infer import Inference, infer
-from sievert.questions.noise import NoiseAudit, noise_audit
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -59,26 +52,33 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """Everything an audit found.
+    """Everything an audit found; what does not apply, or is not known, is None.
 
     Attributes
     ----------
     epsilon : smallest ε for which the mechanism keeps the policy, with its witness
     claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
     promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
-    satisfied : whether ε is finite and the claim is kept
-    leakages : for each gain of the file, about the mechanism's input
+    satisfied : whether the claim is kept; where it is a pure ε, or there is none, whether ε is finite too
+    leakages : for each gain of the file, about the mechanism's input; where that is not listed, about one
+        record when all others are known
     record : one record when all others are known
-    database : the whole database, whatever the prior
+    database : the whole database, whatever the prior (None: no closed form is known)
     radii : for metric policies, distances and how much the odds between two values so far apart change; on a
         map (`on_map`) metres on the ground between two places, wherever in their cells they lie
     observations : how many releases of the same data
     repeated_eps : total ε of them all for one person, who may own several records
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
-    worst : what any mechanism with this ε could leak about the database (None: ε is infinite)
+    worst : what any mechanism with this ε could leak about the database (None: ε is infinite, or the policy
+        is too large for it)
     checks : the limits of [accept]
     guess_limit : best guess about one record after infinitely many releases (None: not known)
     releases_within : how many releases keep the guess limit of [accept] (None: no such limit, or not known)
+    listed : whether answers and outputs were listed; else the mechanism was seen as noise on a table or map
+    steps : how far one record moves the table for one unit of the policy's distance (None: listed)
+    exact_eps : ε as a release charges it, never below the true one (None: listed, or ε is infinite)
+    proved : whether the certificate that the noise is enough was verified (None: listed, or nothing moves)
+    standing : what this mechanism, its promise and any mechanism give away, side by side
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     """
 
@@ -92,7 +92,7 @@ class Audit(Result):
     satisfied: bool
     leakages: tuple[Finding, ...]
     record: RecordLeakage
-    database: Capacity
+    database: Capacity | None
     database_bits: float
     records: int
     radii: tuple[tuple[float, float], ...]
@@ -106,6 +106,11 @@ class Audit(Result):
     guess_limit: float | None = None
     releases_within: ReleasesWithin | None = None
     on_map: bool = False
+    listed: bool = True
+    steps: Fraction | None = None
+    exact_eps: Fraction | None = None
+    proved: bool | None = None
+    standing: Standing = field(default_factory=Standing)
     inference: Inference | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,7 +132,11 @@ class Audit(Result):
 
     def __str__(self) -> str:
         found = self.epsilon.nats
-        if math.isinf(found):
+        if (
+            math.isinf(found)
+            and not self.satisfied
+            and (self.promise is None or self.claimed_eps is not None)
+        ):
             return "The mechanism keeps no promise: no ε is large enough."
         if self.promise is not None and not self.promise.kept:
             return (
@@ -151,7 +160,7 @@ class Audit(Result):
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
 
 
-def audit(scenario: Scenario | str | Path) -> Audit | NoiseAudit:
+def audit(scenario: Scenario | str | Path) -> Audit:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
     Parameters
@@ -162,13 +171,16 @@ def audit(scenario: Scenario | str | Path) -> Audit | NoiseAudit:
     -------
     Audit
         Whether the promise holds, what one record, the answer and the database give away, and whether each
-        limit of `[accept]` is kept. For a table of data with too many answers to list, a `NoiseAudit`: the
-        same about the person, from the sensitivity of the table.
+        limit of `[accept]` is kept.
 
     Notes
     -----
-    Cost: O(inputs·outputs) for the channel of the file and each gain, and one
-    `sv.worst_leakage` of its policy.
+    A table with noise in its cells, a sum or a place on a map may have more answers than any list holds: ε
+    then comes from the sensitivity, with a verified certificate, and guesses from what one record shows
+    through the noise, after any number of releases.
+
+    Cost: O(inputs·outputs) for the channel of the file and each gain, or O(values) where it is noise without
+    a list; and one `sv.worst_leakage` of its policy.
 
     Examples
     --------
@@ -179,50 +191,58 @@ def audit(scenario: Scenario | str | Path) -> Audit | NoiseAudit:
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario)
-    if not has_noise_in_cells(scenario):
-        try:
-            return _audit_of_list(scenario)
-        except TooLargeError:
-            if not has_added_noise(scenario):
-                raise
-    return noise_audit(scenario)
-
-
-def _audit_of_list(scenario: Scenario) -> Audit:
-    """The audit of a mechanism whose inputs and outputs can be listed."""
-    policy = scenario.policy
-    channel, answers = scenario.channel, scenario.answers
-    found = epsilon(channel, answers)
-    promise = kept_promise(scenario, found.nats)
-    record = least_record(scenario, record_leakage(channel, answers, prior=scenario.record_prior), found.nats)
-    repeated = repeated_record(scenario, record, found.nats)
-    total = found.nats * scenario.observations * policy.person_records
-    return Audit(
+    view, policy = seen(scenario), scenario.policy
+    found, promise = view.epsilon, kept_promise(view)
+    repeated = view.repeated(scenario.observations)
+    accepted = None if scenario.accept is None else scenario.accept.guess
+    limit = view.guess_limit
+    result = Audit(
         title=scenario.title,
         policy=policy.describe(),
         query=scenario.query.words,
-        mechanism=scenario.mechanism.words(),
+        mechanism=view.words,
         epsilon=found,
         claimed_eps=scenario.claimed_eps,
         promise=promise,
-        satisfied=math.isfinite(found.nats) and (promise is None or promise.kept),
-        leakages=findings(scenario),
-        record=record,
-        database=capacity(channel),
+        satisfied=view.proved is not False and _is_satisfied(scenario, promise),
+        leakages=findings(view),
+        record=view.record,
+        database=view.database,
         database_bits=_database_bits(policy),
         records=policy.records,
         radii=_radii(scenario, found),
         person_records=policy.person_records,
         observations=scenario.observations,
-        repeated_eps=total,
+        repeated_eps=found.nats * scenario.observations * policy.person_records,
         repeated_guess=repeated.guess,
         repeated_exact=repeated.exact,
-        worst=worst_leakage(policy, found.nats) if math.isfinite(found.nats) else None,
-        checks=checks(scenario, record, repeated, total),
+        worst=_worst(policy, found),
+        checks=checks(view),
+        guess_limit=limit,
+        releases_within=None if limit is None or accepted is None else view.releases_within(accepted),
         on_map=scenario.region is not None,
+        listed=view.listed,
+        steps=view.steps,
+        exact_eps=view.exact_eps,
+        proved=view.proved,
         inference=None if scenario.document.inference is None else infer(scenario),
-        **_budget(scenario),
     )
+    return replace(result, standing=standing(scenario, result))
+
+
+def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:
+    """Whether the claim is kept; a claim of a pure ε, or none, needs one that is finite."""
+    pure = promise is None or scenario.claimed_eps is not None
+    return (promise is None or promise.kept) and (not pure or math.isfinite(scenario.epsilon.nats))
+
+
+def _worst(policy: Policy, found: Epsilon) -> WorstLeakage | None:
+    """What any mechanism of this ε could leak about the database."""
+    if math.isinf(found.nats):
+        return None
+    with suppress(TooLargeError):
+        return worst_leakage(policy, found.nats)
+    return None
 
 
 def _database_bits(policy: Policy) -> float:
@@ -230,20 +250,6 @@ def _database_bits(policy: Policy) -> float:
     if policy.constrained:
         return math.log2(policy.size)
     return policy.records * math.log2(len(policy.values))
-
-
-def _budget(scenario: Scenario) -> dict[str, Any]:
-    """What any number of releases tells about one record, and how many keep the file's limit."""
-    accepted = None if scenario.accept is None else scenario.accept.guess
-    question = scenario.channel, scenario.answers
-    try:
-        limit = guess_limit(*question, scenario.record_prior)
-        kept = None
-        if accepted is not None:
-            kept = releases_within(*question, accepted, scenario.record_prior)
-    except TooLargeError:
-        return {}
-    return {"guess_limit": limit, "releases_within": kept}
 
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
@@ -278,6 +284,7 @@ class Finding(Result):
     difference : improvement of the adversary in the unit
     bits : log2 of the factor for gains, bits of uncertainty taken away for Shannon; None for other losses
     blind_guess : the best action before the release; None where several are equally good
+    exact : whether `after` is exact; otherwise the adversary gains at most that
     """
 
     name: str
@@ -288,6 +295,7 @@ class Finding(Result):
     difference: Any
     bits: float | None
     blind_guess: Hashable
+    exact: bool = True
 
     @property
     def title(self) -> str:
@@ -299,15 +307,37 @@ class Finding(Result):
         return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
 
 
-def findings(scenario: Scenario) -> tuple[Finding, ...]:
+def findings(view: Seen) -> tuple[Finding, ...]:
     """One finding for each gain of the file."""
-    channel = scenario.channel
+    return _findings(view.scenario.channel, view)
+
+
+@singledispatch
+def _findings(channel: Channel, view: Seen) -> tuple[Finding, ...]:
+    """About the channel's input."""
+    scenario = view.scenario
     # Fractions beside rounded entries gain nothing and cost much.
     belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
     models = scenario.document.adversary.gains
     return tuple(
         _finding(channel, belief, gain, model.unit)
         for model, gain in zip(models, scenario.gains, strict=True)
+    )
+
+
+@_findings.register
+def _about_record(channel: NoiseChannel, view: Seen) -> tuple[Finding, ...]:
+    """About one record when all others are known."""
+    return tuple(
+        _record_finding(gain, view.record) for gain in view.scenario.gains if isinstance(gain, Identity)
+    )
+
+
+def _record_finding(gain: Adversary, record: RecordLeakage) -> Finding:
+    before, after = record.before, record.after
+    factor = after / before
+    return Finding(
+        gain.name, gain.unit, before, after, factor, after - before, record.bits, None, not record.is_bound
     )
 
 

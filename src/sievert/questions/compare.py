@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sievert.channels import Channel
+from sievert.channels import Channel, NoiseChannel, TableNoise
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.orders import Comparison, Verdict, compare
@@ -44,6 +44,8 @@ class Replacement(Result):
     @property
     def note(self) -> str:
         """How inputs with different labels were matched; empty where the labels are the same."""
+        if isinstance(self.first, NoiseChannel):
+            return ""
         first, second = self.first.inputs, self.second.inputs
         if first == second or set(first) == set(second):
             return ""
@@ -84,7 +86,22 @@ def replacement(
 ) -> Replacement:
     """Compare two mechanisms, each of a file or a channel itself."""
     channels = _channel(first), _channel(second)
+    for loaded in (first, second):
+        _require_all_answers(loaded)
     return Replacement(names, *channels, compare(*channels))
+
+
+def _require_all_answers(loaded: Scenario | Channel | Proof) -> None:
+    """Noise that is clamped to less than all answers is not ordered by its law alone."""
+    if not isinstance(loaded, Scenario) or not isinstance(loaded.channel, TableNoise):
+        return
+    limits, found = loaded.channel.limits, loaded.tabulated
+    least, greatest = found.statistic.range(loaded.policy, found.absence)
+    if limits is not None and (limits[0] > least or limits[1] < greatest):
+        raise FileError(
+            f"{loaded.source}, mechanism.outputs: the truth may lie outside {limits[0]} … {limits[1]} steps, "
+            "and noise clamped to less than all answers is not ordered by its size; leave outputs out"
+        )
 
 
 def _channel(loaded: Scenario | Channel | Proof) -> Channel:

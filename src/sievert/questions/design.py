@@ -1,18 +1,30 @@
-"""A design in words and in a picture: what the best mechanism loses, its proof, what others would cost."""
+"""The design for a file: the best mechanism on a list of answers, or the noise that a table could get.
+
+Where the answers can be listed and [use] says what they are for, a linear program finds the best of all
+mechanisms. A table over all records has too many answers, but few mechanisms apply, and they are weighed.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sievert.design import Candidates, candidates
-from sievert.errors import MechanismError
-from sievert.files import Scenario, dumps, file_eps, moved
+from sievert.channels.priors import as_prior
+from sievert.design import Candidates, Setting, TableDesign, candidates, table_design
+from sievert.errors import MechanismError, TooLargeError
+from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.mechanisms import privacy
+from sievert.proofs import Proof
+from sievert.questions._accept import record_belief
 from sievert.results import Result
+from sievert.tables import channel_bytes
 
-__all__ = ["Design", "design_of", "designed_toml"]
+__all__ = ["Design", "NoiseDesign", "design_of"]
+
+# Text would round floats on the way through decimals; fractions are text.
+EXACT, FLOATS = ".csv", ".npz"
 
 
 @dataclass(frozen=True)
@@ -36,11 +48,86 @@ class Design(Result):
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
         )
 
+    @property
+    def certificate(self) -> Proof:
+        """How far from optimal the mechanism can be at most."""
+        return self.found.optimal.certificate
 
-def design_of(scenario: Scenario, eps: float | None = None) -> Design:
+    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+        """The mechanism, and a file that names it, ready for `audit` and `release`."""
+        best = self.found.optimal
+        channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
+        mechanism = {"matrix": channel.name, "eps": best.eps}
+        return {
+            "channel": (channel, channel_bytes(best.mechanism, channel)),
+            "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
+        }
+
+
+@dataclass(frozen=True)
+class NoiseDesign(Result):
+    """The noise that a table or sum could get, side by side."""
+
+    title: str
+    policy: str
+    query: str
+    found: TableDesign
+    verified: str = field(default="")
+
+    def __str__(self) -> str:
+        return str(self.found)
+
+    @property
+    def certificate(self) -> Proof | None:
+        """That the chosen noise is enough for what one record can change."""
+        return self.found.certificate
+
+    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+        """A file with the noise that keeps ε and errs least, ready for `audit` and `release`."""
+        mechanism = self.found.chosen.mechanism
+        assert mechanism is not None
+        return {"file": (target, designed_toml(scenario, mechanism, target.parent).encode())}
+
+
+def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign:
     """The design for a file: its policy and query, its loss, at its own ε or another."""
     if eps == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
+    over_all = scenario.document.query.is_table
+    if over_all and scenario.document.use is None:
+        return noise_design(scenario, eps)
+    try:
+        return listed_design(scenario, eps)
+    except TooLargeError:
+        if not over_all:
+            raise
+    return noise_design(scenario, eps)
+
+
+def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
+    """The noise that the table of a file could get, with rows that [release] leaves out."""
+    policy, table = scenario.policy, scenario.tabulated
+    belief = record_belief(scenario)
+    rules = scenario.document.release or ReleaseModel()
+    found = table_design(
+        Setting(
+            policy,
+            scenario.query,
+            table.statistic,
+            table.sensitivity,
+            file_eps(scenario) if eps is None else eps,
+            as_prior(None, len(policy.values)).astype(float) if belief is None else belief,
+            scenario.observations,
+            rules.confidence,
+        )
+    )
+    proof = found.certificate
+    checked = "" if proof is None else str(proof.verify())
+    return NoiseDesign(scenario.title, policy.describe(), table.statistic.words, found, checked)
+
+
+def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
+    """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss, prior = scenario.answers, scenario.use_loss, scenario.use_prior
     gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
     alpha = None if eps is not None else _file_alpha(scenario)
@@ -66,12 +153,12 @@ def _file_alpha(scenario: Scenario) -> object:
     return alpha if scenario.claimed_eps == privacy(None, alpha).eps else None
 
 
-def designed_toml(scenario: Scenario, channel_file: str, eps: float, folder: Path) -> str:
-    """The file with its mechanism replaced by the designed channel, ready for `audit` and `release`.
+def designed_toml(scenario: Scenario, mechanism: dict[str, Any], folder: Path) -> str:
+    """The file with its mechanism replaced by the designed one.
 
     Paths are made relative to the folder it is written to.
     """
     content = moved(scenario.document.model_dump(exclude_unset=True), scenario.folder, folder)
-    content["mechanism"] = {"matrix": channel_file, "eps": eps}
+    content["mechanism"] = mechanism
     order = ["version", "title", "policy", "query", "mechanism"]
     return dumps({key: content[key] for key in [*order, *content] if key in content})

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sievert.channels import epsilon
+from sievert.channels import Channel
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.errors import FileError, TooLargeError
 from sievert.limits import MEETS, explain_claim
@@ -16,16 +16,17 @@ from sievert.questions._accept import (
     CLAIM_TOLERANCE,
     Check,
     Promise,
-    has_noise_in_cells,
     kept_promise,
     record_belief,
 )
+from sievert.questions._seen import Seen, seen
 from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
     from sievert.files import AcceptModel, ClaimModel, Scenario
     from sievert.limits import Explanation, Unknown, WeakestClaim
+    from sievert.policies import Answers
 
 __all__ = [
     "OTHER_NUMBERS",
@@ -42,6 +43,8 @@ FALSE_ALARMS = (0.01, 0.05, 0.1)
 # δ at which a mechanism's own curve is read off.
 READ_DELTAS = (1e-3, 1e-6)
 LARGEST_CURVE = 20_000_000
+# Likelihood ratios of two tables that are looked at, some hundred times each.
+LARGEST_PAIR = 200_000
 OTHER_NUMBERS = "The best guess at other strengths of the promise"
 
 
@@ -126,7 +129,7 @@ def explain_file(
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim, curve)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
-    promise = None if curve is None or _states_claim(options) else kept_promise(scenario, curve.eps)
+    promise = None if curve is None or _states_claim(options) else kept_promise(seen(scenario))
     return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
 
 
@@ -138,10 +141,8 @@ def _with_own_guess(
         return found
     if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
         return found
-    from sievert.observations import repeated_guess
-
     try:
-        own = repeated_guess(scenario.channel, scenario.answers, found.releases, scenario.record_prior)
+        own = seen(scenario).repeated(found.releases)
     except TooLargeError:
         return found
     if not own.exact or not math.isclose(own.before, found.before, rel_tol=1e-9):
@@ -199,33 +200,38 @@ def stated_claim(scenario: Scenario) -> dict[str, Any]:
             "with eps, or pass --eps"
         )
     level = scenario.claimed_eps
-    if level is None:
-        level = epsilon(scenario.channel, scenario.answers).nats
-    return {"eps": level}
+    return {"eps": scenario.epsilon.nats if level is None else level}
 
 
 def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
     """The mechanism's own curve, where there is one small enough to look at every pair of neighbours."""
-    if scenario.document.mechanism is None or isinstance(scenario.policy.secrets, Metric):
-        return None
-    if has_noise_in_cells(scenario):
+    if scenario.document.mechanism is None or scenario.policy.is_metric:
         return None
     try:
-        answers = scenario.answers
-        # Every answer has a neighbour: what is too large already for one each is not listed.
-        if len(answers.labels) ** 2 > LARGEST_CURVE:
-            return None
-        channel = scenario.channel.finite()
-        if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE:
-            return None
-        return MechanismCurve(
-            epsilon(channel, answers).nats,
-            tuple((delta, smallest_epsilon(channel, answers, delta)) for delta in READ_DELTAS),
-            float(delta_curve(channel, answers, [0.0]).delta[0]),
-            float(renyi_curve(channel, answers, [1.0]).nats[0]),
-        )
+        neighbours = _few_neighbours(seen(scenario))
     except TooLargeError:
         return None
+    if neighbours is None:
+        return None
+    return MechanismCurve(
+        scenario.epsilon.nats,
+        tuple((delta, smallest_epsilon(*neighbours, delta)) for delta in READ_DELTAS),
+        float(delta_curve(*neighbours, [0.0]).delta[0]),
+        float(renyi_curve(*neighbours, [1.0]).nats[0]),
+    )
+
+
+def _few_neighbours(view: Seen) -> tuple[Channel, Answers | Metric] | None:
+    """Neighbours, and a channel that tells them apart; None where they are too many to look at each pair."""
+    if not view.listed:
+        found = view.neighbours()
+        return None if found is None or found[0].shape[1] > LARGEST_PAIR else found
+    answers = view.scenario.answers
+    # Every answer has a neighbour: what is too large already for one each is not listed.
+    if len(answers.labels) ** 2 > LARGEST_CURVE:
+        return None
+    channel = view.scenario.channel.finite()
+    return None if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE else (channel, answers)
 
 
 def _checks(

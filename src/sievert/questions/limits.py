@@ -12,9 +12,8 @@ import numpy as np
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, file_eps
 from sievert.limits import WorstLeakage, worst_leakage
-from sievert.measures import capacity, record_leakage
 from sievert.numerics import in_bits
-from sievert.questions._accept import has_noise_in_cells
+from sievert.questions._seen import seen
 from sievert.results import Result
 
 __all__ = ["LimitCurves", "Limits", "limit_curves", "limits_of"]
@@ -60,10 +59,11 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
     database = worst_leakage(scenario.policy, level)
     individual = worst_leakage(scenario.policy, level, individual=True)
     used = used_record = None
-    if scenario.document.mechanism is not None and not has_noise_in_cells(scenario):
+    if scenario.document.mechanism is not None:
         with suppress(TooLargeError):  # the limits hold whether or not the answers can be listed
-            used = float(capacity(scenario.channel).bits)
-            used_record = float(record_leakage(scenario.channel, scenario.answers).bits)
+            view = seen(scenario)
+            used = None if view.database is None else float(view.database.bits)
+            used_record = view.uniform_bits
     certificate = database.certificate
     verified = "" if certificate is None else str(certificate.verify())
     return Limits(

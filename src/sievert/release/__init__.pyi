@@ -1,6 +1,5 @@
 from ._central import NoisyTable as NoisyTable
-from ._places import OnMap as OnMap
-from ._plan import Plan as Plan
+from ._in_all import InAll as InAll
 from ._plan import make_plan as make_plan
 from ._preview import Preview as Preview
 from ._preview import preview as preview

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.numerics import as_fraction
 
-__all__ = ["Errors", "errors"]
+__all__ = ["Errors", "errors", "reach_of"]
 # Entries of a channel beyond which its errors are not computed.
 LARGEST_ERRORS = 4_000_000
 
@@ -54,7 +54,7 @@ def errors(channel: Channel, confidence: float) -> Errors:
     return Errors(
         float(np.sqrt(squares.max())),
         float((matrix * distance).sum(axis=1).max()),
-        _radius(matrix, distance, confidence),
+        as_fraction(str(reach_of(matrix, distance, confidence))),
         kept,
     )
 
@@ -78,10 +78,10 @@ def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
     return np.array([float(value) for value in values])
 
 
-def _radius(matrix: NDArray[Any], distance: NDArray[np.float64], confidence: float) -> Fraction:
+def reach_of(matrix: NDArray[Any], distance: NDArray[np.float64], confidence: float) -> float:
     """The smallest radius that holds enough probability around every input."""
     order = np.argsort(distance, axis=1)
     mass = np.cumsum(np.take_along_axis(matrix, order, axis=1), axis=1)
     first = (mass < confidence - 1e-12).sum(axis=1).clip(max=distance.shape[1] - 1)
     reach = np.take_along_axis(distance, order, axis=1)[np.arange(len(distance)), first]
-    return as_fraction(str(float(reach.max())))
+    return float(reach.max())

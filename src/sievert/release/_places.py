@@ -26,7 +26,7 @@ from sievert.errors import DataError, FileError, TooLargeError
 from sievert.files import ReleaseModel, Scenario
 from sievert.numerics import brief
 from sievert.release._domain import is_missing
-from sievert.release._errors import Errors, errors
+from sievert.release._errors import Errors, errors, reach_of
 from sievert.sampling import Sampler
 from sievert.spaces import Region, as_float
 from sievert.tables import Batch, read_table
@@ -107,12 +107,9 @@ class OnMap:
         if self.population is not None:  # one row: a place drawn by the weights, and its release
             matrix = (self.population[:, None] / self.population.sum() * matrix).reshape(1, -1)
             distance = distance.reshape(1, -1)
-        order = np.argsort(distance, axis=1)
-        mass = np.cumsum(np.take_along_axis(matrix, order, axis=1), axis=1)
-        first = (mass < confidence - 1e-12).sum(axis=1).clip(max=distance.shape[1] - 1)
-        reach = np.take_along_axis(distance, order, axis=1)[np.arange(len(distance)), first]
         squares = (matrix * distance**2).sum(axis=1).max()
-        return math.sqrt(squares), float((matrix * distance).sum(axis=1).max()), float(reach.max())
+        mean = float((matrix * distance).sum(axis=1).max())
+        return math.sqrt(squares), mean, reach_of(matrix, distance, confidence)
 
     def _distances(self) -> FloatArray:
         rows, columns = np.divmod(np.arange(len(self.region)), self.region.shape[1])

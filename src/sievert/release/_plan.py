@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
-from sievert.errors import DataError, FileError, SievertError, TooLargeError
-from sievert.files import ReleaseModel, Scenario, contents, refuse_private
+from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
+from sievert.files import ReleaseModel, Scenario, added_noise, contents, refuse_private
 from sievert.ledger import UNIT, Budget
 from sievert.numerics import brief, file_path
 from sievert.policies import Sensitivity, Statistic
@@ -40,7 +40,7 @@ class Plan:
         file's channel on the listed answers
     words : what it is
     eps : what the release costs each person, nats per unit of the policy's distance
-    unit_eps : what it costs for one record
+    pure_eps : ε for one record; None where the noise keeps none
     table, sensitivity : the table over all rows, and how far one record moves it
     places : the map, where places are released
     exact : whether the sampler is exact; one in floating point has to be asked for
@@ -52,7 +52,7 @@ class Plan:
     central: bool
     channel: Channel = field(repr=False)
     words: str
-    unit_eps: Fraction
+    pure_eps: Fraction | None
     table: Statistic | None = None
     sensitivity: Sensitivity | None = None
     places: OnMap | None = None
@@ -95,6 +95,17 @@ class Plan:
         if self.rules.stable:
             return 1
         return self.scenario.policy.person_records if self.central else self.data.rows_per_person
+
+    @property
+    def unit_eps(self) -> Fraction:
+        """ε for one record; refused where the noise keeps none."""
+        if self.pure_eps is None:
+            raise LedgerError(
+                f"{self.words} keeps no ε, and a ledger in ε cannot add it up; use "
+                'kind = "staircase" or "geometric" with an eps, or leave out release.ledger and account for '
+                "it elsewhere"
+            )
+        return self.pure_eps
 
     @property
     def eps(self) -> Fraction:
@@ -265,7 +276,7 @@ def _drawable(plan: Plan) -> Plan:
 
 
 def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
-    region, noise = scenario.region, scenario.noise
+    region, noise = scenario.region, added_noise(scenario)
     assert region is not None
     if len(scenario.columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
@@ -319,12 +330,12 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
     table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
-    noise = scenario.noise
+    noise = added_noise(scenario)
     if isinstance(noise, TableNoise):
-        eps = noise.eps_of(sensitivity)
+        eps = noise.eps_of(sensitivity) if noise.keeps_eps else None
         return Plan(scenario, rules, True, noise, noise.words(), eps, table, sensitivity, output_name=name)
     if scenario.tabulated.absence:
-        raise FileError("release: rows can be dropped only with geometric noise on the answer")
+        raise FileError("release: rows can be dropped only with noise on the answer")
     if len(table.cells) > 1 and scenario.document.query.names_columns:
         raise FileError(
             'mechanism: a histogram by columns is released with kind = "geometric" or "truncated-geometric"'

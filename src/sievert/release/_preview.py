@@ -13,8 +13,9 @@ from sievert.files import Scenario, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
-from sievert.questions import Check, guessed, is_listed
+from sievert.questions import Check, seen
 from sievert.release._acceptance import acceptance, broken_claim
+from sievert.release._in_all import InAll, in_all
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
@@ -49,6 +50,8 @@ class Preview(Result):
         asked for despite it
     scarcest_column : the column whose own limit leaves least, if one leaves less than the person's budget
     about : for which pairs of states of a person's records the ledger adds up; None without a ledger
+    together : this release and the earlier ones of the ledger; None without a ledger
+    exhausted : what the whole budget allows; None without a ledger
     """
 
     title: str
@@ -75,6 +78,8 @@ class Preview(Result):
     scarcest_column: str | None = None
     about: str | None = None
     accept: tuple[Check, ...] = ()
+    together: InAll | None = None
+    exhausted: InAll | None = None
 
     @property
     def possible(self) -> bool:
@@ -121,7 +126,7 @@ def preview(
     rules = plan.rules
     errors = plan.errors
     guess = _guess(plan)
-    eps, remaining, column, refusal, about = _ledger(plan)
+    eps, remaining, column, refusal, about, together, exhausted = _ledger(plan, guess)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
     if failed and not despite_accept:
@@ -154,23 +159,24 @@ def preview(
         column,
         about,
         accept,
+        together,
+        exhausted,
     )
 
 
 def _guess(plan: Plan) -> RecordLeakage | None:
-    """One record; None on a map, and where public knowledge leaves no single number without a list."""
-    scenario = plan.scenario
-    if plan.places is not None or (scenario.policy.constrained and not is_listed(scenario)):
-        return None
-    return guessed(scenario, float(plan.unit_eps))
+    """One record; None on a map, where the odds between places say more."""
+    return None if plan.places is not None else seen(plan.scenario).record
 
 
-def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None]:
-    """What would be charged, what is left now and through which column, why it would be refused, and what
-    the ledger adds up."""
+def _ledger(
+    plan: Plan, guess: RecordLeakage | None
+) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None, InAll | None, InAll | None]:
+    """What would be charged, what is left now and through which column, why it would be refused, what the
+    ledger adds up, and what all its releases and its whole budget give away."""
     if plan.rules.ledger is None:
         missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
-        return plan.eps, None, None, missing, None
+        return plan.eps, None, None, missing, None, None, None
     ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
@@ -184,7 +190,7 @@ def _ledger(plan: Plan) -> tuple[Fraction, Fraction | None, str | None, str | No
         refusal = str(problem).split(";")[0]
     if refusal is None and os.path.lexists(plan.output):
         refusal = f"{plan.output} is there already, and a release replaces nothing"
-    return eps, left[column], column, refusal, about
+    return eps, left[column], column, refusal, about, *in_all(plan, ledger, eps, guess)
 
 
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:

@@ -91,10 +91,7 @@ def _for_any_two(plan: Plan, own: Relation) -> Fraction:
         ]
         shown = replace(table, cell_of=table.cell_of[present], amount=table.amount[present])
         everyone = Policy.differential([policy.values[i] for i in present], 1)
-        steps = shown.sensitivity(everyone, absence=plan.domain().drops).steps
-        if found.steps:
-            return plan.unit_eps * steps / found.steps
-        return noise.eps_of_steps(steps)
+        return noise.eps_of(shown.sensitivity(everyone, absence=plan.domain().drops))
     return plan.unit_eps * _largest_distance(policy, own)
 
 

@@ -22,7 +22,7 @@ from sievert.files import UseValue
 from sievert.ledger import Reservation
 from sievert.numerics import at_most, number
 from sievert.policies import promise_words
-from sievert.proofs import NoiseProof
+from sievert.proofs import NoiseProof, Proof
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._plan import Plan
 from sievert.results import package_version, plain
@@ -125,7 +125,7 @@ def promise(plan: Plan) -> str:
     return promise_words(plan.scenario.policy, plan.unit_eps, what, plan.owned)
 
 
-def noise_proof(plan: Plan) -> NoiseProof | None:
+def noise_proof(plan: Plan) -> Proof | None:
     """The certificate that the noise is enough for what one record can change."""
     if plan.noise is None or plan.sensitivity is None:
         return None

@@ -1,4 +1,8 @@
-"""An answer as one self-contained HTML page: words first, then pictures, tables, proofs and the file."""
+"""An answer as one self-contained HTML page: the verdict, what can be seen at a glance, then every sentence.
+
+The drawing library is a part of the package (`report/plotly`: Plotly's cartesian bundle, with its licence and
+SHA-256), so that a page asks nobody for anything and stays below 2 MB.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,9 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from markupsafe import Markup
 
-__all__ = ["Page", "Picture", "Table", "page_html"]
+__all__ = ["Page", "Picture", "Table", "drawing_library", "page_html"]
+
+LIBRARY = "plotly-cartesian.min.js"
 
 
 class Picture(NamedTuple):
@@ -28,11 +34,15 @@ class Picture(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of numbers or words under a header."""
+    """Rows of numbers or words under a header; the caption below says what they mean.
+
+    A summary without a header is a list of names with their amounts.
+    """
 
     heading: str
     header: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,8 +54,10 @@ class Page:
     title : what it is about
     made_by : which command on which file
     headline : the answer in one sentence
-    sections : headings with their sentences
+    sections : headings with their sentences: those of the terminal
+    summary : the table to be seen first
     good : whether the answer is what the reader hopes for; None when there is nothing to hope
+    command : what computes the page anew, with its arguments
     proofs : which certificates there are and how to check them again
     text : the TOML file
     private : whether the page holds anything computed from private data
@@ -56,6 +68,8 @@ class Page:
     headline: str
     sections: Sequence[tuple[str, Sequence[str]]]
     good: bool | None = None
+    command: str = ""
+    summary: Table | None = None
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
     proofs: Sequence[str] = ()
@@ -67,20 +81,23 @@ def page_html(page: Page) -> str:
     """The whole page, working offline: the drawing library is inside it."""
     from jinja2 import Environment
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
     source = resources.files("sievert.report").joinpath("templates", "page.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["number"] = _number
     environment.filters["coded"] = _coded
     figures = [
-        (picture.heading, picture.caption, Markup(_embedded(picture.figure, number)))
-        for number, picture in enumerate(page.pictures)
+        (picture, Markup(_embedded(picture.figure, number))) for number, picture in enumerate(page.pictures)
     ]
-    library = Markup(f"<script>{get_plotlyjs()}</script>") if figures else ""
+    library = Markup(f"<script>{drawing_library()}</script>") if figures else ""
     return environment.from_string(source).render(
         page=page, figures=figures, version=package_version(), library=library, versions=_versions()
     )
+
+
+def drawing_library() -> str:
+    """Plotly's cartesian bundle."""
+    return resources.files("sievert.report").joinpath("plotly", LIBRARY).read_text(encoding="utf-8")
 
 
 def _versions() -> str:

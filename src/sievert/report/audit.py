@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import singledispatch
 from pathlib import Path
 
-from sievert.channels import LARGEST_DENSE
-from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, LeakageCurves, leakage_curves
-from sievert.questions.noise import NoiseAudit
+from sievert.questions.audit import Audit, Finding
 from sievert.questions.samples import SamplesAudit
-from sievert.report import plots
-from sievert.report._page import Page, Picture, Table, page_html
-from sievert.report.infer import inference_lines, tradeoff_picture
+from sievert.report._audit_pictures import pictures
+from sievert.report._page import Page, Table, page_html
+from sievert.report.infer import inference_lines
 from sievert.results import Result
-from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["lines", "page", "page_of", "pictures"]
+__all__ = ["STANDING", "lines", "page", "page_of", "pictures", "table"]
 
 
 @singledispatch
@@ -35,11 +31,11 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     yield "Does the mechanism keep the promise?", _promise(audit)
     yield ("The value" if audit.records == 1 else "One record"), _record(audit)
     if audit.leakages:
-        secret = "the value" if audit.records == 1 else "the true answer"
+        secret = "the value" if audit.records == 1 else "the true answer" if audit.listed else "one record"
         yield f"Guessing {secret}", [_finding(item) for item in audit.leakages]
     yield (
         ("Any adversary" if audit.records == 1 else "The whole database"),
-        [_database(audit), *_worst(audit)],
+        [*_database(audit), *_worst(audit)],
     )
     if audit.inference is not None:
         yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
@@ -49,7 +45,7 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
 
 def _promise(audit: Audit) -> list[str]:
     found = audit.epsilon
-    if math.isinf(found.nats):
+    if math.isinf(found.nats) and (audit.promise is None or audit.claimed_eps is not None):
         answer = "NO: no ε is large enough."
     elif audit.promise is None:
         answer = f"The file claims no ε; the smallest one that holds is {found.nats:.6g}."
@@ -69,11 +65,26 @@ def _witness(audit: Audit) -> str:
     found = audit.epsilon
     assert found.pair is not None
     likely, unlikely = found.pair
+    if not audit.listed:
+        return _moved(audit, likely, unlikely)
     apart = "" if found.distance == 1 else f" (distance {found.distance:.4g})"
     if math.isinf(found.nats):
         return f"Witness: output {found.output!r} can occur for {likely!r} but never for {unlikely!r}{apart}."
     ratio = times(found.odds(found.distance))
     return f"Witness: output {found.output!r} is {ratio} as likely for {likely!r} as for {unlikely!r}{apart}."
+
+
+def _moved(audit: Audit, first: Hashable, second: Hashable) -> str:
+    """How far one record moves the table, and whether the noise was verified to be enough for it."""
+    assert audit.steps is not None
+    unit = "" if audit.steps == 1 else "s"
+    enough = ""
+    if audit.proved is not None:
+        enough = f", and the noise {'was verified to be' if audit.proved else 'is NOT'} enough for it"
+    return (
+        f"One record moves the table by at most {number(audit.steps)} step{unit} for a unit of distance, as "
+        f"from {first!r} to {second!r}{enough}."
+    )
 
 
 def _record(audit: Audit) -> list[str]:
@@ -136,7 +147,8 @@ OPENINGS = {
 def _finding(item: Finding) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
     before, after = _amount(item, float(item.before)), _amount(item, float(item.after))
-    sentence = f"{name}: {before} before, {after} after{_growth(item)}"
+    most = "" if item.exact else "at most "
+    sentence = f"{name}: {before} before, {most}{after} after{_growth(item)}"
     if item.blind_guess is not None:
         sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
     return sentence + "."
@@ -158,8 +170,13 @@ def _growth(item: Finding) -> str:
     return ""
 
 
-def _database(audit: Audit) -> str:
-    factor, amount = float(audit.database.factor), in_bits(audit.database.bits, 3)
+def _database(audit: Audit) -> list[str]:
+    if audit.database is None:
+        return []
+    return [_given_away(audit, float(audit.database.factor), in_bits(audit.database.bits, 3))]
+
+
+def _given_away(audit: Audit, factor: float, amount: str) -> str:
     if audit.records == 1:
         whoever = "Whatever somebody believes and wants to know about the value"
         if factor == 1:
@@ -167,10 +184,10 @@ def _database(audit: Audit) -> str:
         return f"{whoever}, no guess becomes more than {times(factor)} as likely on average ({amount})."
     if factor == 1:
         return f"Of {audit.database_bits:.4g} bits in the database, the release gives away nothing."
-    return (
-        f"Of {audit.database_bits:.4g} bits in the database, the release gives away at most {amount}: no "
-        f"guess about it becomes more than {times(factor)} as likely on average."
-    )
+    given = f"Of {audit.database_bits:.4g} bits in the database, the release gives away at most {amount}"
+    if math.isinf(factor):
+        return f"{given}."
+    return f"{given}: no guess about it becomes more than {times(factor)} as likely on average."
 
 
 def _worst(audit: Audit) -> list[str]:
@@ -178,7 +195,9 @@ def _worst(audit: Audit) -> list[str]:
     worst = audit.worst
     if worst is None or worst.upper.bits <= 0:
         return []
-    share = audit.database.bits / worst.upper.bits
+    uses = ""
+    if audit.database is not None:
+        uses = f"; this one uses {audit.database.bits / worst.upper.bits:.0%} of that"
     reached = (
         "some mechanism does"
         if worst.exact is not None
@@ -189,51 +208,47 @@ def _worst(audit: Audit) -> list[str]:
     bounds = ", ".join(f"{in_bits(bound.bits, 3)} ({name})" for bound, name in each)
     last = "exactly" if worst.exact is not None else "at most"
     return [
-        f"Mechanisms with the same ε could give away up to {in_bits(worst.upper.bits, 3)} ({reached}); this "
-        f"one uses {share:.0%} of that.",
+        f"Mechanisms with the same ε could give away up to {in_bits(worst.upper.bits, 3)} ({reached}){uses}.",
         f"Bounds on all of them: {bounds}; {last} {in_bits(worst.upper.bits, 3)}{certified}.",
     ]
 
 
-# ── The audit as one self-contained HTML page: sentences, pictures, a table, the file itself ────────────────
+# ── The audit as one self-contained HTML page: the table, pictures, sentences, the file itself ──────────────
 
-# More values than this make a graph that nobody can read.
-LARGEST_GRAPH = 30
+STANDING = (
+    "This mechanism: what the file's own gives away. This promise: the most that any mechanism with the same "
+    "promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks a "
+    "bound; every other number is exact."
+)
 
 
 @singledispatch
-def page_of(result: Result, scenario: Scenario) -> Callable[[], str]:
+def page_of(result: Result, scenario: Scenario) -> Callable[[str], str]:
     """How the page of an audit of any kind is made."""
     raise TypeError(f"{type(result).__name__} is no audit")
 
 
 @page_of.register
-def _page_of_list(result: Audit, scenario: Scenario) -> Callable[[], str]:
-    return lambda: page(result, scenario, leakage_curves(scenario, result))
+def _page_of_audit(result: Audit, scenario: Scenario) -> Callable[[str], str]:
+    return lambda command: page(result, scenario, command)
 
 
-@page_of.register
-def _page_of_noise(result: NoiseAudit, scenario: Scenario) -> Callable[[], str]:
-    def refuse() -> str:
-        raise FileError(
-            "--report draws what each input is released as, and a table with too many answers to list has "
-            "too many inputs for that; leave --report out, or keep the answer with --json"
-        )
-
-    return refuse
+def table(audit: Audit) -> tuple[list[str], list[list[str]]]:
+    """This mechanism, this promise, any mechanism: header and rows, in the terminal as on the page."""
+    return audit.standing.header, [row.texts() for row in audit.standing.rows]
 
 
-def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
+def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
         (
             item.title,
-            item.before,
-            item.after,
+            _amount(item, float(item.before)),
+            f"{'' if item.exact else 'at most '}{_amount(item, float(item.after))}",
             item.factor,
             item.bits,
-            item.difference,
+            _amount(item, float(item.difference)),
         )
         for item in audit.leakages
     ]
@@ -245,101 +260,20 @@ def page(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> str:
             headline=str(audit),
             sections=list(lines(audit)),
             good=audit.passed,
+            command=command or f"sievert audit {source} --report page.html",
+            summary=Table("Who could guess how much", *table(audit), STANDING),
             tables=[Table("Leakage by adversary", header, rows)] if rows else [],
-            pictures=pictures(audit, scenario, curves),
+            pictures=pictures(audit, scenario),
             proofs=[
-                f"`sievert audit {source}` recomputes every number of this page; `sievert limits {source} "
-                "--proof proof.json` saves a proof of what the policy allows, and `sievert verify "
-                "proof.json` checks it without a solver."
+                f"`sievert limits {source} --proof proof.json` saves a proof of what the policy allows, and "
+                "`sievert verify proof.json` checks it without a solver."
             ],
             text=scenario.to_toml(),
         )
     )
 
 
-def pictures(audit: Audit, scenario: Scenario, curves: LeakageCurves) -> list[Picture]:
-    """The channel, belief before and after, leakage against ε; for small policies, what must stay hidden."""
-    drawn = [*_matrix_pictures(scenario), _curve(curves)]
-    if audit.inference is not None:
-        drawn.append(tradeoff_picture(audit.inference))
-    secrets = scenario.policy.secrets
-    if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
-        pair = audit.epsilon.pair
-        shown = pair if pair is not None and all(value in secrets.position for value in pair) else None
-        marked = "" if shown is None else "; the red line joins the two that are easiest to tell apart"
-        drawn.append(
-            Picture(
-                "What must not be told apart",
-                f"Values that are joined must not be told apart{marked}.",
-                plots.policy_graph(secrets, witness=shown),
-            )
-        )
-    return drawn
-
-
-def _matrix_pictures(scenario: Scenario) -> list[Picture]:
-    """What is drawn from the whole matrix; nothing where it is only known by its rule."""
-    channel = scenario.channel
-    if channel.is_rule_beyond(LARGEST_DENSE):
-        return []
-    return [
-        Picture(
-            "What the mechanism does",
-            "Each row is a true value; the darker a cell, the likelier that output.",
-            plots.channel_heatmap(channel),
-        ),
-        Picture(
-            "Belief before and after the most revealing output",
-            "What an adversary believes before the release, and after the output that makes some value "
-            "likeliest.",
-            plots.beliefs(channel, scenario.prior),
-        ),
-    ]
-
-
-def _curve(curves: LeakageCurves) -> Picture:
-    figure = plots.leakage_curve(curves.eps, curves.bits, here=curves.here, limit=curves.limit)
-    caption = f"Leakage of one release through {curves.family} as ε varies; the upright line is this file."
-    return Picture("Leakage against ε", caption, figure)
-
-
-# ── Noise in cells, and runs of a black box ─────────────────────────────────────────────────────────────────
-
-
-@lines.register
-def _(found: NoiseAudit) -> Iterator[tuple[str, list[str]]]:
-    yield "What is protected", [found.policy]
-    yield "What is released", [f"{found.query[:1].upper()}{found.query[1:]}, through {found.mechanism}."]
-    proof = "One record moves nothing in the table."
-    if found.proved is not None:
-        enough = "was verified to be enough" if found.proved else "is NOT enough"
-        proof = (
-            f"ε = {number(found.eps)}: one record moves the table by at most {number(found.steps)} for a "
-            f"unit of distance, and the noise {enough} for it."
-        )
-    kept = []
-    if found.claim is not None:
-        verdict = "implies it" if found.claim.kept else "is NOT shown to be enough for it"
-        kept = [f"The file claims {found.claim.claim}; {found.claim.satisfied} {verdict}."]
-    yield "Does it keep its promise?", [found.promise, proof, *kept]
-    most = "at most " if found.record.is_bound else ""
-    record = [
-        "Someone who knows every other record guesses the remaining one with probability "
-        f"{in_percent(found.record.before)} now and {most}{in_percent(found.record.after)} after the "
-        "release."
-    ]
-    if found.observations > 1:
-        record.append(
-            f"After {found.observations} independent releases of the same data: at most "
-            f"{in_percent(found.repeated.guess)} (total ε = {found.repeated_eps:g})."
-        )
-    yield "One record, when all others are known", record
-    if found.checks:
-        yield "Limits", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.checks]
-    yield (
-        "How good it is",
-        ["`sievert release FILE --preview` says how far off the numbers will be."],
-    )
+# ── Runs of a black box ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @lines.register

@@ -25,7 +25,7 @@ from sievert.report._page import Page, Picture, Table, page_html
 __all__ = ["lines", "page", "table"]
 
 
-def page(report: BreachReport, scenario: Scenario) -> str:
+def page(report: BreachReport, scenario: Scenario, command: str = "") -> str:
     """The report as one self-contained page."""
     header, rows = table(report)
     source = Path(scenario.source).name
@@ -37,7 +37,7 @@ def page(report: BreachReport, scenario: Scenario) -> str:
             sections=list(lines(report)),
             tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
             pictures=_pictures(report),
-            proofs=[f"`sievert breach {source}` recomputes every number of this page."],
+            command=command or f"sievert breach {source} --report page.html",
             text=scenario.to_toml(),
         )
     )

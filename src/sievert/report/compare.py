@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sievert.channels import Channel
+from sievert.channels import Channel, NoiseChannel
 from sievert.orders import Objection, Verdict, bet_in_words
 from sievert.questions.compare import Replacement
 from sievert.report._page import Page, Picture, Table, page_html
@@ -65,7 +65,7 @@ def _objection(witness: Objection) -> list[str]:
 # ── A comparison of two mechanisms as a page: both channels, their posteriors, and who objects ──────────────
 
 
-def page(found: Replacement) -> str:
+def page(found: Replacement, command: str = "") -> str:
     """The whole page, working offline."""
     result = found.comparison
     rows = [
@@ -81,7 +81,8 @@ def page(found: Replacement) -> str:
             sections=list(lines(found)),
             good=found.can_replace,
             tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
-            pictures=_pictures(found.first.finite(), found.second.finite()),
+            pictures=_pictures(found.first, found.second),
+            command=command or f"sievert compare {' '.join(found.names)} --report page.html",
             proofs=[
                 f"`sievert compare {' '.join(found.names)} --proof proof.json` saves a proof of the "
                 "headline: a post-processing that turns A into B, or an adversary who gains more from B. "
@@ -92,6 +93,10 @@ def page(found: Replacement) -> str:
 
 
 def _pictures(first: Channel, second: Channel) -> list[Picture]:
+    """Both channels; noise without a list has no rows to draw."""
+    if isinstance(first, NoiseChannel) or isinstance(second, NoiseChannel):
+        return []
+    first, second = first.finite(), second.finite()
     darkest = max(float(channel.rounded().max()) for channel in (first, second))
     caption = "Each row is a true value; darker is likelier, the shades being those of both pictures."
     pictures = [

@@ -3,21 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, singledispatch
 from pathlib import Path
 
-from sievert.design import Alternative, Candidates, Leak
+from sievert.design import Alternative, Candidates, Leak, TableOption, cells_of
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
-from sievert.questions.design import Design
+from sievert.questions.design import Design, NoiseDesign
 from sievert.report import plots
-from sievert.report._page import Page, Picture, page_html
+from sievert.report._page import Page, Picture, Table, page_html
+from sievert.results import Result
 
-__all__ = ["lines", "page"]
+__all__ = ["lines", "page", "table"]
 
 
-def lines(design: Design) -> Iterator[tuple[str, list[str]]]:
-    """Headings and the sentences below them."""
+@singledispatch
+def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them, of either design."""
+    raise TypeError(f"{type(result).__name__} is no design")
+
+
+@lines.register
+def _of_noise(design: NoiseDesign) -> Iterator[tuple[str, list[str]]]:
+    found = design.found
+    yield "What is protected", [design.policy, f"Released: {design.query}."]
+    yield "What each mechanism is", [_described(option) for option in found.options]
+    yield "What is proved", [_proved(option) for option in found.options]
+    in_range = [
+        f"{_capital(option.name)}: {option.in_range:.6g}."
+        for option in found.options
+        if option.in_range is not None
+    ]
+    if in_range:
+        yield "Mean error, clamped to the range, all answers equally likely", in_range
+    yield (
+        "Not possible here",
+        [f"{_capital(name)}: {why}." for name, why in found.missing.items()] or ["Everything is."],
+    )
+    if design.verified:
+        yield "Proof", [f"{_capital(found.best)}: {design.verified}."]
+
+
+def _described(option: TableOption) -> str:
+    note = f": {option.note}" if option.note else ""
+    return f"{_capital(option.name)}{note}."
+
+
+def _proved(option: TableOption) -> str:
+    return f"{_capital(option.name)}: {option.optimality}."
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+@singledispatch
+def table(result: Result) -> tuple[list[str], list[list[str]]] | None:
+    """Header and rows of the mechanisms side by side; None where sentences say it all."""
+    return None
+
+
+@table.register
+def _table_of_noise(design: NoiseDesign) -> tuple[list[str], list[list[str]]]:
+    found = design.found
+    return [*found.headings, "mechanism"], [[*cells_of(option), option.name] for option in found.options]
+
+
+@lines.register
+def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
     method = f"{best.method[0].upper()}{best.method[1:]}."
@@ -96,8 +149,49 @@ LOSSES: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-def page(design: Design, scenario: Scenario) -> str:
+@singledispatch
+def page(result: Result, scenario: Scenario, command: str = "") -> str:
     """The design as one page that works offline."""
+    raise TypeError(f"{type(result).__name__} is no design")
+
+
+@page.register
+def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -> str:
+    source, found = Path(scenario.source).name, design.found
+    header, rows = _table_of_noise(design)
+    radius = f"within the radius with probability {in_percent(found.confidence)}"
+    return page_html(
+        Page(
+            title=design.title,
+            made_by=f"Design for {source}",
+            headline=str(design),
+            sections=list(lines(design)),
+            summary=Table(
+                "Mechanisms side by side",
+                [header[-1], *header[:-1]],
+                [[row[-1], *row[:-1]] for row in rows],
+                f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
+                "record by somebody who knows all others.",
+            ),
+            pictures=[
+                Picture(
+                    "The noise in one number",
+                    "How far off a released number is, and how often.",
+                    plots.noise_laws(found),
+                )
+            ],
+            command=command or f"sievert design {source} --report page.html",
+            proofs=[
+                f"`sievert design {source} --proof proof.json` saves the certificate that the chosen noise "
+                "is enough for what one record can change; `sievert verify proof.json` checks it."
+            ],
+            text=scenario.to_toml(),
+        )
+    )
+
+
+@page.register
+def _page_of_list(design: Design, scenario: Scenario, command: str = "") -> str:
     source = Path(scenario.source).name
     pictures = [
         Picture(
@@ -118,6 +212,7 @@ def page(design: Design, scenario: Scenario) -> str:
             headline=str(design),
             sections=list(lines(design)),
             pictures=pictures,
+            command=command or f"sievert design {source} --report page.html",
             proofs=[
                 f"`sievert design {source} --proof proof.json` saves the mechanism with multipliers that "
                 "prove how much less any other could lose; `sievert verify proof.json` checks both without a "

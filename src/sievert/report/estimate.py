@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from sievert.estimation import Estimate
@@ -18,8 +19,11 @@ from sievert.report.plots._style import LARGEST_BARS
 
 __all__ = ["lines", "page", "table"]
 
+# Cells of a map that a table lists; the picture and --json have all.
+SHOWN_CELLS = 100
 
-def page(result: FileEstimate, scenario: Scenario) -> str:
+
+def page(result: FileEstimate, scenario: Scenario, command: str = "") -> str:
     """The estimate as one self-contained page."""
     source = Path(scenario.source).name
     return page_html(
@@ -30,6 +34,7 @@ def page(result: FileEstimate, scenario: Scenario) -> str:
             sections=list(lines(result)),
             tables=[Table("Every value", *table(result))],
             pictures=[Picture(*_words(result), _figure(result))],
+            command=command or f"sievert estimate {source} --report page.html",
             proofs=_proofs(source, result),
             text=scenario.to_toml(),
             private=result.private,
@@ -40,6 +45,8 @@ def page(result: FileEstimate, scenario: Scenario) -> str:
 def _figure(result: FileEstimate) -> go.Figure:
     """Original, noisy and estimated shares side by side."""
     found = result.estimate
+    if result.region is not None:
+        return plots.place_densities(result.region, _densities(result))
     return plots.estimated_distribution(
         found.inputs,
         found.distribution.tolist(),
@@ -49,6 +56,15 @@ def _figure(result: FileEstimate) -> go.Figure:
         original=None if result.original is None else result.original.tolist(),
         interval=None if found.interval is None else found.interval.tolist(),
     )
+
+
+def _densities(result: FileEstimate) -> dict[str, Any]:
+    """Maps of the original, the noisy and the estimated places."""
+    found = result.estimate
+    maps: dict[str, Any] = {} if result.original is None else {"original": result.original}
+    maps["noisy"] = [result.reported.get(item, 0) for item in found.inputs]
+    maps["estimated"] = found.distribution.clip(min=0.0)
+    return maps
 
 
 def _comparable(result: FileEstimate) -> bool:
@@ -77,13 +93,11 @@ def _listed(parts: list[str]) -> str:
 
 
 def _proofs(source: str, result: FileEstimate) -> list[str]:
-    again = f"sievert estimate {source} counts the reports again and recomputes every number of this page."
     if result.estimate.total_gap is None:
-        return [again]
+        return []
     return [
-        again,
-        f"sievert estimate {source} --proof proof.json saves a proof of how far the likelihood can be from "
-        "the largest, and sievert verify proof.json checks it in exact fractions, without a solver.",
+        f"`sievert estimate {source} --proof proof.json` saves a proof of how far the likelihood can be from "
+        "the largest, and `sievert verify proof.json` checks it in exact fractions, without a solver."
     ]
 
 
@@ -141,6 +155,11 @@ def _rounds(found: Estimate) -> str:
 
 def _against(result: FileEstimate) -> list[str]:
     lines = ["Computed from true values: not to be published unless they are public; --public leaves it out."]
+    if result.misplaced is not None:
+        estimated, noisy = (in_tenths(share) for share in result.misplaced)
+        lines.append(
+            f"{estimated} of all places are in the wrong cell by the estimate, {noisy} in the reports."
+        )
     if result.distance is not None:
         lines.append(f"The estimate is {result.distance:.4g} away (Kantorovich distance).")
     if result.raw_distance is not None:
@@ -162,10 +181,11 @@ def table(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
 
 def _rows(result: FileEstimate) -> Iterator[list[str]]:
     found = result.estimate
-    for i, item in enumerate(found.inputs):
+    for i in _shown(result):
+        item = found.inputs[i]
         count: Any = result.reported.get(item)
         row = [
-            str(item),
+            _name(result, item),
             "–" if count is None else in_tenths(count / found.reports),
             in_tenths(found.distribution[i]),
         ]
@@ -176,3 +196,20 @@ def _rows(result: FileEstimate) -> Iterator[list[str]]:
         if result.original is not None:
             row.append(in_tenths(result.original[i]))
         yield row
+
+
+def _shown(result: FileEstimate) -> list[int]:
+    """All values in their order; of a map the likeliest cells."""
+    size = len(result.estimate.inputs)
+    if result.region is None:
+        return list(range(size))
+    order = np.argsort(-result.estimate.distribution, kind="stable")
+    return [int(i) for i in order[:SHOWN_CELLS]]
+
+
+def _name(result: FileEstimate, item: Any) -> str:
+    """What a table calls a value; a cell by the place of its middle."""
+    if result.region is None:
+        return str(item)
+    latitude, longitude = result.region.centres([item])
+    return f"{latitude[0]:.5f}, {longitude[0]:.5f}"

@@ -10,43 +10,54 @@ from sievert.limits.promises import SYMBOLS
 from sievert.numerics import in_bits, in_percent, times
 from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
 from sievert.report import plots
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._page import Page, Picture, page_html
 
 __all__ = ["lines", "page"]
 
 
-def page(report: ClaimReport, text: str | None = None) -> str:
+def page(report: ClaimReport, text: str | None = None, command: str = "") -> str:
     """The whole page, working offline; `text` is the file it was made from."""
     found = report.explanation
-    tables = []
-    if found.table and found.before < 1:
-        name = found.table[0][0]
-        header = (SYMBOLS.get(name, name), "best guess before", "best guess after")
-        before = in_percent(found.before)
-        rows = [(f"{value:g}", before, in_percent(after)) for _, value, after in found.table]
-        tables.append(Table(OTHER_NUMBERS, header, rows))
-    picture = Picture(
-        "False alarms against misses",
-        f"Whoever must tell from the output which of {found.between} was used: at each share of false "
-        "alarms, misses are at least on the curve. The further below the grey line, the weaker the "
-        "promise.",
-        plots.tradeoff_curve({found.claim: found.curve}),
-    )
     return page_html(
         Page(
             title=report.title,
             made_by=f"Explanation of a claim, {found.claim}",
             headline=str(report),
-            sections=[item for item in lines(report) if item[0] != OTHER_NUMBERS],
+            sections=list(lines(report)),
             good=report.passed if report.checks or not report.kept else None,
-            tables=tables,
-            pictures=[picture],
+            pictures=list(_pictures(found)),
+            command=command,
             proofs=[
                 "The same command with `--proof proof.json` saves the certificate where there is one, and "
                 "`sievert verify proof.json` checks it without a solver."
             ],
             text=text or "",
         )
+    )
+
+
+def _pictures(found: Explanation) -> Iterator[Picture]:
+    """The guess at other strengths of the promise, and how well two values are told apart."""
+    if found.table and found.before < 1:
+        name, levels = found.table[0][0], [value for _, value, _ in found.table]
+        most = "" if found.exact else ", at most"
+        yield Picture(
+            OTHER_NUMBERS,
+            f"How often a guess is right{most}, if the promise were stronger or weaker.",
+            plots.guess_curve(
+                levels,
+                [after for _, _, after in found.table],
+                found.before,
+                exact=[found.exact] * len(levels),
+                axis=SYMBOLS.get(name, name),
+            ),
+        )
+    yield Picture(
+        "False alarms against misses",
+        f"Whoever must tell from the output which of {found.between} was used: at each share of false "
+        "alarms, misses are at least on the curve. The further below the grey line, the weaker the "
+        "promise.",
+        plots.tradeoff_curve({found.claim: found.curve}),
     )
 
 

@@ -86,7 +86,7 @@ def _best(found: Inference) -> list[str]:
     return sentences
 
 
-def page(found: Inference, scenario: Scenario) -> str:
+def page(found: Inference, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
     shifts = [(str(s.secret), s.before, s.least, s.most) for s in found.loss.shifts]
@@ -110,6 +110,7 @@ def page(found: Inference, scenario: Scenario) -> str:
                 ),
             ],
             pictures=[tradeoff_picture(found)],
+            command=command or f"sievert infer {source} --report page.html",
             proofs=[] if found.best is None else proofs,
             text=scenario.to_toml(),
         )

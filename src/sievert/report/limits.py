@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.limits import WorstLeakage
-from sievert.numerics import in_bits
+from sievert.numerics import in_bits, in_percent
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
@@ -19,7 +19,7 @@ __all__ = ["lines", "page"]
 LARGEST_GRAPH = 60
 
 
-def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> str:
+def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command: str = "") -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
     worst = limits.database
@@ -38,6 +38,7 @@ def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> str:
             sections=list(lines(limits)),
             tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
             pictures=_pictures(limits, scenario, curves),
+            command=command or f"sievert limits {source} --report page.html",
             proofs=[
                 f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
                 "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
@@ -108,7 +109,7 @@ def _individual_lines(limits: Limits) -> list[str]:
     reached = "" if worst.exact is None else ", and some mechanism reaches that"
     lines = [
         f"At most {in_bits(worst.upper.bits, 6)}: a guess among {limits.values} equally likely values rises "
-        f"from {low:.1%} to at most {after:.1%}{reached}."
+        f"from {in_percent(low)} to at most {in_percent(after)}{reached}."
     ]
     used = limits.used_record_bits
     if used is not None and worst.upper.bits > 0:

@@ -1,4 +1,4 @@
-"""A release, and the preview of one, in sentences."""
+"""A release, and the preview of one: in sentences, and as a page with what is published and its noise."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import os
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import singledispatch
+from pathlib import Path
 from typing import Any
 
+from sievert.channels import NoiseChannel
+from sievert.files import Scenario
 from sievert.numerics import belief_growth, in_percent, number
-from sievert.release import NoisyTable, Preview, Release
+from sievert.questions import seen
+from sievert.release import InAll, NoisyTable, Preview, Release
+from sievert.report import plots
+from sievert.report._audit_pictures import noise_pictures, releases_picture
+from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
-__all__ = ["lines", "table_lines"]
+__all__ = ["lines", "page", "table_lines"]
 
 SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
+# Rows of a released table that a page shows; the file has them all.
+MOST_ROWS = 200
 
 
 @singledispatch
@@ -69,6 +78,29 @@ def _leakage(found: Preview) -> Iterator[str]:
         )
     if found.factors:
         yield belief_growth("places", found.factors, " m")
+    yield from _in_all(found)
+
+
+def _in_all(found: Preview) -> Iterator[str]:
+    """What all releases of the ledger give away, and what its budget allows."""
+    together, whole = found.together, found.exhausted
+    per = " for each metre" if found.unit == "metre" else ""
+    if together is not None and together.releases is not None and together.releases > 1:
+        earlier = (
+            "one earlier release" if together.releases == 2 else f"{together.releases - 1} earlier releases"
+        )
+        yield (
+            f"Together with {earlier} of this ledger ε = {number(together.eps)}{per} is spent"
+            f"{_guess_of(together)}."
+        )
+    if whole is not None and together is not None and whole.guess is not None and whole.eps > together.eps:
+        yield f"If the whole budget of ε = {number(whole.eps)}{per} is spent{_guess_of(whole)}."
+
+
+def _guess_of(item: InAll) -> str:
+    if item.guess is None:
+        return ""
+    return f": the guess is right with probability {'' if item.exact else 'at most '}{in_percent(item.guess)}"
 
 
 def _ledger(found: Preview) -> Iterator[str]:
@@ -139,3 +171,115 @@ def _plain(value: Fraction) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+# ── As a page ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@singledispatch
+def page(result: Result, scenario: Scenario, command: str = "") -> str:
+    """The whole page of a release or of the preview of one, working offline."""
+    raise TypeError(f"{type(result).__name__} is no release")
+
+
+@page.register
+def _page_of_preview(found: Preview, scenario: Scenario, command: str = "") -> str:
+    source = Path(scenario.source).name
+    return page_html(
+        Page(
+            title=found.title,
+            made_by=f"Preview of the release of {source}",
+            headline=str(found),
+            sections=list(lines(found)),
+            good=found.possible,
+            command=command or f"sievert release {source} --preview --report page.html",
+            summary=Table("At a glance", (), list(_glance(found))),
+            pictures=_noise(scenario),
+            text=scenario.to_toml(),
+        )
+    )
+
+
+@page.register
+def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> str:
+    source = Path(scenario.source).name
+    table, pictures = found.table, _noise(scenario)
+    tables = []
+    if table is not None:
+        shown = [i for i, name in enumerate(table.names) if name not in SAME_EVERYWHERE]
+        columns = [table.columns[i][:MOST_ROWS] for i in shown]
+        rows = [[None if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
+        more = len(table.columns[0]) - MOST_ROWS
+        caption = f"And {more} more rows in the file." if more > 0 else ""
+        tables = [Table("Released", [table.names[i] for i in shown], rows, caption)]
+        pictures = [_published(table), *pictures]
+    return page_html(
+        Page(
+            title=scenario.title,
+            made_by=f"Release of {source}",
+            headline=str(found),
+            sections=[item for item in lines(found) if item[0] != "Released"],
+            good=found.secure,
+            tables=tables,
+            pictures=pictures,
+            proofs=[
+                f"Made by `{command or f'sievert release {source}'}`, which drew the noise and charged the "
+                "ledger: it is not run again to see the page again."
+            ],
+            text=scenario.to_toml(),
+        )
+    )
+
+
+def _glance(found: Preview) -> Iterator[tuple[str, str]]:
+    """What is asked first: the cost, the error in the unit of the numbers, the guess."""
+    metres = " m" if found.unit == "metre" else ""
+    per = " for each metre" if metres else ""
+    yield "cost for each person", f"ε = {number(found.eps)}{per}"
+    if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
+        yield "standard deviation of the noise", f"{found.noise_sd:.4g}{metres}"
+        yield "mean distance from the truth", f"{found.expected_error:.4g}{metres}"
+        within = f"at most {_plain(found.radius)}{metres}"
+        yield f"distance with probability {in_percent(found.confidence)}", within
+    if found.kept is not None:
+        yield "a value stays as it is", f"{in_percent(found.kept)} or more"
+    if found.guess_before is not None and found.guess_after is not None:
+        most = "at most " if found.guess_is_bound else ""
+        yield "best guess about one record before", in_percent(found.guess_before)
+        yield "after this release", f"{most}{in_percent(found.guess_after)}"
+    for name, item in (
+        ("after all releases of the ledger", found.together),
+        ("when all is spent", found.exhausted),
+    ):
+        if item is not None and item.guess is not None:
+            yield name, f"{'' if item.exact else 'at most '}{in_percent(item.guess)}"
+    if found.remaining_after is not None:
+        yield "left in the ledger afterwards", f"ε = {number(found.remaining_after)}{per}"
+
+
+def _noise(scenario: Scenario) -> list[Picture]:
+    """The law of the noise where it is the same everywhere, else each row of the channel."""
+    view = seen(scenario)
+    if isinstance(scenario.channel, NoiseChannel):
+        return [*noise_pictures(view), *releases_picture(view)]
+    return [
+        Picture(
+            "What happens to a value",
+            "Each row is a true value; the darker a cell, the likelier that output.",
+            plots.channel_heatmap(scenario.channel),
+        ),
+        *releases_picture(view),
+    ]
+
+
+def _published(table: NoisyTable) -> Picture:
+    """The noisy numbers with their intervals."""
+    found = dict(zip(table.names, table.columns, strict=True))
+    first = table.names.index("value")
+    cells = [", ".join(map(str, cell)) for cell in zip(*table.columns[:first], strict=True)]
+    intervals = [(float(low), float(high)) for low, high in zip(found["low"], found["high"], strict=True)]
+    return Picture(
+        "What is published",
+        "Every released number, and the interval in which the truth lies with the confidence of the file.",
+        plots.released_numbers(cells, [float(value) for value in found["value"]], intervals),
+    )

@@ -18,6 +18,7 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
     pixelated_laplace(pixels, eps, *, low=0, high=1, denominator=None)    numbers to pixels 0…pixels-1
     planar_geometric(eps, *, bounds=None)           lattice points (n, 2): x + noise of P(z) ∝ e^(-ε·|z|)
     discrete_gaussian(sigma= | variance=)           integers: x + noise of P(z) ∝ e^(-z²/2σ²)
+    staircase(eps, sensitivity)                     integers: x + noise that falls once in every Δ steps
     bernoulli(p), bernoulli_exp(gamma)              0 or 1
     bernoulli_exp_each(denominator)                 numerators of γ to 0 or 1, with probability e^-γ
     for_channel(channel)                            labels to labels: the exact sampler of any channel that
@@ -48,6 +49,7 @@ __all__ = [
     "planar_geometric",
     "randomised_response",
     "rational_rows",
+    "staircase",
     "truncated_geometric",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,7 +16,6 @@ from ._for_channel import exact_sampler as exact_sampler
 from ._for_channel import for_channel as for_channel
 from ._for_channel import ratio_of as ratio_of
 from ._geometric import ClampedGeometric as ClampedGeometric
-from ._geometric import IrregularGeometric as IrregularGeometric
 from ._geometric import TruncatedGeometric as TruncatedGeometric
 from ._geometric import irregular_geometric as irregular_geometric
 from ._geometric import truncated_geometric as truncated_geometric
@@ -29,7 +28,8 @@ from ._lazy import Ratio as Ratio
 from ._lazy import ratio as ratio
 from ._pixels import pixelated_laplace as pixelated_laplace
 from ._response import randomised_response as randomised_response
-from ._rows import ExponentialRows as ExponentialRows
 from ._rows import exponential_rows as exponential_rows
 from ._rows import rational_rows as rational_rows
+from ._staircase import Staircase as Staircase
+from ._staircase import staircase as staircase
 from .floats import planar_laplace as planar_laplace

@@ -15,24 +15,27 @@ from sievert.channels import (
     ConvolutionChannel,
     CyclicChannel,
     DeterministicChannel,
+    GaussianLaw,
     GeometricLaw,
     NoiseLaw,
     PlanarNoise,
     Privacy,
     ProductChannel,
     ResponseChannel,
+    StaircaseLaw,
     TableNoise,
     as_channel,
     label_array,
 )
 from sievert.errors import MechanismError
-from sievert.sampling._base import BitSource, NoiseSampler, Sampler, Timing, bit_source
+from sievert.sampling._base import BitSource, NoiseSampler, Sampler, Timing, bit_source, integers
 from sievert.sampling._geometric import TruncatedGeometric
 from sievert.sampling._laplace import DiscreteLaplace
-from sievert.sampling._lattice import PlanarGeometric, planar_geometric
+from sievert.sampling._lattice import PlanarGeometric, discrete_gaussian, planar_geometric
 from sievert.sampling._lazy import Ratio, ratio
 from sievert.sampling._response import RandomisedResponse
 from sievert.sampling._rows import RationalRows
+from sievert.sampling._staircase import Staircase
 
 __all__ = ["ChannelSampler", "NoisyInputs", "exact_sampler", "for_channel", "ratio_of"]
 
@@ -144,6 +147,42 @@ def _of_geometric(
     if limits is None:
         return DiscreteLaplace(level, timing, source)
     return TruncatedGeometric(level, *limits, timing, source)
+
+
+@law_sampler.register
+def _of_gaussian(
+    law: GaussianLaw, limits: tuple[int, int] | None, timing: Timing, source: BitSource
+) -> Sampler:
+    noise = discrete_gaussian(law.sigma, timing=timing, insecure_rng=source)
+    return noise if limits is None else ClampedNoise(noise, *limits)
+
+
+@law_sampler.register
+def _of_stairs(
+    law: StaircaseLaw, limits: tuple[int, int] | None, timing: Timing, source: BitSource
+) -> Sampler:
+    noise = Staircase(law, timing, source)
+    return noise if limits is None else ClampedNoise(noise, *limits)
+
+
+class ClampedNoise(Sampler):
+    """Integers plus noise, then everything beyond the limits moved to them."""
+
+    def __init__(self, noise: NoiseSampler, low: int, high: int) -> None:
+        super().__init__(noise.timing, noise.source)
+        self.noise_sampler, self.low, self.high = noise, low, high
+        self.kind = f"clamped {noise.kind}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {**self.noise_sampler.parameters, "low": self.low, "high": self.high}
+
+    def draw(self, inputs: Any) -> IntArray:
+        """Integers plus noise, clamped."""
+        values = integers(inputs)
+        noisy = self.noise_sampler.noise(len(values))  # before any input is added
+        noisy += values
+        return np.clip(noisy, self.low, self.high, out=noisy)
 
 
 @exact_sampler.register

@@ -31,7 +31,7 @@ from sievert.sampling._lazy import (
     unit_floor,
 )
 
-__all__ = ["RandomisedResponse", "Spread", "randomised_response"]
+__all__ = ["LARGEST_SPREAD_BITS", "RandomisedResponse", "Spread", "randomised_response", "uniform_below"]
 # Up to this many values a table of 16-bit words beats the multiplication of 32-bit words.
 LARGEST_TABLE = 1024
 # ⌊U·S⌋ by 64-bit words leaves 63 - log2(S) bits behind the point; beyond this, keep and replace apart.
@@ -112,8 +112,7 @@ class RandomisedResponse(Sampler):
         if spread.bits <= LARGEST_SPREAD_BITS:
             return spread.draw(lanes, self.source, self.timing)
         kept = _keep_table(self.n, self.level).draw(lanes, self.source, self.timing)
-        uniform = _spread(self.n, Ratio(alpha=Fraction(1)))
-        return kept * self.n + uniform.draw(lanes, self.source, self.timing, component=1)
+        return kept * self.n + uniform_below(self.n).draw(lanes, self.source, self.timing, component=1)
 
 
 class Spread:
@@ -206,6 +205,11 @@ class Spread:
 @lru_cache(maxsize=32)
 def _spread(n: int, level: Ratio) -> Spread:
     return Spread(n, level)
+
+
+def uniform_below(n: int) -> Spread:
+    """Each of 0…n-1 with equal probability, n of at most `LARGEST_SPREAD_BITS` bits."""
+    return _spread(n, Ratio(alpha=Fraction(1)))
 
 
 def _share(n: int, level: Ratio, values: int, bits: int) -> Enclosure:

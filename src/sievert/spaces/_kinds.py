@@ -14,7 +14,7 @@ from sievert.errors import FileError
 from sievert.kinds import NonNegative, Noun, Positive, PublicPath, Section, Value, kind
 from sievert.numerics import brief, did_you_mean, require_size
 from sievert.spaces import metrics, secrets
-from sievert.spaces._labels import KnownLabels, Labels, Row, Table, label, shown
+from sievert.spaces._labels import CheckedLabels, KnownLabels, Labels, Row, Table, label, shown
 from sievert.spaces._metric import Metric
 from sievert.spaces._regions import Region
 from sievert.spaces.secrets import SecretGraph
@@ -108,7 +108,9 @@ class ProductValues(Values):
     def labels(self) -> Sequence[Hashable]:
         parts = [part.labels() for part in self.product]
         _require_values(math.prod(map(len, parts)), "product")
-        return list(cartesian(*parts))
+        if any(len(set(part)) < len(part) for part in parts):
+            return list(cartesian(*parts))  # refused with the value that is there twice
+        return CheckedLabels(cartesian(*parts))
 
 
 def _require_values(count: int, rule: str) -> None:

@@ -18,6 +18,7 @@ from sievert.errors import FileError, LabelError, SievertError
 from sievert.numerics import as_fraction, brief, count_of, is_whole, require_size, taken
 
 __all__ = [
+    "CheckedLabels",
     "KnownLabels",
     "Labels",
     "LazyLabels",
@@ -133,6 +134,10 @@ def shown(labels: Sequence[object], most: int = 6) -> str:
     return ", ".join(map(brief, labels[:most])) + (", …" if len(labels) > most else "")
 
 
+class CheckedLabels(tuple[Hashable, ...]):
+    """Labels that are plain and distinct by how they were made: nothing looks at each of them again."""
+
+
 def labels_or_range(
     labels: Iterable[object] | None, size: int, argument: str, error: type[SievertError]
 ) -> Labels:
@@ -143,6 +148,8 @@ def labels_or_range(
         labels = range(size)
     if isinstance(labels, range) and count_of(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
+    if isinstance(labels, CheckedLabels) and len(labels) == size:
+        return labels
     if not iterable(labels):
         raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")
     if isinstance(labels, Sized) and len(labels) != size:
@@ -174,7 +181,7 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
         return labels_or_range(None, int(given), argument, error)
     if isinstance(given, str | bytes) or not iterable(given):
         raise error(f"{argument} is {brief(given)}; {advice}")
-    items = given if isinstance(given, range) else taken(argument, given, error, noun)
+    items = given if isinstance(given, range | CheckedLabels) else taken(argument, given, error, noun)
     if not items:
         raise error(f"{argument} is empty; {advice}")
     return labels_or_range(items, len(items), argument, error)

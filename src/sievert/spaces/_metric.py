@@ -187,6 +187,8 @@ class Metric:
         from scipy.sparse.csgraph import connected_components
 
         edges = self.edges
+        if self.coordinates is not None:
+            return np.zeros(self.size, dtype=np.intp)
         if edges is None:
             ends: Any = np.nonzero(np.isfinite(self.matrix))
         else:
@@ -201,6 +203,8 @@ class Metric:
         n = self.size
         if n < 2 or (self.edges is not None and len(self.edges) < n * (n - 1) // 2):
             return None
+        if self.coordinates is not None and n > self.coordinates.shape[1] + 1:
+            return None  # of d + 2 points in d dimensions two pairs have different distances
         value = float(self.matrix[0, 1])
         off_diagonal = self.matrix[~np.eye(n, dtype=bool)]
         return value if bool((off_diagonal == value).all()) else None

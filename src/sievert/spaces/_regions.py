@@ -26,7 +26,6 @@ __all__ = ["Region", "TransverseMercator"]
 # WGS 84
 EQUATOR = 6378137.0
 FLATTENING = 1 / 298.257223563
-LARGEST_METRIC = 4000
 # Beyond this the projection stretches distances by more than 1 %.
 WIDEST_METRES = 900_000.0
 # A millimetre: the projection is no better than that, and cells are counted in whole numbers.
@@ -237,14 +236,10 @@ class Region:
         return [(r, c) for r in range(rows) for c in range(columns)]
 
     def metric(self) -> Metric:
-        """Distances in metres between the cells' centres (explicit, for small regions)."""
-        if len(self) > LARGEST_METRIC:
-            raise FileError(
-                f"region has {len(self)} cells; distances between all of them are listed for at most "
-                f'{LARGEST_METRIC}: use larger cells, or kind = "planar-geometric", which needs no list'
-            )
-        points = [[self.cell * c, self.cell * r] for r, c in self.labels]
-        return metrics.euclidean(points, labels=self.labels)
+        """Distances in metres between the cells' centres, computed when one asks for them."""
+        rows, columns = self.shape
+        places = np.indices((rows, columns)).reshape(2, -1)[::-1].T
+        return metrics.euclidean(self.cell * places, labels=self.labels)
 
     @cached_property
     def distortion(self) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sievert.errors import MetricError, TooLargeError
 from sievert.numerics import brief, require_size, whole
 from sievert.spaces._graph import Graph
-from sievert.spaces._labels import labels_of, labels_or_range, listed, shown
+from sievert.spaces._labels import Labels, labels_of, labels_or_range, listed, shown
 from sievert.spaces._metric import Edges, Metric, uniform_matrix
 from sievert.spaces._tabular import floats, table_of
 
@@ -60,7 +60,7 @@ def line(n: int | Sequence[float]) -> Metric:
     """
     labels = listed(labels_of(n, "n", "points", MetricError), "points")
     rule = "the points of a line must be finite numbers"
-    positions = floats(labels, "n", MetricError, rule)
+    positions = _of_range(n) if isinstance(n, range) else floats(labels, "n", MetricError, rule)
     if positions.ndim != 1 or not np.isfinite(positions).all():
         raise MetricError(f"n is {shown(labels)}; {rule}")
     lengths = np.diff(positions)
@@ -71,6 +71,10 @@ def line(n: int | Sequence[float]) -> Metric:
         pairs, lengths = np.column_stack([order[:-1], order[1:]]), np.diff(positions[order])
     edges = Edges(pairs, lengths)
     return Metric._known(labels, partial(_along_line, positions), edges)
+
+
+def _of_range(numbers: range) -> NDArray[np.float64]:
+    return np.arange(len(numbers), dtype=np.float64) * numbers.step + numbers.start
 
 
 def _along_line(positions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -235,7 +239,8 @@ def manhattan(points: ArrayLike, labels: Iterable[object] | None = None) -> Metr
     >>> manhattan([[0, 0], [3, 4]]).distance((0, 0), (3, 4))
     7.0
     """
-    return _coordinates(points, labels, "cityblock")
+    names, places = _coordinates(points, labels)
+    return Metric._known(names, partial(_between, places, "cityblock"))
 
 
 def euclidean(points: ArrayLike, labels: Iterable[object] | None = None) -> Metric:
@@ -259,7 +264,8 @@ def euclidean(points: ArrayLike, labels: Iterable[object] | None = None) -> Metr
     >>> euclidean([[0, 0], [3, 4]], labels=["home", "work"]).distance("home", "work")
     5.0
     """
-    return _coordinates(points, labels, "euclidean")
+    names, places = _coordinates(points, labels)
+    return Metric._known(names, partial(_between, places, "euclidean"), coordinates=places)
 
 
 def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] | None = None) -> Metric:
@@ -292,9 +298,8 @@ def _between(positions: NDArray[np.float64], kind: Literal["euclidean", "cityblo
     return np.asarray(cdist(positions, positions, kind), dtype=np.float64)
 
 
-def _coordinates(
-    points: ArrayLike, labels: Iterable[object] | None, kind: Literal["euclidean", "cityblock"]
-) -> Metric:
+def _coordinates(points: ArrayLike, labels: Iterable[object] | None) -> tuple[Labels, NDArray[np.float64]]:
+    """The names of the points, and a row of coordinates each."""
     rule = "points: give one row of finite coordinates for each point"
     table = table_of(points, "points", MetricError)
     entries, labels, _ = table.ordered(labels, None, ("labels", "coordinates"), MetricError)
@@ -312,5 +317,4 @@ def _coordinates(
         twice = next(row for i, row in enumerate(rows) if row in rows[:i])
         raise MetricError(f"points has {twice} twice", fix="pass labels= to tell such points apart")
     names = labels_or_range(rows if labels is None else labels, len(rows), "labels", MetricError)
-    straight = array if kind == "euclidean" else None
-    return Metric._known(names, partial(_between, array, kind), coordinates=straight)
+    return names, array

@@ -11,6 +11,13 @@ from ._curves import leakage_curve as leakage_curve
 from ._curves import long_run as long_run
 from ._curves import success_curve as success_curve
 from ._curves import threshold_curves as threshold_curves
+from ._designs import noise_laws as noise_laws
+from ._maps import place_densities as place_densities
+from ._noise import belief_shift as belief_shift
+from ._noise import guess_curve as guess_curve
+from ._noise import noise_law as noise_law
+from ._noise import noise_map as noise_map
+from ._noise import released_numbers as released_numbers
 from ._policies import places_before_after as places_before_after
 from ._policies import policy_graph as policy_graph
 from ._style import AFTER as AFTER

@@ -20,13 +20,16 @@ from sievert.report.plots._style import (
     BEFORE,
     CURVES,
     LARGEST_BARS,
+    LARGEST_HEATMAP,
     MARK,
+    SHARE,
     SYMBOLS,
     curve_line,
     label_texts,
     laid_out,
     named,
     numbers,
+    percents,
     text,
     thinned,
 )
@@ -61,18 +64,22 @@ def channel_heatmap(channel: Channel, darkest: float | None = None) -> go.Figure
     if darkest is not None:
         darkest = positive("darkest", darkest, ChannelError)
     matrix = finite.rounded()
-    rows = thinned(finite.shape[0])
-    columns = thinned(finite.shape[1])
+    rows = thinned(finite.shape[0], LARGEST_HEATMAP)
+    columns = thinned(finite.shape[1], LARGEST_HEATMAP)
     figure = go.Figure(
         go.Heatmap(
-            z=matrix[np.ix_(rows, columns)],
+            z=matrix[np.ix_(rows, columns)].astype(np.float32),
             x=label_texts([finite.outputs[j] for j in columns]),
             y=label_texts([finite.inputs[i] for i in rows]),
             colorscale="Blues",
             zmin=0.0,
             zmax=float(matrix.max()) if darkest is None else darkest,
-            colorbar={"title": {"text": "probability", "side": "right"}, "thickness": 14},
-            hovertemplate="input %{y}<br>output %{x}<br>probability %{z:.4g}<extra></extra>",
+            colorbar={
+                "title": {"text": "probability", "side": "right"},
+                "thickness": 14,
+                "tickformat": SHARE,
+            },
+            hovertemplate="input %{y}<br>output %{x}<br>probability %{z:.3~p}<extra></extra>",
         )
     )
     figure.update_xaxes(type="category")
@@ -296,7 +303,7 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category")
     figure.update_yaxes(rangemode="tozero")
-    return laid_out(figure, "true value", "probability")
+    return percents(laid_out(figure, "true value", "probability"))
 
 
 # ── How well two inputs can be told apart from the output ───────────────────────────────────────────────────
@@ -337,8 +344,8 @@ def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
             name=name,
             mode="lines",
             line=line,
-            hovertemplate="false alarms %{x:.3f}<br>misses %{y:.3f}<extra></extra>",
+            hovertemplate="false alarms %{x:.3~p}<br>misses %{y:.3~p}<extra></extra>",
         )
     figure.update_xaxes(range=[0, 1])
     figure.update_yaxes(range=[0, 1])
-    return laid_out(figure, "share of false alarms", "least share of misses")
+    return percents(laid_out(figure, "share of false alarms", "least share of misses"), "x", "y")

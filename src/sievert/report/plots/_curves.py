@@ -27,6 +27,7 @@ from sievert.report.plots._style import (
     named,
     numbers,
     pairs,
+    percents,
     text,
     thinned,
 )
@@ -192,7 +193,7 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
     if limit < 1 - 1e-12:
         figure.add_hline(y=limit, line={"color": MARK, "dash": "dot"}, annotation_text="never above")
     figure.update_yaxes(range=[0, 1.02])
-    return laid_out(figure, "observations", "probability of a right guess")
+    return percents(laid_out(figure, "observations", "probability of a right guess"))
 
 
 def breach_curve(curve: BreachCurve) -> go.Figure:
@@ -234,7 +235,7 @@ def breach_curve(curve: BreachCurve) -> go.Figure:
     for name, values, line in series:
         figure.add_scatter(x=counts, y=values, name=name, mode="lines", line=line)
     figure.update_yaxes(range=[0, 1.02])
-    return laid_out(figure, "observations", "probability of a breach")
+    return percents(laid_out(figure, "observations", "probability of a breach"))
 
 
 def _band(
@@ -280,7 +281,7 @@ def threshold_curves(eps: Sequence[float], curves: Mapping[str, Sequence[float]]
     >>> levels = [1.0, 4.0]
     >>> safe = [sv.threshold("truncated-geometric", "randomised-response", eps, 5) for eps in levels]
     >>> figure = sv.plots.threshold_curves(levels, {"randomised response for geometric noise": safe})
-    >>> round(figure.data[1].y[0], 6)
+    >>> round(float(figure.data[1].y[0]), 6)
     0.735326
     """
     levels = numbers("eps", eps)
@@ -382,6 +383,8 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     reached = [leak.before, *(x for x, _ in place.values())]
     room = 0.05 * (max(reached) - min(reached)) or 0.05
     ends = [min(reached) - room, max(reached) + room]
+    if not leak.is_loss and min(reached) >= 0 and max(reached) <= 1:
+        percents(figure, "x")
     # An adversary's loss is drawn from right to left, so that left always gives away less.
     figure.update_xaxes(range=ends[::-1] if leak.is_loss else ends)
     return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
@@ -526,4 +529,4 @@ def estimated_distribution(
             figure.add_scatter(x=labels, y=heights, name=name, mode="lines", line=line)
     figure.update_layout(barmode="group", showlegend=True)
     figure.update_xaxes(type="category")
-    return laid_out(figure, "value", "share")
+    return percents(laid_out(figure, "value", "share"))

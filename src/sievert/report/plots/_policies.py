@@ -40,6 +40,7 @@ def policy_graph(
     Returns
     -------
     plotly.graph_objects.Figure
+        Labels that would cover another one are seen by pointing at their vertex only.
 
     Notes
     -----
@@ -65,6 +66,8 @@ def policy_graph(
     groups = _groups(graph, drawn, colour)
     spots = _places(drawn)
     names = [_name(vertex) for vertex in graph.nodes]
+    beside = _beside(drawn, spots)
+    told = _told(spots, names, beside)
     figure = go.Figure()
     _lines(figure, spots, edges, EDGE, 1.2, None)
     if witness is not None:
@@ -77,9 +80,11 @@ def policy_graph(
         figure.add_scatter(
             x=spots[members, 0],
             y=spots[members, 1],
-            mode="markers+text" if graph.size <= 60 else "markers",
-            text=[names[member] for member in members],
-            textposition="top center",
+            mode="markers+text",
+            text=[told[member] for member in members],
+            textposition=[beside[member] for member in members],
+            hovertext=[names[member] for member in members],
+            cliponaxis=False,
             name=f"{colour} {number + 1}" if len(groups) <= 8 else "",
             showlegend=1 < len(groups) <= 8,
             marker={
@@ -88,12 +93,16 @@ def policy_graph(
                 "symbol": SYMBOLS[number % len(SYMBOLS)],
                 "line": {"color": "white", "width": 1},
             },
-            hovertemplate="%{text}<extra></extra>",
+            hovertemplate="%{hovertext}<extra></extra>",
         )
     laid_out(figure, "", "")
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=1)
-    return figure
+    wide, high = _spans(spots)
+    # Room for the labels beside and above the outermost vertices.
+    figure.update_xaxes(visible=False, range=[-0.12 * wide, 1.12 * wide])
+    figure.update_yaxes(visible=False, range=[-0.12 * high, 1.12 * high])
+    if high > LOW * wide:
+        return figure.update_yaxes(scaleanchor="x", scaleratio=1)
+    return figure.update_yaxes(range=[-1, 1 + float(spots[:, 1].max())]).update_layout(height=LOWEST)
 
 
 def _groups(graph: Graph, drawn: igraph.Graph, colour: str) -> list[list[int]]:
@@ -126,6 +135,67 @@ def _places(drawn: igraph.Graph) -> NDArray[np.float64]:
         offset = float(local[:, 0].max()) + 1.5
         spots[list(members)] = local
     return spots
+
+
+# Flatter graphs are as high as they need to be, in pixels.
+LOW, LOWEST = 0.25, 170
+# A picture on a phone, and a letter, in pixels: labels that keep clear of each other there do so anywhere.
+PHONE, LETTER, LINE, FEW = (260, 300), 7.5, 17, 12
+# Labels around a circle, from the east counter-clockwise.
+AROUND = (
+    "middle right",
+    "top right",
+    "top center",
+    "top left",
+    "middle left",
+    "bottom left",
+    "bottom center",
+    "bottom right",
+)
+
+
+def _spans(spots: NDArray[np.float64]) -> tuple[float, float]:
+    """Width and height of the drawing."""
+    wide, high = (spots.max(axis=0) - spots.min(axis=0)).tolist()
+    return max(wide, 1.0), max(high, 1e-9)
+
+
+def _beside(drawn: igraph.Graph, spots: NDArray[np.float64]) -> list[str]:
+    """On which side of its vertex a label stands: outside of a circle, else above."""
+    found = ["top center"] * drawn.vcount()
+    for members in drawn.connected_components():
+        part = drawn.induced_subgraph(members)
+        if part.vcount() < 3 or not (part.density() == 1 or set(part.degree()) == {2}):
+            continue
+        away = spots[members] - spots[members].mean(axis=0)
+        turns = np.round(np.arctan2(away[:, 1], away[:, 0]) * 4 / math.pi).astype(int) % 8
+        for member, turn in zip(members, turns, strict=True):
+            found[member] = AROUND[turn]
+    return found
+
+
+def _told(spots: NDArray[np.float64], names: list[str], beside: list[str]) -> list[str]:
+    """The labels, and nothing where one would cover a vertex or a label before it."""
+    wide, high = _spans(spots)
+    scale = min(PHONE[0] / wide, PHONE[1] / high)
+    shift = {"left": -1.0, "center": -0.5, "right": 0.0}
+    lift = {"top": 1.0, "middle": 0.0, "bottom": -1.0}
+    places = spots * scale
+    boxes = np.column_stack([places[:, 0] - LETTER, places[:, 0] + LETTER, places[:, 1]])
+    longest = LETTER * max(map(len, names))
+    told = []
+    for own, ((x, y), name, side) in enumerate(zip(places.tolist(), names, beside, strict=True)):
+        row, column = side.split()
+        # Many labels keep an even distance.
+        width = LETTER * len(name) if len(names) <= FEW else longest
+        left, middle = x + shift[column] * width, y + lift[row] * LINE
+        covers = (left <= boxes[:, 1]) & (left + width >= boxes[:, 0]) & (abs(middle - boxes[:, 2]) < LINE)
+        covers[own] = False
+        free = not covers.any()
+        told.append(name if free else "")
+        if free:
+            boxes = np.vstack([boxes, [left, left + width + LETTER, middle]])
+    return told
 
 
 def _lines(

@@ -24,8 +24,10 @@ __all__ = [
     "DASHES",
     "EDGE",
     "LARGEST_BARS",
+    "LARGEST_HEATMAP",
     "LIMIT",
     "MARK",
+    "SHARE",
     "SYMBOLS",
     "curve_line",
     "label_texts",
@@ -34,6 +36,7 @@ __all__ = [
     "named",
     "numbers",
     "pairs",
+    "percents",
     "text",
     "thinned",
 ]
@@ -45,7 +48,10 @@ MARK, EDGE = "#5b6675", "#c3c9d2"
 CURVES = (AFTER, "#e69f00", "#222222", "#009e73", "#882e72", "#56b4e9")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
-LARGEST_HEATMAP = 400
+# Probabilities as percents, of three digits.
+SHARE = ".3~p"
+# More points than this on an axis cannot be seen; a heat map holds the square of its number.
+LARGEST_AXIS, LARGEST_HEATMAP = 400, 180
 # More bars than this are too thin to see; shares are then drawn as steps.
 LARGEST_BARS = 60
 
@@ -66,6 +72,13 @@ def laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
     return figure
 
 
+def percents(figure: go.Figure, *axes: str) -> go.Figure:
+    """Probabilities along some axes as percents ("y" where none is named)."""
+    for axis in axes or ("y",):
+        figure.update_layout({f"{axis}axis": {"tickformat": SHARE, "hoverformat": SHARE}})
+    return figure
+
+
 def curve_line(position: int, width: float = 2.5) -> dict[str, Any]:
     """Colour and dashes of the curve at this position of a list."""
     return {
@@ -76,15 +89,15 @@ def curve_line(position: int, width: float = 2.5) -> dict[str, Any]:
 
 
 def label_texts(labels: Sequence[Hashable]) -> list[str]:
-    """Labels as an axis shows them."""
-    return [str(item) for item in labels]
+    """Labels as an axis shows them: the parts of a tuple side by side."""
+    return [", ".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in labels]
 
 
-def thinned(size: int) -> list[int]:
+def thinned(size: int, most: int = LARGEST_AXIS) -> list[int]:
     """Every index, or evenly spaced ones when there are too many to see."""
-    if size <= LARGEST_HEATMAP:
+    if size <= most:
         return list(range(size))
-    return [int(i) for i in np.unique(np.linspace(0, size - 1, LARGEST_HEATMAP).round())]
+    return [int(i) for i in np.unique(np.linspace(0, size - 1, most).round())]
 
 
 def numbers(argument: str, given: Any, labels: Labels | int | None = None) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from sievert.arrays import FloatArray, IntArray
 from sievert.channels import GeometricLaw, NoiseLaw
 from sievert.numerics import require_size
 
-__all__ = ["envelope_mass"]
+__all__ = ["envelope_mass", "nearest_mass"]
 
 # Pairs of an output and a place that are compared one by one.
 LARGEST_COMPARED = 50_000_000
@@ -32,7 +32,7 @@ def envelope_mass(law: NoiseLaw, places: IntArray, logs: FloatArray) -> float:
     return _envelope(law, places, logs)
 
 
-def _nearest(law: NoiseLaw, places: IntArray) -> float:
+def nearest_mass(law: NoiseLaw, places: IntArray) -> float:
     """Equal weights: half way to the next place on both sides, with both tails."""
     gaps, counts = np.unique(np.diff(places), return_counts=True)
     # Σ_{0<z≤m} p(z) from either end of a gap of 2m + 1; an even gap has one output more, in its middle.
@@ -48,7 +48,7 @@ def _nearest(law: NoiseLaw, places: IntArray) -> float:
 def _envelope(law: NoiseLaw, places: IntArray, logs: FloatArray) -> float:
     """Every output between the first and the last place, and both tails."""
     if (logs == logs[0]).all():
-        return math.exp(logs[0]) * _nearest(law, places)
+        return math.exp(logs[0]) * nearest_mass(law, places)
     span = int(places[-1] - places[0])
     require_size(
         span * len(places), LARGEST_COMPARED, "outputs times values", "use equal weights or fewer values"

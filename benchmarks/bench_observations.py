@@ -1,0 +1,94 @@
+"""One record behind noise that no list holds, against listing every output and against simulation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+import sievert as sv
+from benchmarks.harness import Row, compare, timed
+from sievert.channels import CellNoise, GeometricLaw, Privacy, SumNoise
+from sievert.measures._noise_capacity import log_capacity
+from sievert.observations import RecordView, record_view
+from sievert.policies import Statistic
+
+
+def run() -> list[Row]:
+    """Lists are as long as they can be; simulations as many samples as make two digits."""
+    rows = [_listed(cells) for cells in (6, 9, 12)]
+    rows += [_simulated(releases) for releases in (10, 100, 1000)]
+    rows += [_cells(size) for size in (10_000, 100_000, 1_000_000)]
+    rows += [_beliefs(size) for size in (10_000, 100_000, 1_000_000)]
+    rows += [_sum(size) for size in (1_500, 15_000, 150_000)]
+    rows += [_property(size) for size in (1_000, 10_000, 100_000)]
+    rows += [_capacity(size) for size in (10_000, 100_000, 1_000_000)]
+    return rows
+
+
+def _table(cells: int, eps: float, belief: np.ndarray | None = None) -> RecordView:
+    ones = np.ones(cells, np.int64)
+    statistic = Statistic(("cell",), ((0,),), np.arange(cells), ones, Fraction(1), "histogram")
+    noise = CellNoise(statistic, GeometricLaw(Privacy(eps, None)))
+    return record_view(noise, ones / cells if belief is None else belief)
+
+
+def _line(values: int, eps: float) -> RecordView:
+    amounts, zeros = np.arange(values), np.zeros(values, np.int64)
+    statistic = Statistic((), ((),), zeros, amounts, Fraction(1), "sum")
+    return record_view(SumNoise(statistic, GeometricLaw(Privacy(eps, None))), np.full(values, 1 / values))
+
+
+def _listed(cells: int) -> Row:
+    """Every combination of cells that came out above."""
+    view, alpha = _table(cells, 0.5), float(np.exp(-0.5))
+    hit = alpha / (1 + alpha)
+
+    def theirs() -> float:
+        total = 0.0
+        for shown in product((0, 1), repeat=cells):
+            chance = hit ** sum(shown) * (1 - hit) ** (cells - sum(shown))
+            total += chance * max(alpha ** (1 - 2 * s) for s in shown) / cells
+        return total
+
+    assert abs(view.guess(1).guess - theirs()) < 1e-12
+    return compare("guess in a table, once", cells, lambda: view.guess(1), "listing", theirs, repeat=3)
+
+
+def _simulated(releases: int) -> Row:
+    view = _table(100, 0.05)
+    return compare(
+        "guess after many releases",
+        releases,
+        lambda: view.guess(releases),
+        "simulation",
+        lambda: view.simulated(releases, 1, 20_000),
+        repeat=3,
+        note="20,000 samples: two digits",
+    )
+
+
+def _cells(size: int) -> Row:
+    return Row(
+        "table of equal beliefs, 1000 releases", size, timed(lambda: _table(size, 0.05).guess(1000), 3)
+    )
+
+
+def _beliefs(size: int) -> Row:
+    belief = np.random.default_rng(0).exponential(size=size)
+    belief /= belief.sum()
+    return Row("table of different beliefs", size, timed(lambda: _table(size, 0.05, belief).guess(10), 3))
+
+
+def _sum(size: int) -> Row:
+    return Row("sum over a range, once", size, timed(lambda: _line(size, 1 / size).guess(1), 3))
+
+
+def _property(size: int) -> Row:
+    view, half = _table(size, 0.5), sv.gains.property(size, range(size // 3))
+    return Row("a property of the record, 5 releases", size, timed(lambda: view.gain(half, 5), 1))
+
+
+def _capacity(size: int) -> Row:
+    return Row("capacity of a table about everybody", size, timed(lambda: log_capacity(100, size, 0.5), 3))

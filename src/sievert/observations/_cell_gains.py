@@ -1,0 +1,209 @@
+"""Gains about one record behind a histogram: every class of values has a likelihood ratio of its own.
+
+The ratios ρ_c are independent, and an action is worth Σ_c w_c·ρ_c. Tries add up the largest; blocks of a
+partition are independent sums; of two actions only the difference counts; few cells are listed. What is left
+is enclosed: by the best single cell, by as many tries as an action has cells, by the capacity.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+
+import numpy as np
+
+from sievert.arrays import FloatArray
+from sievert.measures import Adversary, Identity, MatrixAdversary, Tries
+from sievert.observations._gain_bounds import (
+    BY_CAPACITY,
+    BY_CLASS,
+    Classes,
+    Found,
+    class_weights,
+    told,
+    worth,
+)
+from sievert.observations._largest import Enclosed, Weights, largest, top
+from sievert.observations._ratios import Ratios
+from sievert.observations._sums_of_ratios import SumLaw, expected_excess, expected_maximum, weighted_sum
+
+__all__ = ["gained_by_cells"]
+
+RATIOS = "exact: by the likelihood ratios of independent cells"
+ROUNDED = "enclosed: beliefs rounded together and apart"
+SUMS = "enclosed: sums of likelihood ratios rounded in convex order"
+LISTED = "exact: every combination of ratios"
+SINGLE = "bound: as many tries as an action has cells"
+# Entries of the list of all combinations of ratios.
+LARGEST_LIST = 4_000_000
+# Ratios beyond e^this are not added up.
+LARGEST_LOG = 600.0
+
+
+@singledispatch
+def gained_by_cells(adversary: Adversary, classes: Classes, ratios: Ratios) -> Found:
+    """Any other: by a list where that is short, else between what is known before and what is told."""
+    listed = _listed(adversary, classes, ratios)
+    if listed is not None:
+        return Found.exactly(listed, LISTED)
+    ends = sorted([worth(adversary, classes.belief), told(adversary, classes)])
+    return Found(Enclosed(*ends), BY_CLASS)
+
+
+@gained_by_cells.register
+def _identity(adversary: Identity, classes: Classes, ratios: Ratios) -> Found:
+    return _named(_guess(classes, ratios))
+
+
+def _guess(classes: Classes, ratios: Ratios) -> Enclosed:
+    """The likeliest value of the class whose belief times ratio is largest."""
+    other, weights = _split(classes, classes.likeliest)
+    return largest(ratios, weights, other)
+
+
+@gained_by_cells.register
+def _tries(adversary: Tries, classes: Classes, ratios: Ratios) -> Found:
+    """Where each class has m values of one belief, j·m + r tries are m - r times j cells, r times j + 1."""
+    sizes = np.bincount(classes.place, classes.belief > 0, len(classes.cell))[classes.possible]
+    even = np.allclose(
+        classes.total[classes.possible], sizes * classes.likeliest[classes.possible], rtol=1e-14
+    )
+    tries = min(int(adversary.tries), len(classes.belief))
+    if even and (sizes == sizes[0]).all():
+        other, weights = _split(classes, classes.likeliest)
+        whole, rest = divmod(tries, int(sizes[0]))
+        parts = [top(ratios, weights, whole, other)] if whole else [Enclosed(0.0, 0.0)]
+        parts += [top(ratios, weights, whole + 1, other)] if rest else [parts[0]]
+        share = (int(sizes[0]) - rest, rest)
+        return _named(
+            Enclosed(
+                sum(s * part.lower for s, part in zip(share, parts, strict=True)),
+                sum(s * part.upper for s, part in zip(share, parts, strict=True)),
+            )
+        )
+    listed = _listed(adversary, classes, ratios)
+    if listed is not None:
+        return Found.exactly(listed, LISTED)
+    before, lower = worth(adversary, classes.belief), _guess(classes, ratios).lower
+    found = Found(Enclosed(max(before, lower), told(adversary, classes)), BY_CLASS)
+    return found.least(before * _capacity(classes, ratios), BY_CAPACITY)
+
+
+@gained_by_cells.register
+def _matrix(adversary: MatrixAdversary, classes: Classes, ratios: Ratios) -> Found:
+    table = np.asarray(adversary.table, dtype=np.float64)
+    table = -table if adversary.is_loss else table
+    # Gains that are never negative, for a constant that every action gets.
+    shift = min(float(table.min()), 0.0)
+    weights = class_weights(table - shift, classes)
+    found = _of_weights(weights, classes, ratios)
+    lower, upper = found.bounds.lower + shift, found.bounds.upper + shift
+    ends = Enclosed(-upper, -lower) if adversary.is_loss else Enclosed(lower, upper)
+    return Found(ends, found.method)
+
+
+def _of_weights(weights: FloatArray, classes: Classes, ratios: Ratios) -> Found:
+    """E max over actions of Σ_c w_c·ρ_c, no weight being negative."""
+    moved = classes.amount[classes.possible] != 0
+    fixed, free = weights[:, ~moved].sum(axis=1), weights[:, moved]
+    if len(weights) == 1:
+        return Found.exactly(float(weights.sum()), RATIOS)
+    finite = float(ratios.trimmed().logs[-1]) < LARGEST_LOG and not ratios.hidden
+    if finite and ((free > 0).sum(axis=0) <= 1).all():
+        found = _blocks(free, fixed, ratios)
+    elif finite and len(weights) == 2:
+        found = _difference(free, fixed, ratios)
+    else:
+        listed = _list(free, fixed, ratios)
+        if listed is not None:
+            return Found.exactly(listed, LISTED)
+        found = Found(Enclosed(*_single(weights, classes, ratios)), SINGLE)
+    before, limit = float(weights.sum(axis=1).max()), float(weights.max(axis=0).sum())
+    found = found.least(limit, BY_CLASS)
+    lower, upper = (min(max(end, before), limit) for end in (found.bounds.lower, found.bounds.upper))
+    found = Found(Enclosed(lower, upper), found.method)
+    return found.least(before * _capacity(classes, ratios), BY_CAPACITY)
+
+
+def _blocks(free: FloatArray, fixed: FloatArray, ratios: Ratios) -> Found:
+    """Independent sums; blocks of the same beliefs are alike."""
+    kinds: dict[bytes, tuple[Weights, float, int]] = {}
+    for row, constant in zip(free, fixed, strict=True):
+        block = Weights.of(row)
+        key = block.values.tobytes() + block.counts.tobytes() + np.float64(constant).tobytes()
+        kinds[key] = (block, float(constant), kinds.get(key, (block, 0.0, 0))[2] + 1)
+    laws = [
+        (weighted_sum(ratios, block).plus(SumLaw.constant(constant)), count)
+        for block, constant, count in kinds.values()
+    ]
+    return _named(expected_maximum(laws), SUMS)
+
+
+def _difference(free: FloatArray, fixed: FloatArray, ratios: Ratios) -> Found:
+    """max(a, b) = b + max(0, a - b), and E b is known."""
+    gap = free[0] - free[1]
+    law = weighted_sum(ratios, Weights.of(gap)).plus(weighted_sum(ratios, Weights.of(-gap), -1.0))
+    found = expected_excess(law.plus(SumLaw.constant(float(fixed[0] - fixed[1]))))
+    base = float(free[1].sum() + fixed[1])
+    return _named(Enclosed(base + found.lower, base + found.upper), SUMS)
+
+
+def _single(weights: FloatArray, classes: Classes, ratios: Ratios) -> tuple[float, float]:
+    """The best cell alone, and as many best cells as an action has."""
+    best = np.zeros(len(classes.cell))
+    best[classes.possible] = weights.max(axis=0)
+    other, alone = _split(classes, best)
+    most = int((weights > 0).sum(axis=1).max())
+    return largest(ratios, alone, other).lower, top(ratios, alone, most, other).upper
+
+
+def _capacity(classes: Classes, ratios: Ratios) -> float:
+    """Σ over outputs of the largest likelihood: E max_c ρ_c."""
+    other, ones = _split(classes, (classes.likeliest > 0).astype(np.float64))
+    return largest(ratios, ones, other).upper
+
+
+def _split(classes: Classes, weights: FloatArray) -> tuple[float, Weights]:
+    """The weight of values that add nothing, whose ratio is 1, and those of the others."""
+    still = classes.amount == 0
+    return float(weights[still].sum()), Weights.of(weights[~still])
+
+
+def _named(found: Enclosed, otherwise: str = ROUNDED) -> Found:
+    return Found(found, RATIOS if found.exact else otherwise)
+
+
+def _listed(adversary: Adversary, classes: Classes, ratios: Ratios) -> float | None:
+    """The value of every combination of ratios; None where there are too many."""
+    columns = classes.columns() if len(classes.belief) <= LARGEST_LIST else np.zeros((0, 0))
+    moved = classes.amount[classes.possible] != 0
+    combinations = _combinations(int(moved.sum()), len(classes.belief), ratios)
+    if combinations is None or not len(columns):
+        return None
+    shown, log_chance = combinations
+    factors = np.ones((len(classes.possible), len(log_chance)))
+    factors[moved] = np.exp(shown + log_chance)
+    factors[~moved] = np.exp(log_chance)
+    joint = columns @ factors
+    return float(adversary.values(joint).sum()) + ratios.shown * told(adversary, classes)
+
+
+def _list(free: FloatArray, fixed: FloatArray, ratios: Ratios) -> float | None:
+    combinations = _combinations(free.shape[1], len(free), ratios)
+    if combinations is None:
+        return None
+    shown, log_chance = combinations
+    scores = free @ np.exp(shown + log_chance) + fixed[:, None] * np.exp(log_chance)
+    certain = float(free.max(axis=0).sum()) * ratios.shown
+    return float(scores.max(axis=0).sum()) + certain
+
+
+def _combinations(cells: int, rows: int, ratios: Ratios) -> tuple[FloatArray, FloatArray] | None:
+    """Log-ratios [cell, combination] and ln of their chance under "nobody"."""
+    law = ratios.trimmed()
+    if cells * math.log(max(2, len(law.logs))) > math.log(LARGEST_LIST / max(rows, cells, 1)):
+        return None
+    if ratios.hidden:
+        return None
+    places = np.indices((len(law.logs),) * cells).reshape(cells, -1)
+    return law.logs[places], law.log_pmf[places].sum(axis=0)

@@ -1,0 +1,217 @@
+"""What an adversary gains about one record: how it is written down, and what is certain without a law.
+
+Values that add the same to the same cell are one class, which no release splits. So nobody gains more than
+somebody who is told the class; and no release multiplies any gain that is never negative by more than the
+capacity of the record's channel (the "miracle" theorem).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+
+import numpy as np
+
+from sievert.arrays import FloatArray, IntArray
+from sievert.measures import Adversary, Identity, MatrixAdversary, Tries
+from sievert.numerics import require_size
+from sievert.observations._largest import Enclosed
+from sievert.results import Result
+
+__all__ = ["Classes", "Found", "RecordGain", "SimulatedGain", "class_weights", "told", "worth"]
+
+# Entries of a table of actions and classes.
+LARGEST_TABLE = 50_000_000
+BY_CLASS = "bound: what somebody gains who is told the record's contribution"
+BY_CAPACITY = "bound: the capacity of the record's channel times the gain before"
+
+
+@dataclass(frozen=True)
+class RecordGain(Result):
+    """What an adversary who knows all other records gains about the remaining one.
+
+    Attributes
+    ----------
+    gain : what the adversary is called
+    before : gain without a release
+    after : gain after the releases; where not `exact`, the certain bound that is worse for the record
+    exact : whether it is the gain itself, up to rounding
+    lower, upper : certain bounds; equal where exact
+    method : how it was found, or which bound it is
+    releases : independent releases from the same data
+    """
+
+    gain: str
+    before: float
+    after: float
+    exact: bool
+    lower: float
+    upper: float
+    method: str
+    releases: int
+
+    @property
+    def bits(self) -> float:
+        """log2 of the growth; 0 where nothing was gained before."""
+        return math.log2(self.after / self.before) if self.before > 0 and self.after > 0 else 0.0
+
+    def __float__(self) -> float:
+        return self.after
+
+    def __str__(self) -> str:
+        times = "1 release" if self.releases == 1 else f"{self.releases} releases"
+        how = "" if self.exact else "at most " if self.after == self.upper else "at least "
+        return f"{self.gain}: {self.before:.4g} before, {how}{self.after:.4g} after {times}"
+
+
+@dataclass(frozen=True)
+class SimulatedGain(Result):
+    """A gain by simulation: an estimate with its interval, never a bound.
+
+    Attributes
+    ----------
+    gain : what the adversary is called
+    value : mean over the samples
+    lower, upper : interval that misses the gain with probability 0.1 % at most
+    samples : records that were drawn, each with all releases
+    releases : independent releases from the same data
+    """
+
+    gain: str
+    value: float
+    lower: float
+    upper: float
+    samples: int
+    releases: int
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        times = "1 release" if self.releases == 1 else f"{self.releases} releases"
+        return (
+            f"{self.gain} after {times}: {self.value:.4g} by simulation "
+            f"({self.lower:.4g} to {self.upper:.4g}, 99.9 % interval)"
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """A gain, enclosed, and how it was found."""
+
+    bounds: Enclosed
+    method: str
+
+    @staticmethod
+    def exactly(value: float, method: str) -> Found:
+        """One number."""
+        return Found(Enclosed(value, value), method)
+
+    def least(self, upper: float, method: str) -> Found:
+        """With another upper bound, where that is less."""
+        if self.bounds.exact or upper >= self.bounds.upper:
+            return self
+        return Found(Enclosed(min(self.bounds.lower, upper), upper), method)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Values that are never told apart.
+
+    Attributes
+    ----------
+    cell : of each class; -1 where its values add nothing
+    amount : steps that its values add
+    place : class of each value
+    belief : in each value
+    """
+
+    cell: IntArray
+    amount: IntArray
+    place: IntArray
+    belief: FloatArray
+
+    @staticmethod
+    def of(cell_of: IntArray, amount: IntArray, belief: FloatArray) -> Classes:
+        """From what each value adds to which cell."""
+        # A value that adds nothing is in no cell.
+        cells = np.where(amount == 0, -1, cell_of)
+        least, width = int(amount.min()), int(amount.max()) - int(amount.min()) + 1
+        # Amounts stay below 2^53, so that few cells or small amounts make one number of both.
+        small = width * (int(cells.max()) + 2) < 2**62
+        keys = (cells + 1) * width + (amount - least) if small else np.column_stack([cells, amount])
+        _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return Classes(cells[first], amount[first], place.ravel(), belief)
+
+    @cached_property
+    def likeliest(self) -> FloatArray:
+        """The largest belief in each class."""
+        found = np.zeros(len(self.cell))
+        np.maximum.at(found, self.place, self.belief)
+        return found
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """All belief in each class."""
+        return np.asarray(np.bincount(self.place, self.belief, len(self.cell)))
+
+    @cached_property
+    def possible(self) -> IntArray:
+        """Classes of positive belief."""
+        return np.flatnonzero(self.likeliest > 0)
+
+    @cached_property
+    def representative(self) -> IntArray:
+        """The first value of each class."""
+        found = np.zeros(len(self.cell), dtype=np.int64)
+        found[self.place[::-1]] = np.arange(len(self.place))[::-1]
+        return found
+
+    def columns(self) -> FloatArray:
+        """Belief [value, class], for classes that are possible."""
+        require_size(
+            len(self.belief) * len(self.possible), LARGEST_TABLE, "values times classes", "use fewer values"
+        )
+        return np.where(self.place[:, None] == self.possible, self.belief[:, None], 0.0)
+
+
+def worth(adversary: Adversary, belief: FloatArray) -> float:
+    """What the adversary gains without a release."""
+    return float(adversary.values(belief[:, None])[0])
+
+
+def class_weights(table: FloatArray, classes: Classes) -> FloatArray:
+    """[action, possible class]: gain of the action times belief, added up over the class; equal rows once."""
+    size = len(classes.cell)
+    require_size(len(table) * size, LARGEST_TABLE, "actions times cells", "use fewer actions or values")
+    rows = [np.bincount(classes.place, row * classes.belief, size)[classes.possible] for row in table]
+    return np.array(list({row.tobytes(): row for row in rows}.values()))
+
+
+@singledispatch
+def told(adversary: Adversary, classes: Classes) -> float:
+    """What the adversary gains who is told the record's class: the limit of many releases."""
+    return float(adversary.values(classes.columns()).sum())
+
+
+@told.register
+def _identity(adversary: Identity, classes: Classes) -> float:
+    return min(1.0, float(classes.likeliest.sum()))
+
+
+@told.register
+def _tries(adversary: Tries, classes: Classes) -> float:
+    order = np.lexsort((-classes.belief, classes.place))
+    place = classes.place[order]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(place) > 0]))
+    rank = np.arange(len(place)) - np.repeat(starts, np.diff(np.append(starts, len(place))))
+    return min(1.0, float(classes.belief[order][rank < adversary.tries].sum()))
+
+
+@told.register
+def _matrix(adversary: MatrixAdversary, classes: Classes) -> float:
+    table = np.asarray(adversary.table, dtype=np.float64)
+    weights = class_weights(-table if adversary.is_loss else table, classes)
+    found = float(weights.max(axis=0).sum())
+    return -found if adversary.is_loss else found

@@ -1,0 +1,270 @@
+"""Gains about one record behind one number: a count or a sum.
+
+Values lie on a line at the amounts that they add. After one release the outputs are walked: all of them where
+they are few, or every action's belief in one pass of a recursive filter for geometric noise. Two amounts have
+one likelihood ratio, however many releases there are; few amounts are listed by types; others are bounded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+
+import numpy as np
+from scipy.signal import lfilter
+
+from sievert.arrays import FloatArray, IntArray
+from sievert.channels import Channel, GeometricLaw, NoiseLaw
+from sievert.measures import Adversary, Identity, MatrixAdversary, envelope_mass
+from sievert.observations._gain_bounds import (
+    BY_CAPACITY,
+    BY_CLASS,
+    Classes,
+    Found,
+    class_weights,
+    told,
+    worth,
+)
+from sievert.observations._largest import Enclosed
+from sievert.observations._ratios import ratios_after
+from sievert.observations._types import TypeTable, types_of
+
+__all__ = ["Line", "gained_on_line"]
+
+ENVELOPE = "exact: the upper envelope of the noise at every amount"
+WALKED = "exact: every output"
+PAIR = "exact: by the likelihood ratio of two amounts"
+TYPES = "exact by types"
+GROWTH = "bound: each further release multiplies a gain by at most the capacity"
+REACH = "bound: no belief exceeds what ε allows after all releases"
+# Numbers that a walk over the outputs looks at, and outputs of a filter.
+LARGEST_WALK = 200_000_000
+LARGEST_FILTER = 50_000_000
+BLOCK = 4_000_000
+# ln of a probability that no gain notices.
+NOTHING = -60.0
+# Entries of a channel whose types may be few, and of the list of types.
+LARGEST_CHANNEL, LARGEST_TYPES = 50_000, 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The amounts that are possible, increasing, and the noise between them."""
+
+    law: NoiseLaw
+    classes: Classes
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Possible classes by their amounts."""
+        chosen = self.classes.possible
+        return np.asarray(chosen[np.argsort(self.classes.amount[chosen], kind="stable")])
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Amounts, increasing."""
+        return np.asarray(self.classes.amount[self.order])
+
+    @cached_property
+    def beliefs(self) -> FloatArray:
+        """The likeliest belief at each amount."""
+        return np.asarray(self.classes.likeliest[self.order])
+
+    @cached_property
+    def growth(self) -> float:
+        """At most by how much one release multiplies a gain: the sum of the largest likelihoods."""
+        return envelope_mass(self.law, self.places, np.zeros(len(self.places)))
+
+    @property
+    def outputs(self) -> int:
+        """Outputs that a walk looks at."""
+        inside = int(self.places[-1] - self.places[0]) + 1
+        return inside if isinstance(self.law, GeometricLaw) else inside + 2 * self._beyond
+
+    @cached_property
+    def _beyond(self) -> int:
+        """How far noise is followed beyond the first and the last amount."""
+        return self.law.beyond(NOTHING) if math.isinf(self.law.reach) else int(self.law.reach)
+
+    def likelihoods(self, start: int, stop: int) -> FloatArray:
+        """[amount, output]: chances of the outputs from one place in the walk to another.
+
+        Beyond the first and the last amount geometric noise shows nothing more, so that the outputs there are
+        one; other noise is followed to where nothing is left of it.
+        """
+        first, last = int(self.places[0]), int(self.places[-1])
+        if not isinstance(self.law, GeometricLaw):
+            outputs = np.arange(start, stop, dtype=np.float64) + (first - self._beyond)
+            return np.exp(self.law.log_pmf(outputs - self.places[:, None]))
+        gap = np.arange(start, stop, dtype=np.float64) + first - self.places[:, None]
+        found = np.exp(self.law.log_pmf(gap))
+        if start == 0:
+            found[:, 0] = np.exp(self.law.log_upper(-gap[:, 0]))
+        if stop == last - first + 1:
+            found[:, -1] = np.exp(self.law.log_upper(gap[:, -1]))
+        return found
+
+    def spread(self, releases: int) -> FloatArray:
+        """Σ_u π_u·e^(-n·ε·|u - v|) at every amount v: releases divide the odds of two by no more."""
+        total = np.asarray(self.classes.total[self.order])
+        if not isinstance(self.law, GeometricLaw):
+            return total
+        gaps = np.exp(-releases * self.law.level.eps * np.diff(self.places)).tolist()
+        left, right = total.tolist(), total.tolist()
+        for i, gap in enumerate(gaps):
+            left[i + 1] += left[i] * gap
+        for i in range(len(gaps) - 1, -1, -1):
+            right[i] += right[i + 1] * gaps[i]
+        return np.asarray(np.array(left) + np.array(right) - total)
+
+    def log_lift(self, releases: int) -> float:
+        """ln of how much any output can raise any belief at most."""
+        return -math.log(float(self.spread(releases).min()))
+
+    def channel(self) -> Channel | None:
+        """The record's channel, from possible amounts to outputs; None where it is not small."""
+        if self.outputs * len(self.places) > LARGEST_CHANNEL:
+            return None
+        with np.errstate(divide="ignore"):
+            return Channel.trusted(np.log(self.likelihoods(0, self.outputs)), "log")
+
+    @cached_property
+    def _index(self) -> IntArray:
+        """For each value the place of its amount; any where it is impossible."""
+        place = np.zeros(len(self.classes.cell), dtype=np.int64)
+        place[self.order] = np.arange(len(self.order))
+        return np.asarray(place[self.classes.place])
+
+    def by_value(self, rows: FloatArray) -> FloatArray:
+        """[value, …] from [amount, …]."""
+        return np.asarray(rows[self._index])
+
+    def joint(self, likelihoods: FloatArray) -> FloatArray:
+        """[value, output]: belief times the likelihoods [amount, output]."""
+        return np.asarray(self.classes.belief[:, None] * self.by_value(likelihoods))
+
+
+def gained_on_line(adversary: Adversary, line: Line, releases: int) -> Found:
+    """What the adversary gains after independent releases."""
+    if len(line.places) == 1:
+        return Found.exactly(worth(adversary, line.classes.belief), PAIR)
+    if releases == 1:
+        return _once(adversary, line)
+    if len(line.places) == 2:
+        return _pair(adversary, line, releases)
+    return _listed(adversary, line, releases) or _bounded(adversary, line, releases)
+
+
+@singledispatch
+def _once(adversary: Adversary, line: Line) -> Found:
+    """Any adversary over all outputs, else between what is known before and what is told."""
+    if len(line.classes.belief) * line.outputs <= LARGEST_WALK:
+        return Found.exactly(_walked(adversary, line), WALKED)
+    before, limit = worth(adversary, line.classes.belief), told(adversary, line.classes)
+    if adversary.is_loss:
+        return Found(Enclosed(limit, before), BY_CLASS)
+    return Found(Enclosed(before, limit), BY_CLASS).least(before * line.growth, BY_CAPACITY)
+
+
+@_once.register
+def _identity(adversary: Identity, line: Line) -> Found:
+    return Found.exactly(envelope_mass(line.law, line.places, np.log(line.beliefs)), ENVELOPE)
+
+
+@_once.register
+def _matrix(adversary: MatrixAdversary, line: Line) -> Found:
+    table = np.asarray(adversary.table, dtype=np.float64)
+    table = -table if adversary.is_loss else table
+    # Gains that are never negative, for a constant that every action gets.
+    shift = min(float(table.min()), 0.0)
+    weights = class_weights(table - shift, line.classes)
+    order = np.argsort(line.classes.amount[line.classes.possible], kind="stable")
+    found = _of_weights(weights[:, order], line)
+    lower, upper = found.bounds.lower + shift, found.bounds.upper + shift
+    return Found(Enclosed(-upper, -lower) if adversary.is_loss else Enclosed(lower, upper), found.method)
+
+
+def _of_weights(weights: FloatArray, line: Line) -> Found:
+    """Σ_y max over actions of Σ_x w_x·p(y - x)."""
+    law = line.law
+    is_short = len(weights) * line.outputs <= LARGEST_FILTER
+    if is_short and isinstance(law, GeometricLaw) and law.level.eps > 0:
+        return Found.exactly(_filtered(weights, line, law.level.eps), WALKED)
+    if weights.size * line.outputs <= 10 * LARGEST_WALK:
+        step = max(1, BLOCK // max(weights.shape))
+        total = sum(
+            float((weights @ line.likelihoods(start, min(start + step, line.outputs))).max(axis=0).sum())
+            for start in range(0, line.outputs, step)
+        )
+        return Found.exactly(total, WALKED)
+    before, limit = float(weights.sum(axis=1).max()), float(weights.max(axis=0).sum())
+    return Found(Enclosed(before, limit), BY_CLASS).least(before * line.growth, BY_CAPACITY)
+
+
+def _filtered(weights: FloatArray, line: Line, eps: float) -> float:
+    """Sums of α^|y - x| over all x by two first-order recursions, and both tails, which are geometric."""
+    alpha, size = math.exp(-eps), line.outputs
+    best = np.zeros(size)
+    for row in weights:
+        spread = np.zeros(size)
+        spread[line.places - line.places[0]] = row
+        forward = lfilter([1.0], [1.0, -alpha], spread)
+        backward = lfilter([1.0], [1.0, -alpha], spread[::-1])[::-1]
+        # Each x itself is in one of the two only.
+        np.maximum(best, forward + np.append(alpha * backward[1:], 0.0), out=best)
+    tails = (best[0] + best[-1]) * alpha / -math.expm1(-eps)
+    return math.tanh(eps / 2) * (float(best.sum()) + float(tails))
+
+
+def _walked(adversary: Adversary, line: Line) -> float:
+    """The adversary's value at every output."""
+    step, total = max(1, BLOCK // len(line.classes.belief)), 0.0
+    for start in range(0, line.outputs, step):
+        joint = line.joint(line.likelihoods(start, min(start + step, line.outputs)))
+        total += float(adversary.values(joint).sum())
+    return total
+
+
+def _pair(adversary: Adversary, line: Line, releases: int) -> Found:
+    """Two amounts: what somebody gains who is told, less what is lost at every ratio."""
+    law = ratios_after(line.law, int(line.places[1] - line.places[0]), releases)
+    step, lost = max(1, BLOCK // len(line.classes.belief)), 0.0
+    both = np.exp(np.stack([law.log_pmf, law.log_shown]))
+    alone = adversary.values(line.joint(np.eye(2))).astype(np.float64)
+    for start in range(0, len(law.logs), step):
+        part = both[:, start : start + step]
+        lost += float((alone @ part - adversary.values(line.joint(part))).sum())
+    return Found.exactly(float(alone.sum()) - lost, PAIR)
+
+
+def _listed(adversary: Adversary, line: Line, releases: int) -> Found | None:
+    """By types of a small channel; None where there are too many."""
+    channel = line.channel()
+    if channel is None:
+        return None
+    reduced = channel.reduced()
+    if types_of(reduced.shape[1], releases) * max(len(line.places), reduced.shape[1]) > LARGEST_TYPES:
+        return None
+    blocks = TypeTable(reduced.log_matrix, releases).blocks(releases)
+    total = sum(float(adversary.values(line.joint(np.exp(logs))).sum()) for _, logs in blocks)
+    return Found.exactly(total, TYPES)
+
+
+def _bounded(adversary: Adversary, line: Line, releases: int) -> Found:
+    """Between one release and what is certain after many."""
+    once, limit = _once(adversary, line).bounds, told(adversary, line.classes)
+    if adversary.is_loss:
+        return Found(Enclosed(min(limit, once.lower), once.upper), BY_CLASS)
+    found = Found(Enclosed(once.lower, max(limit, once.lower)), BY_CLASS)
+    if _is_never_negative(adversary) and once.upper > 0:
+        nats = math.log(once.upper) + (releases - 1) * math.log(line.growth)
+        found = found.least(math.exp(min(nats, 700.0)), GROWTH)
+    if isinstance(adversary, Identity):
+        found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
+    return found
+
+
+def _is_never_negative(adversary: Adversary) -> bool:
+    bounds = adversary.bounds()
+    return bounds is not None and bounds[0] >= 0

@@ -1,0 +1,440 @@
+"""One place seen through planar noise on a map: guesses now, nearby, by district, and after many releases.
+
+After one release the best guess is exact: a closed form where all cells are equally likely, else the upper
+envelope of the beliefs (`_plane_envelope`). After several it is bounded, by the least of three: no release
+multiplies a guess by more than the capacity; ε adds up, so that no belief in x exceeds
+π_x/Σ_u π_u·e^(-n·ε·|x - u|); and somebody who is told a few neighbouring cells where the place is knows more,
+yet tells these apart no better than the affinity of their laws allows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, singledispatchmethod
+from typing import Any
+
+import numpy as np
+from scipy.fft import irfft2, next_fast_len, rfft2
+
+from sievert.arrays import FloatArray, IntArray
+from sievert.channels import PlanarNoise
+from sievert.errors import GainError
+from sievert.measures import Adversary, Identity, Tries, posterior_vulnerability
+from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
+from sievert.observations._approximations import share_interval
+from sievert.observations._gain_bounds import RecordGain, SimulatedGain
+from sievert.observations._plane_envelope import largest_beliefs
+from sievert.observations._plane_gains import disc, nearby_guess, several_tries, stays_within
+from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
+from sievert.observations._types import observation_count
+
+__all__ = ["PlaneView"]
+
+# Beyond this many cells a gain of one's own is not compared with all of them.
+LARGEST_LISTED = 2000
+# Districts times cells: a transform for each district.
+LARGEST_DISTRICTS = 200_000_000
+# Likelihoods that one simulation looks at by default, and how many places it draws.
+SIMULATED = 20_000_000
+FEWEST, MOST = 200, 20_000
+
+BY_CAPACITY = "bound: the capacity of the noise for each further release"
+BY_DISTANCE = "bound: ε adds up, by the distance of cells"
+BY_PAIRS = "bound: by somebody who is told a pair of neighbouring cells"
+BY_BLOCKS = "bound: by somebody who is told a block of {0} by {0} cells"
+SIDES = (2, 3, 4, 5, 6, 8)
+CLOSED = "exact: the noisy cell is the likeliest one"
+ENVELOPE = "exact: the upper envelope of the beliefs"
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneView:
+    """What releases tell about one place.
+
+    Attributes
+    ----------
+    noise : what is added
+    belief : about the place before any release, cell by cell, row by row
+    """
+
+    noise: PlanarNoise
+    belief: FloatArray
+
+    @cached_property
+    def grid(self) -> FloatArray:
+        """The belief as a map, [rows, columns]."""
+        return np.asarray(self.belief, dtype=np.float64).reshape(self.noise.region.shape)
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether all cells are equally likely."""
+        return bool(np.ptp(self.belief) <= 4 * UNIT * float(self.belief.max()))
+
+    @property
+    def before(self) -> float:
+        """The best guess without a release."""
+        return float(self.belief.max())
+
+    @property
+    def limit(self) -> float:
+        """The best guess after infinitely many releases: no two cells share their law, unless ε is 0."""
+        return 1.0 if self.noise.level.eps > 0 else self.before
+
+    @cached_property
+    def _once(self) -> tuple[float, str]:
+        """The best guess after one release, and how it was found."""
+        if self.noise.level.eps == 0:
+            return self.before, CLOSED
+        if self.is_uniform:
+            return self.noise.capacity * self.before, CLOSED
+        return float(np.exp(largest_beliefs(self.noise, log_of(self.grid))).sum()), ENVELOPE
+
+    def guess(self, releases: int = 1) -> RepeatedGuess:
+        """The best guess after independent releases of the same place."""
+        found = self._guessed(observation_count(releases, GainError))
+        return RepeatedGuess(self.before, found.after, found.exact, found.releases)
+
+    def _guessed(self, count: int) -> RecordGain:
+        once, method = self._once
+        exact = count == 1 or self.noise.level.eps == 0 or len(self.belief) == 1
+        value = once
+        if not exact:
+            value, method = min(self.bounds(count))
+        value = min(max(value, self.before), self.limit)
+        lower = value if exact else min(max(once, self.before), value)
+        return RecordGain("guess", self.before, value, exact, lower, value, method, count)
+
+    def bounds(self, releases: int) -> list[tuple[float, str]]:
+        """Upper bounds on the best guess after several releases, each with its name."""
+        once, _ = self._once
+        growth = math.log(once) + (releases - 1) * math.log(self.noise.capacity)
+        return [
+            (math.exp(min(0.0, growth)), BY_CAPACITY),
+            (self._by_distance(releases), BY_DISTANCE),
+            (self._by_pairs(releases), BY_PAIRS),
+            *((self._by_blocks(side, releases), BY_BLOCKS.format(side)) for side in SIDES),
+        ]
+
+    def _by_distance(self, releases: int) -> float:
+        """max_x π_x/Σ_u π_u·e^(-n·ε·|x - u|): at a corner where all cells are equally likely."""
+        rate = float(releases) * self.noise.level.eps
+        rows, columns = self.noise.region.shape
+        away = np.hypot(np.arange(rows, dtype=np.float64)[:, None], np.arange(columns, dtype=np.float64))
+        kernel = np.exp(-rate * away)
+        if self.is_uniform:
+            return min(1.0, 1 / float(kernel.sum()))
+        size = next_fast_len(2 * rows - 1, real=True), next_fast_len(2 * columns - 1, real=True)
+        around = np.zeros(size)
+        for down in (slice(0, rows), slice(size[0] - rows + 1, size[0])):
+            for right in (slice(0, columns), slice(size[1] - columns + 1, size[1])):
+                part = kernel if down.start == 0 else kernel[:0:-1]
+                around[down, right] = part if right.start == 0 else part[:, :0:-1]
+        shared = irfft2(rfft2(self.grid, size) * rfft2(around), size)[:rows, :columns]
+        # Off by no more than the transforms are; see `channels._plane_products`.
+        length, total = float(np.sqrt((around**2).sum())), float(around.sum())
+        belief = float(np.sqrt((self.grid**2).sum()))
+        error = 16 * UNIT * (math.log2(around.size) + 4) * (length + belief * total)
+        shared = np.maximum(shared - error, self.grid)
+        possible = self.grid > 0
+        return min(1.0, float((self.grid[possible] / shared[possible]).max()))
+
+    def _by_pairs(self, releases: int) -> float:
+        """Σ over pairs of (p + q + √((p + q)² - 4·p·q·A^(2n)))/2, A the affinity of neighbours."""
+        grid = self.grid if self.grid.shape[1] > 1 else self.grid.T
+        paired = grid[:, : grid.shape[1] // 2 * 2]
+        first, second = paired[:, 0::2], paired[:, 1::2]
+        # (p + q)² - 4·p·q·A^(2n) = (p - q)² + 4·p·q·(1 - A^(2n))
+        root = np.sqrt((first - second) ** 2 + 4 * first * second * self._apart(1, 0, releases) ** 2)
+        alone = float(grid[:, grid.shape[1] // 2 * 2 :].sum())
+        return min(1.0, float(((first + second + root) / 2).sum()) + alone)
+
+    def _by_blocks(self, side: int, releases: int) -> float:
+        """Σ over blocks of the largest belief times 1 + Σ_x TV(x, centre), a bound on a block's capacity."""
+        high, wide = (min(side, size) for size in self.grid.shape)
+        apart = [(abs(i - high // 2), abs(j - wide // 2)) for i in range(high) for j in range(wide)]
+        capacity = 1 + math.fsum(self._apart(*away, releases) for away in apart if any(away))
+        padding = [(0, -size % step) for size, step in zip(self.grid.shape, (high, wide), strict=True)]
+        padded = np.pad(self.grid, padding)
+        blocks = padded.reshape(padded.shape[0] // high, high, padded.shape[1] // wide, wide)
+        return min(1.0, capacity * float(blocks.max(axis=(1, 3)).sum()))
+
+    def _apart(self, rows: int, columns: int, releases: int) -> float:
+        """√(1 - A^(2n)): at most how far apart the laws of n releases are, in total variation."""
+        return math.sqrt(-math.expm1(-2 * releases * self._log_affinity(rows, columns)[0]))
+
+    def _log_affinity(self, rows: int, columns: int) -> tuple[float, bool]:
+        """-ln Σ_z √(p(z)·p(z - v)), and whether it is exact, else the most that ε allows: ln cosh(ε·|v|/2).
+
+        Clamping only loses information, so two cells of the region so far apart have no more.
+        """
+        if self.noise.level.eps == 0:
+            return 0.0, True
+        found = self.noise.lattice.affinity(rows, columns)
+        if found is not None:
+            return -math.log(found), True
+        half = self.noise.level.eps * math.hypot(rows, columns) / 2
+        return half + math.log1p(math.expm1(-2 * half) / 2), False
+
+    def affinity(self, first: int, second: int) -> float:
+        """ln Σ_y √(P(y | x)·P(y | x')) of two cells by their positions, clamping and all."""
+        columns = self.noise.region.shape[1]
+        logs = [self.noise.log_law(divmod(place, columns)) for place in (first, second)]
+        return min(0.0, float(np.logaddexp.reduce(((logs[0] + logs[1]) / 2).ravel())))
+
+    @property
+    def rate(self) -> float:
+        """Chernoff information between neighbouring cells, in nats; by symmetry at the exponent ½.
+
+        It is that of cells in the middle of a large region, and no two neighbours of the region have more;
+        where `rate_is_exact` fails it is the most that ε allows.
+        """
+        return self._log_affinity(1, 0)[0]
+
+    @property
+    def rate_is_exact(self) -> bool:
+        """Whether the rate is that of the noise before clamping, and not only a bound on it."""
+        return self._log_affinity(1, 0)[1]
+
+    def releases_within(self, limit: float, most: int = MOST_RELEASES) -> ReleasesWithin:
+        """How many releases certainly keep the best guess within a limit, up to `most`."""
+        # A limit is not exceeded by the last few digits.
+        allowed = limit * (1 + 1e-9)
+        if self.limit <= allowed:
+            return ReleasesWithin(limit, None, True)
+        if self.before > allowed:
+            return ReleasesWithin(limit, 0, True)
+        low, high = 0, 1
+        while self.guess(high).guess <= allowed:
+            if high >= most:
+                return ReleasesWithin(limit, most, False)
+            low, high = high, min(2 * high, most)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.guess(middle).guess <= allowed else (low, middle)
+        return ReleasesWithin(limit, low, low == 0)
+
+    # ── Other gains ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """What an adversary gains about the place after independent releases of it.
+
+        Parameters
+        ----------
+        adversary : a gain over the cells, row by row
+        releases : how many
+
+        Returns
+        -------
+        RecordGain
+            `after` with `exact`, `lower`, `upper` and the `method`.
+        """
+        count = observation_count(releases, GainError)
+        if adversary.size != len(self.belief):
+            raise GainError(
+                f"adversary is about {adversary.size} values, but the region has {len(self.belief)} cells; "
+                "give one column for each cell"
+            )
+        return self._gained(adversary, count)
+
+    @singledispatchmethod
+    def _gained(self, adversary: Any, releases: int) -> RecordGain:
+        require_size(
+            len(self.belief),
+            LARGEST_LISTED,
+            f"cells for the gain {adversary.name}",
+            "guess, tries, within and districts need no list",
+        )
+        before = float(adversary.values(self.belief[:, None])[0])
+        after = float(posterior_vulnerability(self.noise.finite(), self.belief, adversary))
+        if adversary.is_loss:
+            raise GainError(f"adversary {adversary.name} is a loss; ask for a gain, such as sv.gains.within")
+        return self._over_releases(
+            adversary.name, before, (after, after), "exact: by all pairs of cells", releases
+        )
+
+    @_gained.register
+    def _identity(self, adversary: Identity, releases: int) -> RecordGain:
+        return self._guessed(releases)
+
+    @_gained.register
+    def _tries(self, adversary: Tries, releases: int) -> RecordGain:
+        return self.tries(int(adversary.tries), releases)
+
+    def tries(self, tries: int, releases: int = 1) -> RecordGain:
+        """The chance to name the cell in several tries."""
+        tries = whole("tries", tries, GainError)
+        count = observation_count(releases, GainError)
+        if tries == 1:
+            return self._guessed(count)
+        name, kept = f"{tries} tries", min(tries, len(self.belief))
+        before = min(1.0, float(np.partition(self.belief, len(self.belief) - kept)[-kept:].sum()))
+        if self.noise.level.eps == 0 or kept == len(self.belief):
+            return self._over_releases(name, before, (before, before), CLOSED, count)
+        if self.is_uniform and (found := several_tries(self.noise, tries)) is not None:
+            return self._over_releases(
+                name, before, (found, found), "exact: the cells nearest to the noisy one", count
+            )
+        if len(self.belief) <= LARGEST_LISTED:
+            joint = self.belief[:, None] * self.noise.finite().matrix
+            found = float(np.partition(joint, len(joint) - kept, axis=0)[-kept:].sum())
+            return self._over_releases(name, before, (found, found), "exact: by all pairs of cells", count)
+        once, _ = self._once
+        most = min(1.0, kept * once, self.noise.capacity * before)
+        method = "bound: so many times the best guess" if kept * once <= most else BY_CAPACITY
+        return self._over_releases(name, before, (max(before, once), most), method, count)
+
+    def within(self, metres: float, releases: int = 1) -> RecordGain:
+        """The chance to guess a cell whose middle is within a distance of that of the true cell."""
+        metres = non_negative("metres", metres, GainError)
+        count = observation_count(releases, GainError)
+        radius = metres / self.noise.region.cell
+        name, before = f"within {metres:g} m", self._nearby_before(radius)
+        if self.noise.level.eps == 0 or before >= 1:
+            return self._over_releases(name, before, (before, before), CLOSED, count)
+        if self.is_uniform and (found := nearby_guess(self.noise, radius)) is not None:
+            return self._over_releases(
+                name, before, (found, found), "exact: the disc around the noisy cell", count
+            )
+        if len(self.belief) <= LARGEST_LISTED:
+            found = self._nearby_listed(radius)
+            return self._over_releases(name, before, (found, found), "exact: by all pairs of cells", count)
+        # Clamping brings a noisy cell no further away, so that it is a guess this good at least.
+        least = max(before, stays_within(self.noise, radius))
+        most, method = min(1.0, self.noise.capacity * before), BY_CAPACITY
+        if self.is_uniform and least + self._leaves < most:
+            most, method = least + self._leaves, "bound: a noisy cell outside the region tells everything"
+        return self._over_releases(name, before, (min(least, most), most), method, count)
+
+    @cached_property
+    def _leaves(self) -> float:
+        """The chance that noise leaves the region, from a cell drawn evenly."""
+        rows, columns = self.noise.region.shape
+        stays = np.exp(self.noise.lattice.point(*np.ogrid[:rows, :columns]))
+        ways = [
+            np.where(np.arange(size) > 0, 2.0, 1.0) * (1 - np.arange(size) / size) for size in (rows, columns)
+        ]
+        return max(0.0, 1 - float(ways[0] @ stays @ ways[1]))
+
+    def _nearby_before(self, radius: float) -> float:
+        """The largest belief in a disc around a cell."""
+        rows, columns = self.grid.shape
+        sums = np.concatenate([np.zeros((rows, 1)), np.cumsum(self.grid, axis=1)], axis=1)
+        halves, place = disc(min(radius, math.hypot(rows, columns))), np.arange(columns)
+        total = np.zeros((rows, columns))
+        for step in range(-len(halves) + 1, len(halves)):
+            half = halves[abs(step)]
+            band = sums[:, np.minimum(place + half + 1, columns)] - sums[:, np.maximum(place - half, 0)]
+            low, high = max(0, -step), min(rows, rows - step)
+            if low < high:
+                total[low:high] += band[low + step : high + step]
+        return min(1.0, float(total.max()))
+
+    def _nearby_listed(self, radius: float) -> float:
+        rows, columns = np.divmod(np.arange(len(self.belief)), self.noise.region.shape[1])
+        square = radius * radius * (1 + 1e-9) + 1e-9
+        near = np.subtract.outer(rows, rows) ** 2 + np.subtract.outer(columns, columns) ** 2 <= square
+        joint = self.belief[:, None] * self.noise.finite().matrix
+        return min(1.0, float((near.astype(np.float64) @ joint).max(axis=0).sum()))
+
+    def districts(self, districts: IntArray, releases: int = 1) -> RecordGain:
+        """The chance to guess in which district the place is.
+
+        Parameters
+        ----------
+        districts : the number of its district for each cell, row by row, from 0; a property has two
+        releases : how many
+        """
+        count = observation_count(releases, GainError)
+        given = np.asarray(districts).ravel()
+        if given.dtype.kind not in "iub" or len(given) != len(self.belief) or given.min() < 0:
+            raise GainError(
+                f"districts is {brief(districts)}; give a whole number ≥ 0 for each of the "
+                f"{len(self.belief)} cells"
+            )
+        number = int(given.max()) + 1
+        require_size(number * len(given), LARGEST_DISTRICTS, "districts times cells", "use larger districts")
+        before = min(1.0, float(np.bincount(given.astype(np.int64), self.belief).max()))
+        if self.noise.level.eps == 0 or number == 1:
+            return self._over_releases("district", before, (before, before), CLOSED, count)
+        largest = np.zeros(self.grid.shape)
+        error = 0.0
+        for district in range(number):
+            weights = np.where(given.reshape(self.grid.shape) == district, self.grid, 0.0)
+            error += self.noise.products.error(weights) * len(given)
+            np.maximum(largest, self.noise.products.forward(weights), out=largest)
+        found = min(1.0, max(before, float(largest.sum())))
+        ends = max(before, found - error), min(1.0, found + error)
+        method = "exact: the sum over the cells of each district"
+        return self._over_releases(
+            "district", before, ends if error > 1e-9 * found else (found, found), method, count
+        )
+
+    def _over_releases(
+        self, name: str, before: float, once: tuple[float, float], method: str, releases: int
+    ) -> RecordGain:
+        """The gain after one release, or at most so many times the capacity more after several."""
+        lower, upper = once
+        if releases > 1 and upper < 1 and self.noise.level.eps > 0:
+            growth = math.log(upper) + (releases - 1) * math.log(self.noise.capacity)
+            upper, method = math.exp(min(0.0, growth)), BY_CAPACITY
+        exact = lower == upper
+        return RecordGain(name, before, upper, exact, lower, upper, method, releases)
+
+    # ── Simulation ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def simulated(
+        self, releases: int = 1, rng: int | np.random.Generator | None = None, samples: int | None = None
+    ) -> SimulatedGain:
+        """How often the likeliest cell near the noisy ones is the true one: an estimate beside a bound.
+
+        Parameters
+        ----------
+        releases : how many
+        rng : seed of the simulation
+        samples : places that are drawn; by default as many as take about a second
+        """
+        count = observation_count(releases, GainError)
+        generator = generator_of(rng)
+        reach = self._reach(count)
+        work = count * (2 * reach + 1) ** 2
+        drawn = (
+            int(np.clip(SIMULATED // work, FEWEST, MOST))
+            if samples is None
+            else whole("samples", samples, GainError)
+        )
+        require_size(drawn * work, 100 * SIMULATED, "likelihoods of the simulation", "draw fewer samples")
+        places = generator.choice(len(self.belief), drawn, p=self.belief / self.belief.sum())
+        cells = np.stack(np.divmod(places, self.noise.region.shape[1]), axis=1)
+        noisy = self.noise.sample(np.repeat(cells, count, axis=0), generator).reshape(drawn, count, 2)
+        logs = log_of(self.grid)
+        hits = sum(
+            self._likeliest(logs, seen, reach) == tuple(place)
+            for place, seen in zip(cells.tolist(), noisy, strict=True)
+        )
+        lower, upper = share_interval(np.array([hits]), drawn)
+        return SimulatedGain("guess", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
+
+    def _reach(self, releases: int) -> int:
+        """Cells around the middle of the noisy ones among which the likeliest is sought."""
+        if self.noise.level.eps == 0:
+            return 0
+        wide = math.ceil(12 / (self.noise.level.eps * math.sqrt(releases))) + 3
+        if not self.is_uniform:
+            spread = self.belief[self.belief > 0]
+            wide += math.ceil(math.log(float(spread.max() / spread.mean())) / self.noise.level.eps / releases)
+        return min(wide, max(self.noise.region.shape))
+
+    def _likeliest(self, logs: FloatArray, seen: IntArray, reach: int) -> tuple[int, int]:
+        rows, columns = self.noise.region.shape
+        middle = np.median(seen, axis=0).astype(np.int64)
+        low, left = (max(0, int(place) - reach) for place in middle)
+        high, wide = min(rows, int(middle[0]) + reach + 1), min(columns, int(middle[1]) + reach + 1)
+        total = logs[low:high, left:wide].copy()
+        for row, column in seen.tolist():
+            table = self.noise.kernels.of(row, column)
+            total += table[
+                np.abs(np.arange(low, high) - row)[:, None], np.abs(np.arange(left, wide) - column)
+            ]
+        best = int(np.argmax(total))
+        return low + best // total.shape[1], left + best % total.shape[1]

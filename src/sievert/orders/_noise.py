@@ -1,0 +1,170 @@
+"""The order of two noises on the same table: which of two releases without a list is safer?
+
+Geometric noise decides itself: the larger is the smaller plus independent noise (`NoiseOrderProof`), in every
+cell, so one refines the other in every order. Of other laws no such sum is known (for the discrete Gaussian
+there is none: σ = 1 is not σ = 0.8 plus noise). There the one-record channels speak: a release from which one
+record is guessed better, once or several times, is no post-processing of the other; else it stays undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from sievert.channels import CellNoise, Channel, GeometricLaw, NoiseChannel, NoiseLaw, PlanarNoise, TableNoise
+from sievert.errors import ChannelError, TooLargeError
+from sievert.observations import record_view
+from sievert.orders._verdicts import Objection, Verdict
+from sievert.proofs import NoiseOrderProof
+
+__all__ = ["by_noise"]
+
+# Numbers of releases after which one record is guessed; refinement carries over to each.
+RELEASES = (1, 2, 5, 10)
+# A guess that is larger by a share of this is not so by rounding.
+MARGIN = 1e-9
+SUM = "the larger noise is the smaller one plus independent noise"
+SAME = "the same noise"
+UNKNOWN = "no post-processing between these noises is known, and one record is guessed no better from B"
+
+
+@singledispatch
+def by_noise(less_safe: Channel, safer: Channel, order: str) -> Verdict | None:
+    """Whether the second release is at least as safe as the first, without a list; None: there is one."""
+    if isinstance(safer, NoiseChannel):
+        raise _different(less_safe, safer)
+    return None
+
+
+@by_noise.register
+def _of_noise(less_safe: NoiseChannel, safer: Channel, order: str) -> Verdict:
+    if not isinstance(safer, NoiseChannel) or not _agree(less_safe, safer):
+        raise _different(less_safe, safer)
+    if less_safe.written == safer.written and _law(less_safe) == _law(safer):
+        return Verdict(True, order, 0.0, None, None, SAME, True)
+    if _is_geometric(less_safe) and _is_geometric(safer):
+        return _by_sum(less_safe, safer, order)
+    if order == "privacy":
+        return _by_epsilon(less_safe, safer)
+    return _by_guesses(less_safe, safer, order)
+
+
+def _different(first: Channel, second: Channel) -> ChannelError:
+    names = [item.words() if isinstance(item, NoiseChannel) else repr(item) for item in (first, second)]
+    return ChannelError(
+        f"A is {names[0]}, and B is {names[1]}, on different answers; compare mechanisms for the same "
+        "values, records and query"
+    )
+
+
+@singledispatch
+def _agree(first: NoiseChannel, second: NoiseChannel) -> bool:
+    return False
+
+
+@_agree.register
+def _tables_agree(first: TableNoise, second: NoiseChannel) -> bool:
+    if not isinstance(second, TableNoise):
+        return False
+    a, b = first.statistic, second.statistic
+    return (
+        a.step == b.step
+        and np.array_equal(a.amount, b.amount)
+        and np.array_equal(a.cell_of, b.cell_of)
+        and len(a.cells) == len(b.cells)
+    )
+
+
+@_agree.register
+def _maps_agree(first: PlanarNoise, second: NoiseChannel) -> bool:
+    return isinstance(second, PlanarNoise) and first.region == second.region
+
+
+def _law(noise: NoiseChannel) -> NoiseLaw | None:
+    return noise.law if isinstance(noise, TableNoise) else None
+
+
+def _is_geometric(noise: NoiseChannel) -> bool:
+    return isinstance(_law(noise), GeometricLaw)
+
+
+def _by_sum(less_safe: NoiseChannel, safer: NoiseChannel, order: str) -> Verdict:
+    proof = NoiseOrderProof.of(less_safe.written, safer.written)
+    if proof.holds:
+        return Verdict(True, order, 0.0, proof, None, SUM, True)
+    return Verdict(False, order, _gap(less_safe, safer), proof, _told_apart(less_safe, safer), SUM, True)
+
+
+def _told_apart(less_safe: NoiseChannel, safer: NoiseChannel) -> Objection:
+    """Two values that the smaller noise tells apart by higher odds than any output of the larger."""
+    assert isinstance(safer, TableNoise) and isinstance(less_safe, TableNoise)
+    pair, steps, output = _easiest(safer)
+    return Objection(less_safe.law.nats_of(steps), safer.law.nats_of(steps), pair=pair, output=output)
+
+
+@singledispatch
+def _easiest(noise: TableNoise) -> tuple[tuple[object, object], Fraction, str]:
+    """The values of one record that are easiest to tell apart, how many steps apart, and by what."""
+    table = noise.statistic
+    low, high = (Fraction(int(end)) * table.step for end in (table.amount.min(), table.amount.max()))
+    pair = tuple(int(end) if end.denominator == 1 else float(end) for end in (high, low))
+    return (pair[0], pair[1]), (high - low) / table.step, "as high or higher"
+
+
+@_easiest.register
+def _two_cells(noise: CellNoise) -> tuple[tuple[object, object], Fraction, str]:
+    cells = [cell if len(cell) > 1 else cell[0] for cell in noise.statistic.cells[:2]]
+    return (cells[0], cells[1]), Fraction(2), "more in the first cell, less in the second"
+
+
+def _gap(less_safe: NoiseChannel, safer: NoiseChannel) -> float:
+    """How much further apart the second puts two answers one step apart, in total variation."""
+    assert isinstance(safer, TableNoise) and isinstance(less_safe, TableNoise)
+    one = Fraction(1)
+    a, b = (math.tanh(noise.law.nats_of(one) / 2) for noise in (less_safe, safer))
+    return max(0.0, b - a)
+
+
+def _by_epsilon(less_safe: NoiseChannel, safer: NoiseChannel) -> Verdict:
+    """The privacy order of two laws, by their ε for one step; a metric stretches them alike."""
+    first, second = (_nats(noise) for noise in (less_safe, safer))
+    if math.isinf(first):
+        return Verdict(True, "privacy", 0.0, None, None, "A keeps no ε at all")
+    if second <= first * (1 + MARGIN):
+        return Verdict(None, "privacy", 1.0, None, None, "ε at one step decides nothing at others")
+    objection = Objection(first, second, pair=("one step more", "not"), output="far out")
+    return Verdict(False, "privacy", 0.0, None, objection, "ε of one step")
+
+
+def _nats(noise: NoiseChannel) -> float:
+    return noise.law.nats_of(Fraction(1)) if isinstance(noise, TableNoise) else float(noise.written[1])
+
+
+def _by_guesses(less_safe: NoiseChannel, safer: NoiseChannel, order: str) -> Verdict:
+    """Who guesses one record better from the second release objects to it."""
+    if order != "average":
+        return Verdict(None, order, 1.0, None, None, UNKNOWN)
+    values = _values(safer)
+    belief = np.full(values, 1 / values)
+    views = record_view(less_safe, belief), record_view(safer, belief)
+    for count in RELEASES:
+        try:
+            first, second = (view.guess(count) for view in views)
+        except TooLargeError:
+            break
+        if first.exact and second.exact and second.guess > first.guess * (1 + MARGIN):
+            return _objects(count, first.guess, second.guess)
+    return Verdict(None, order, 1.0, None, None, UNKNOWN)
+
+
+def _values(noise: NoiseChannel) -> int:
+    return len(noise.statistic.amount) if isinstance(noise, TableNoise) else len(noise.region)
+
+
+def _objects(count: int, first: float, second: float) -> Verdict:
+    times = "the release" if count == 1 else f"{count} releases"
+    method = f"one record is guessed with probability {second:.6g} from {times} of B, and {first:.6g} of A"
+    return Verdict(False, "average", second - first, None, None, method)

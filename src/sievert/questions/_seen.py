@@ -1,0 +1,360 @@
+"""How questions see the mechanism of a file: through the list of its answers, or as noise without one.
+
+Every question asks the same things: the true ε, whether the promise is kept, how well one record is guessed
+now and after many releases, and what the whole database gives away. A list answers by looking at its entries.
+Noise that is the same everywhere answers by closed forms, whatever the number of answers: ε by the
+sensitivity, with a certificate that is verified here, and guesses by what one record shows through the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property, singledispatch
+
+import numpy as np
+
+from sievert.arrays import BoolArray, FloatArray
+from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
+from sievert.errors import TooLargeError
+from sievert.files import Scenario
+from sievert.measures import Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
+from sievert.observations import (
+    RecordView,
+    ReleasesWithin,
+    RepeatedGuess,
+    guess_limit,
+    ratios_after,
+    record_view,
+    releases_within,
+    repeated_guess,
+)
+from sievert.policies import Answers, Policy
+from sievert.proofs import NoiseProof, Proof, verify
+from sievert.questions._accept import allowed_guess
+from sievert.spaces import Metric, metrics
+
+__all__ = ["Seen", "seen"]
+
+EXACT = "exact: one record seen through the noise"
+ABOVE = "bound: one record seen through the noise"
+# Beyond this many values their distances are not listed.
+LARGEST_PAIRS = 5_000
+
+
+def seen(scenario: Scenario) -> Seen:
+    """How to see the mechanism of a file."""
+    return _seen(scenario.channel, scenario)
+
+
+class Seen(ABC):
+    """What every question asks of a mechanism."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """The smallest ε for which the mechanism keeps the policy."""
+        return self.scenario.epsilon
+
+    @property
+    def words(self) -> str:
+        """The mechanism in words."""
+        return self.scenario.mechanism.words()
+
+    listed: bool = True
+    # What a list has no need of: how far one record moves the table, ε as a fraction, and its certificate.
+    steps: Fraction | None = None
+    exact_eps: Fraction | None = None
+    certificate: Proof | None = None
+
+    @cached_property
+    def proved(self) -> bool | None:
+        """Whether the certificate of the noise was verified; None where there is none."""
+        return None if self.certificate is None else bool(verify(self.certificate))
+
+    def neighbours(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
+        """A channel that tells neighbours apart as so many releases do, and who they are; None: no list."""
+        return None
+
+    @property
+    @abstractmethod
+    def database(self) -> Capacity | None:
+        """What the whole database gives away whatever is believed; None where that is not known."""
+
+    @property
+    @abstractmethod
+    def guess_limit(self) -> float | None:
+        """The best guess about one record after infinitely many releases; None where it is not known."""
+
+    @abstractmethod
+    def releases_within(self, limit: float) -> ReleasesWithin | None:
+        """How many releases keep the best guess within a limit; None where that is not known."""
+
+    @property
+    @abstractmethod
+    def uniform_bits(self) -> float | None:
+        """Bits that one release leaks about a record of any value, all equally likely; None: not known."""
+
+    @abstractmethod
+    def _own_record(self) -> RecordLeakage:
+        """The guess about one record after one release, from the mechanism itself."""
+
+    @abstractmethod
+    def _own_repeated(self, count: int) -> RepeatedGuess | None:
+        """The guess after several releases, from the mechanism itself; None where it is not known."""
+
+    @cached_property
+    def record(self) -> RecordLeakage:
+        """The guess about one record after one release, never above what any mechanism of this ε allows."""
+        record = self._own_record()
+        if not record.is_bound:
+            return record
+        allowed = allowed_guess(self.scenario, self.epsilon.nats, 1, record.before)
+        if allowed >= record.after:
+            return record
+        return replace(record, after=allowed, bits=math.log2(allowed / record.before))
+
+    def repeated(self, count: int) -> RepeatedGuess:
+        """The guess after several releases: the mechanism's own, or the least of the bounds on it."""
+        record = self.record
+        if count == 1:
+            return RepeatedGuess(record.before, record.after, not record.is_bound, count)
+        found = self._own_repeated(count)
+        if found is None:
+            found = RepeatedGuess(
+                record.before, _faded(self.scenario, self.epsilon.nats * count), False, count
+            )
+        if not found.exact:
+            allowed = allowed_guess(self.scenario, self.epsilon.nats, count, found.before)
+            found = replace(found, guess=min(found.guess, allowed))
+        if not record.is_bound and found.before == record.before and found.guess < record.after:
+            # More releases never help less; rounding may say so by 1e-16.
+            found = replace(found, guess=record.after)
+        return found
+
+
+@singledispatch
+def _seen(channel: Channel, scenario: Scenario) -> Seen:
+    return Listed(scenario)
+
+
+@_seen.register
+def _without_list(channel: NoiseChannel, scenario: Scenario) -> Seen:
+    return Unlisted(scenario, channel)
+
+
+@_seen.register
+def _on_table(channel: TableNoise, scenario: Scenario) -> Seen:
+    return OnTable(scenario, channel)
+
+
+class Listed(Seen):
+    """Answers and outputs are listed, and all entries are looked at."""
+
+    def neighbours(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
+        return None if releases > 1 else (self.scenario.channel, self.scenario.answers)
+
+    @property
+    def database(self) -> Capacity:
+        return capacity(self.scenario.channel)
+
+    @cached_property
+    def guess_limit(self) -> float | None:
+        with suppress(TooLargeError):
+            return guess_limit(self.scenario.channel, self.scenario.answers, self.scenario.record_prior)
+        return None
+
+    def releases_within(self, limit: float) -> ReleasesWithin | None:
+        scenario = self.scenario
+        with suppress(TooLargeError):
+            return releases_within(scenario.channel, scenario.answers, limit, scenario.record_prior)
+        return None
+
+    @property
+    def uniform_bits(self) -> float:
+        return float(record_leakage(self.scenario.channel, self.scenario.answers).bits)
+
+    def _own_record(self) -> RecordLeakage:
+        scenario = self.scenario
+        return record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
+
+    def _own_repeated(self, count: int) -> RepeatedGuess | None:
+        scenario = self.scenario
+        with suppress(TooLargeError):
+            return repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
+        return None
+
+
+class Unlisted(Seen):
+    """Noise of one law on every answer."""
+
+    listed = False
+
+    def __init__(self, scenario: Scenario, noise: NoiseChannel) -> None:
+        super().__init__(scenario)
+        self.noise = noise
+
+    @property
+    def words(self) -> str:
+        return self.noise.words()
+
+    @property
+    def absence(self) -> bool:
+        """Whether records may be left out."""
+        return False
+
+    @cached_property
+    def database(self) -> Capacity | None:
+        with suppress(TooLargeError):
+            return noise_capacity(self.noise, self.scenario.policy, self.absence)
+        return None
+
+    @cached_property
+    def belief(self) -> FloatArray:
+        """About the value of one record."""
+        return np.asarray(self.scenario.record_prior.astype(np.float64))
+
+    @cached_property
+    def views(self) -> tuple[RecordView, ...]:
+        """One record, once for each set of values that the others may leave possible; none: not known."""
+        return self._views(self.belief)
+
+    def _views(self, belief: FloatArray) -> tuple[RecordView, ...]:
+        try:
+            masks = _possible(self.scenario.policy)
+            beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
+            return tuple(record_view(self.noise, found) for found in beliefs if found.any())
+        except (TooLargeError, NotImplementedError):
+            return ()
+
+    @property
+    def uniform_bits(self) -> float | None:
+        values = len(self.scenario.policy.values)
+        found = _worst(self._views(np.full(values, 1 / values)), 1)
+        return None if found is None or not found.exact else _bits(found)
+
+    @cached_property
+    def guess_limit(self) -> float | None:
+        return max((view.limit for view in self.views), default=None)
+
+    def releases_within(self, limit: float) -> ReleasesWithin | None:
+        found = []
+        with suppress(TooLargeError, NotImplementedError):
+            found = [view.releases_within(limit) for view in self.views]
+        return min(found, key=lambda kept: math.inf if kept.releases is None else kept.releases, default=None)
+
+    def _own_record(self) -> RecordLeakage:
+        found = _worst(self.views, 1)
+        if found is None:
+            after = _faded(self.scenario, self.epsilon.nats)
+            return RecordLeakage.at_most(
+                float(self.belief.max()), after, math.log2(after / float(self.belief.max()))
+            )
+        method = EXACT if found.exact else ABOVE
+        return RecordLeakage(found.before, found.guess, _bits(found), (), method, is_bound=not found.exact)
+
+    def _own_repeated(self, count: int) -> RepeatedGuess | None:
+        return _worst(self.views, count)
+
+
+def _worst(views: tuple[RecordView, ...], count: int) -> RepeatedGuess | None:
+    """The guess in the situation of the others where it grows most; None where it is not known."""
+    found = []
+    with suppress(TooLargeError, NotImplementedError):
+        found = [view.guess(count) for view in views]
+    return max(found, key=lambda guess: (guess.guess / guess.before, guess.guess), default=None)
+
+
+def _bits(found: RepeatedGuess) -> float:
+    return math.log1p((found.guess - found.before) / found.before) / math.log(2)
+
+
+class OnTable(Unlisted):
+    """Noise in the cells of a table: ε comes from its sensitivity."""
+
+    noise: TableNoise
+
+    def __init__(self, scenario: Scenario, noise: TableNoise) -> None:
+        super().__init__(scenario, noise)
+        self.sensitivity = scenario.tabulated.sensitivity
+        self.steps = self.sensitivity.steps
+        self.exact_eps = noise.eps_of(self.sensitivity) if noise.keeps_eps else None
+        if self.exact_eps is not None:
+            self.certificate = NoiseProof.of(noise, self.sensitivity)
+
+    @property
+    def absence(self) -> bool:
+        return self.scenario.tabulated.absence
+
+    def neighbours(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
+        """Two tables as far apart as one record moves them, told apart by their likelihood ratio alone."""
+        policy, steps = self.scenario.policy, self.sensitivity.steps
+        if policy.constrained or policy.is_metric or steps.denominator != 1 or steps == 0:
+            return None
+        with suppress(TooLargeError, NotImplementedError):
+            return _pair(self.noise, int(steps), releases), metrics.discrete(2)
+        return None
+
+
+@singledispatch
+def _pair(noise: TableNoise, steps: int, releases: int) -> Channel:
+    raise NotImplementedError(f"neighbours under {noise.words()}")
+
+
+@_pair.register
+def _pair_of_sums(noise: SumNoise, steps: int, releases: int) -> Channel:
+    return _two_rows(noise, steps, releases)
+
+
+@_pair.register
+def _pair_of_tables(noise: CellNoise, steps: int, releases: int) -> Channel:
+    """One step in each of so many cells is one step in one cell so many times, by symmetry of the noise."""
+    return _two_rows(noise, 1, steps * releases)
+
+
+def _two_rows(noise: TableNoise, steps: int, times: int) -> Channel:
+    found = ratios_after(noise.law, steps, times)
+    rows = np.stack([found.log_pmf, found.log_shown])
+    if found.hidden > 0:
+        certain = math.log(found.hidden)
+        rows = np.concatenate([rows, [[certain, -math.inf], [-math.inf, certain]]], axis=1)
+    return Channel.trusted(rows, "log")
+
+
+def _possible(policy: Policy) -> BoolArray | None:
+    """Distinct sets of values that one record may have given the others; None: all values always."""
+    if not policy.constrained:
+        return None
+    rows = policy.permitted_databases.rows
+    found = []
+    for record in range(policy.records):
+        _, situation = np.unique(np.delete(rows, record, axis=1), axis=0, return_inverse=True)
+        mask = np.zeros((int(situation.max(initial=0)) + 1, len(policy.values)), dtype=bool)
+        mask[situation.ravel(), rows[:, record]] = True
+        found.append(np.unique(mask, axis=0))
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def _among(belief: FloatArray, mask: BoolArray) -> FloatArray:
+    """The belief when some values are ruled out."""
+    kept = np.where(mask, belief, 0.0)
+    total = kept.sum()
+    return np.asarray(kept / total if total else kept)
+
+
+def _faded(scenario: Scenario, eps: float) -> float:
+    """What this ε alone allows one to guess about a record (Alvim et al., Prop 21); 1 where it says nothing.
+
+    1/Σ_u e^(-ε·d(v, u)) at the worst of very many values of equal belief, without listing their distances.
+    """
+    policy = scenario.policy
+    if policy.constrained or math.isinf(eps):
+        return 1.0
+    if len(policy.values) <= LARGEST_PAIRS or policy.record_metric.uniform_distance is not None:
+        return record_leakage(eps, policy, prior=scenario.record_prior).after
+    return 1.0

@@ -1,0 +1,179 @@
+"""Which "at most" is which: what this mechanism gives away, what its promise allows, what any could.
+
+The first is a property of the file's mechanism, the second the most over all mechanisms that keep the same
+promise, the third what is there to be given away. Each number is exact, or an upper bound and marked so.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sievert.arrays import FloatArray
+from sievert.errors import SievertError
+from sievert.files import Scenario
+from sievert.limits import MEETS, policy_guess, worst_leakage
+from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, claim_of
+from sievert.measures import record_leakage
+from sievert.numerics import in_bits, in_percent
+from sievert.policies import Policy
+from sievert.questions._accept import record_belief
+from sievert.results import Result
+
+if TYPE_CHECKING:
+    from sievert.questions.audit import Audit
+
+__all__ = ["Amount", "Standing", "StandingRow", "promised_guess", "standing"]
+
+# With more values the promise's guess is not solved for but bounded by ε alone; a uniform belief is quicker.
+LARGEST_SOLVED, LARGEST_UNIFORM = 60, 1000
+
+
+@dataclass(frozen=True)
+class Amount(Result):
+    """A number, exact or (`exact` False) an upper bound."""
+
+    value: float
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class StandingRow(Result):
+    """One thing that may be given away, and how much of it.
+
+    Attributes
+    ----------
+    what : in words
+    unit : "probability" of a right guess, or "bits"
+    before : without a release
+    mechanism : by the mechanism of the file (None: not known)
+    promise : by any mechanism with its promise, at most (None: not known)
+    anything : by any mechanism, when nothing is promised
+    """
+
+    what: str
+    unit: Literal["probability", "bits"]
+    before: float
+    mechanism: Amount | None
+    promise: Amount | None
+    anything: Amount
+
+    def texts(self) -> list[str]:
+        """The row as cells of a table, with "at most" where a number is a bound."""
+        amounts = (Amount(self.before), self.mechanism, self.promise, self.anything)
+        return [self.what, *(self._text(amount) for amount in amounts)]
+
+    def _text(self, amount: Amount | None) -> str:
+        if amount is None:
+            return "not known"
+        shown = in_percent(amount.value) if self.unit == "probability" else in_bits(amount.value)
+        return shown if amount.exact else f"at most {shown}"
+
+
+@dataclass(frozen=True)
+class Standing(Result):
+    """Best guess about one record, after all releases, and the whole database: each by whom, exact or not.
+
+    `promise` is the promise in words.
+    """
+
+    promise: str = ""
+    rows: tuple[StandingRow, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "Nothing is compared."
+        first = self.rows[0].texts()
+        return f"{first[0]}: {first[2]} by this mechanism, {first[3]} by any with {self.promise}."
+
+    @property
+    def header(self) -> list[str]:
+        """Above the cells of the rows."""
+        return ["", "before", "this mechanism", f"this promise: {self.promise}", "any mechanism"]
+
+
+def standing(scenario: Scenario, audit: Audit) -> Standing:
+    """Put what an audit found beside what its promise allows and what any mechanism could give away."""
+    one = "the value" if audit.records == 1 else "one record"
+    record = audit.record
+    certain = Amount(1.0)
+    claim = _claim(scenario, audit, 1)
+    rows = [
+        StandingRow(
+            f"best guess about {one}",
+            "probability",
+            record.before,
+            Amount(record.after, not record.is_bound),
+            _promised_guess(scenario, claim, record.before),
+            certain,
+        )
+    ]
+    if audit.observations > 1:
+        rows.append(
+            StandingRow(
+                f"after {audit.observations} releases",
+                "probability",
+                record.before,
+                Amount(audit.repeated_guess, audit.repeated_exact),
+                _promised_guess(scenario, _claim(scenario, audit, audit.observations), record.before),
+                certain,
+            )
+        )
+    capacity = audit.database
+    own = None if capacity is None else Amount(float(capacity.bits), capacity.gap == 0)
+    whole = "the value, by whoever guesses" if audit.records == 1 else "the whole database"
+    allowed = _promised_database(scenario, audit)
+    rows.append(StandingRow(whole, "bits", 0.0, own, allowed, Amount(audit.database_bits)))
+    return Standing("no finite ε" if claim is None else claim.words, tuple(rows))
+
+
+def _claim(scenario: Scenario, audit: Audit, releases: int) -> Claim | None:
+    """What the file promises, or else what its mechanism keeps; None where that is no finite ε."""
+    stated = scenario.document.claim
+    if stated is not None and audit.claimed_eps is None:
+        return claim_of(**stated.model_dump(exclude_none=True), releases=releases)
+    eps = audit.epsilon.nats if audit.claimed_eps is None else audit.claimed_eps
+    if math.isinf(eps):
+        return None
+    # Of more releases than are composed one by one the ε is added up.
+    return (
+        ApproximateClaim(eps * releases)
+        if releases > LARGEST_RELEASES
+        else ApproximateClaim(eps, 0.0, releases)
+    )
+
+
+def _promised_guess(scenario: Scenario, claim: Claim | None, before: float) -> Amount | None:
+    """The best guess about one record over all mechanisms that keep the claim."""
+    if claim is None:
+        return Amount(1.0)
+    found = promised_guess(claim, scenario.policy, record_belief(scenario))
+    return None if found is None or not math.isclose(found[1], before, rel_tol=1e-9) else found[0]
+
+
+def promised_guess(claim: Claim, policy: Policy, belief: FloatArray | None) -> tuple[Amount, float] | None:
+    """The best guess that a claim allows, and the blind one; among many values by ε alone (None: unknown)."""
+    most = LARGEST_UNIFORM if belief is None else LARGEST_SOLVED
+    with suppress(SievertError):
+        if policy.hides_any_two or policy.constrained or len(policy.values) <= most:
+            found, blind = policy_guess(claim, policy, belief)
+            return Amount(found.upper, found.lower >= found.upper * (1 - MEETS)), blind
+        if isinstance(claim, ApproximateClaim) and claim.lost == 0:
+            # Alvim et al., Prop 21: ε adds up over releases.
+            bound = record_leakage(claim.eps * claim.releases, policy, prior=belief)
+            return Amount(bound.after, False), bound.before
+    return None
+
+
+def _promised_database(scenario: Scenario, audit: Audit) -> Amount | None:
+    """The most that any mechanism of the promised ε gives away about the database."""
+    worst, eps = audit.worst, audit.claimed_eps
+    if eps is not None and not math.isclose(eps, audit.epsilon.nats, rel_tol=1e-9):
+        worst = None
+        with suppress(SievertError):
+            worst = worst_leakage(scenario.policy, eps)
+    elif eps is None and scenario.document.claim is not None:
+        return None
+    return None if worst is None else Amount(worst.upper.bits, worst.exact is not None)

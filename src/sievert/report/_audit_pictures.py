@@ -1,0 +1,157 @@
+"""The pictures of an audit: what the mechanism does, what can be believed, and how guesses grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import singledispatch
+
+import plotly.graph_objects as go
+
+from sievert.channels import Channel, NoiseChannel
+from sievert.files import Scenario
+from sievert.numerics import guess_words, in_percent
+from sievert.questions import (
+    GuessCurve,
+    MapOfNoise,
+    NoiseOfCell,
+    Seen,
+    guess_by_eps,
+    guess_by_releases,
+    noise_picture,
+    seen,
+)
+from sievert.questions.audit import Audit, LeakageCurves, leakage_curves
+from sievert.report import plots
+from sievert.report._page import Picture
+from sievert.report.infer import tradeoff_picture
+from sievert.results import Result
+from sievert.spaces.secrets import SecretGraph
+
+__all__ = ["noise_pictures", "pictures", "releases_picture"]
+
+# More values than this make a graph that nobody can read.
+LARGEST_GRAPH = 30
+
+
+def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
+    """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
+    view = seen(scenario)
+    drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
+    if audit.inference is not None:
+        drawn.append(tradeoff_picture(audit.inference))
+    secrets = scenario.policy.secrets
+    if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
+        drawn.append(_secrets(audit, secrets))
+    return drawn
+
+
+def releases_picture(view: Seen) -> Iterator[Picture]:
+    """The guess about one record against the number of releases."""
+    curve = guess_by_releases(view)
+    if curve is None:
+        return
+    caption = "The best guess about one record for somebody who knows all others, release after release."
+    yield Picture("The guess, release by release", caption + _bounds(curve), _guesses(curve, "releases"))
+
+
+def _bounds(curve: GuessCurve) -> str:
+    """What the dashes mean, where there are some."""
+    return "" if all(curve.exact) else " Dashed: at most that."
+
+
+def _guesses(curve: GuessCurve, axis: str) -> go.Figure:
+    return plots.guess_curve(
+        curve.levels,
+        curve.guesses,
+        curve.before,
+        exact=curve.exact,
+        here=curve.here,
+        limit=curve.limit,
+        ever=curve.ever,
+        axis=axis,
+    )
+
+
+@singledispatch
+def _of_channel(channel: Channel, audit: Audit, view: Seen) -> list[Picture]:
+    """A channel with a list: its entries, the most revealing output, leakage against ε."""
+    scenario = view.scenario
+    return [
+        Picture(
+            "Belief before and after the most revealing output",
+            "What an adversary believes before the release, and after the output that makes some value "
+            "likeliest.",
+            plots.beliefs(channel, scenario.prior),
+        ),
+        Picture(
+            "What the mechanism does",
+            "Each row is a true value; the darker a cell, the likelier that output.",
+            plots.channel_heatmap(channel),
+        ),
+        _curve(leakage_curves(scenario, audit)),
+    ]
+
+
+@_of_channel.register
+def _of_noise(channel: NoiseChannel, audit: Audit, view: Seen) -> list[Picture]:
+    return noise_pictures(view)
+
+
+def noise_pictures(view: Seen) -> list[Picture]:
+    """Noise without a list: its law in one number or on the map, one belief, the guess against ε."""
+    found = noise_picture(view.scenario.channel, view)
+    drawn = [] if found is None else list(_drawn(found))
+    curve = guess_by_eps(view)
+    if curve is not None:
+        caption = "The best guess about one record after one release, if the noise had another ε."
+        drawn.append(Picture("The guess against ε", caption + _bounds(curve), _guesses(curve, "ε (nats)")))
+    return drawn
+
+
+@singledispatch
+def _drawn(found: Result) -> Iterator[Picture]:
+    raise TypeError(f"{type(found).__name__} is no noise")
+
+
+@_drawn.register
+def _cell(found: NoiseOfCell) -> Iterator[Picture]:
+    yield Picture(
+        "The noise in one number",
+        f"How far a released number may be from the truth; blue is what happens with probability "
+        f"{in_percent(found.confidence)} or more.",
+        plots.noise_law(found.amounts, found.probabilities, radius=found.radius, confidence=found.confidence),
+    )
+    yield Picture(
+        "Belief before and after",
+        "What somebody who knows all other records believes about the remaining one before the release, and "
+        f"after the output that is likeliest when it is {guess_words(found.seen)}.",
+        plots.belief_shift(
+            found.values, found.before, found.after, f"after it looks like {guess_words(found.seen)}"
+        ),
+    )
+
+
+@_drawn.register
+def _map(found: MapOfNoise) -> Iterator[Picture]:
+    yield Picture(
+        "Where a place is released",
+        "A place in the middle of the region, and how likely each cell is to be released in its stead.",
+        plots.noise_map(found.east, found.north, found.probabilities.tolist()),
+    )
+
+
+def _secrets(audit: Audit, secrets: SecretGraph) -> Picture:
+    pair = audit.epsilon.pair
+    shown = pair if pair is not None and all(value in secrets.position for value in pair) else None
+    marked = "" if shown is None else "; the red line joins the two that are easiest to tell apart"
+    return Picture(
+        "What must not be told apart",
+        f"Values that are joined must not be told apart{marked}.",
+        plots.policy_graph(secrets, witness=shown),
+    )
+
+
+def _curve(curves: LeakageCurves) -> Picture:
+    figure = plots.leakage_curve(curves.eps, curves.bits, here=curves.here, limit=curves.limit)
+    caption = f"Leakage of one release through {curves.family} as ε varies; the upright line is this file."
+    return Picture("Leakage against ε", caption, figure)

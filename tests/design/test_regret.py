@@ -1,0 +1,123 @@
+"""Least regret, domination, and which theorem says that a universally optimal mechanism exists."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sievert as sv
+from sievert.errors import SievertError, TooLargeError
+from sievert.proofs import UniversalProof, proof_from_dict, save_proof
+
+line, discrete = sv.metrics.line, sv.metrics.discrete
+HALF = "1/2"
+
+
+@pytest.mark.parametrize("alpha", ["1/10", "1/3", "1/2", "4/5"])
+def test_randomised_response_has_the_least_regret_for_three_values(alpha: str) -> None:
+    a = F(alpha)
+    found = sv.design.minimax_regret(discrete(3), alpha=alpha)
+    assert found.regret == found.lower_bound == a * (1 - a) / ((1 + a) * (2 + 4 * a))
+    response = sv.mechanisms.randomised_response(3, alpha=alpha)
+    assert sv.design.universal_gap(response, discrete(3), alpha=alpha).gap == found.regret
+    assert found.mechanism.hyper().is_same(response.hyper())
+
+
+@pytest.mark.parametrize(
+    "metric, loss, regret",
+    [
+        (line(4), [[0, 1, 0, 1], [1, 0, 1, 0]], F(1, 15)),  # parity
+        (discrete(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]], F(2, 75)),
+        (line(3), None, F(0)),
+        (line(3), [["7/10", 0, "7/10"], ["3/10", 1, "3/10"]], F(0)),
+    ],
+)
+def test_least_regrets_in_fractions(metric: sv.Metric, loss: Any, regret: F) -> None:
+    """Two of them were only known as floats."""
+    found = sv.design.minimax_regret(metric, alpha=HALF, loss=loss)
+    assert (found.regret, found.lower_bound, found.exact) == (regret, regret, True)
+    assert sv.design.universal_gap(found.mechanism, metric, alpha=HALF, loss=loss).gap == regret
+    proof = proof_from_dict(json.loads(save_proof(found.certificate)))  # type: ignore[arg-type]
+    assert proof.verify().holds
+    assert isinstance(proof, UniversalProof)
+    if regret:
+        assert "too low" in replace(proof, gap=regret * F(99, 100)).verify().statement
+        assert found.priors
+
+
+def test_least_regret_in_floats() -> None:
+    found = sv.design.minimax_regret(discrete(3), math.log(2))
+    assert float(found) == pytest.approx(1 / 24, abs=1e-8)
+    assert not found.exact
+    with pytest.raises(TooLargeError, match="the inputs"):
+        sv.design.minimax_regret(line(9), 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 10**6))
+def test_the_geometric_mechanism_dominates_on_lines(n: int, seed: int) -> None:
+    """For every private mechanism one remap of G serves all monotone, and all unimodal, losses."""
+    rng = np.random.default_rng(seed)
+    geometric = sv.mechanisms.truncated_geometric(n, alpha=HALF)
+    found = sv.geometry.kernels(line(n), HALF, limit=30)
+    kernel = found[int(rng.integers(len(found)))].channel
+    answers = rng.integers(0, 4, (kernel.shape[1], n)) + np.eye(kernel.shape[1], n, dtype=int)
+    other = kernel.then(sv.Channel(answers.tolist(), kernel.outputs, range(n), normalise=True))
+    for losses in ("monotone", "unimodal"):
+        domination = sv.design.dominating_remap(geometric, other, line(n), losses)  # type: ignore[arg-type]
+        assert domination.holds
+        assert domination.remap is not None
+        served = geometric.matrix @ domination.remap.matrix
+        for x in range(n):
+            for t in range(n):
+                ball = np.abs(np.arange(n) - x) <= t
+                assert losses != "monotone" or served[x, ball].sum() >= other.matrix[x, ball].sum() - 1e-7
+
+
+def test_randomised_response_does_not_dominate() -> None:
+    two = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]], outputs=[0, 1])
+    found = sv.design.dominating_remap(sv.mechanisms.randomised_response(3, alpha=HALF), two, discrete(3))
+    assert not found
+    assert found.slack == pytest.approx(-1 / 24, abs=1e-9)
+    same = sv.design.dominating_remap(two, two, discrete(3), "all")
+    assert same.holds
+    with pytest.raises(SievertError, match="losses is 'some'"):
+        sv.design.dominating_remap(two, two, discrete(3), "some")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "metric, loss, holds, word",
+    [
+        (line(5), sv.losses.absolute(5), True, "Theorem SC"),
+        (line([0, 1, 5, 6]), sv.losses.absolute([0, 1, 5, 6]), True, "Theorem SC"),
+        (line(2), None, True, "Thm 6.14"),
+        (discrete(3), [[0, 1, 1], [1, 2, 3]], True, "Lem 6.19"),
+        (discrete(4), [[0, 1, 0, 1], [1, 0, 0, 0]], True, "Thm 6.28"),
+        (discrete(4), None, False, "Thm 6.33"),
+        (discrete(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]], False, "Thm 6.16"),
+        (sv.metrics.from_graph([(0, 1), (0, 2), (0, 3)]), None, True, "TREE-BAYES"),
+        (line(4), [[0, 1, 0, 1], [1, 0, 1, 0]], False, "Thm 6.16"),
+        (line(3), [["7/10", 0, "7/10"], ["3/10", 1, "3/10"]], True, "Thm 6.16"),
+        (sv.metrics.cycle(4), [[0, 1, 0, 0], [1, 0, 0, 0]], True, "Lem 6.20"),
+        (sv.metrics.hamming(3, 2), None, None, "no theorem"),
+    ],
+)
+def test_which_theorem_says_that_one_exists(
+    metric: sv.Metric, loss: Any, holds: bool | None, word: str
+) -> None:
+    found = sv.design.universal_existence(metric, alpha=HALF, loss=loss)
+    assert found.holds is holds
+    assert word in found.theorem
+    if found.mechanism is not None:
+        assert sv.is_universally_optimal(found.mechanism, metric, alpha=HALF, loss=loss).holds
+    for alpha in (0, 1):
+        at_end = sv.design.universal_existence(metric, alpha=alpha, loss=loss)
+        assert at_end.holds

@@ -1,0 +1,327 @@
+"""Optimality for one prior and for all: worked examples of sections 7 and 8, certificates and forgeries."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sievert as sv
+from sievert.errors import MechanismError, TooLargeError
+from sievert.proofs import (
+    BetterForPriorProof,
+    QuotientProof,
+    UniversalByTheoremProof,
+    UniversalProof,
+    proof_from_dict,
+    save_proof,
+)
+
+line, discrete = sv.metrics.line, sv.metrics.discrete
+HALF = "1/2"
+AVERAGE = [["7/10", 0, "7/10"], ["3/10", 1, "3/10"]]
+G3 = sv.mechanisms.truncated_geometric(3, alpha=HALF)
+H3 = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["2/3", "1/3"]])
+RR3 = sv.mechanisms.randomised_response(3, alpha=HALF)
+K_A = sv.Channel([["1/3", "2/3"], ["1/3", "2/3"], ["2/3", "1/3"]])
+K_B = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]])
+MIDDLE = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["2/3", "1/3"]])
+EXAMPLE_6_5 = [[3, 1, 0], [0, 1, 3]]
+
+
+def verified(found: Any) -> None:
+    """The certificate holds after a JSON round trip."""
+    proof = proof_from_dict(json.loads(save_proof(found.certificate)))
+    assert proof.verify().holds, proof.verify().statement
+
+
+# ── One prior ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_optimality_for_a_prior_is_proved_in_fractions() -> None:
+    found = sv.is_optimal(G3, line(3), alpha=HALF, loss=sv.losses.absolute(3))
+    assert (found.holds, found.exact, found.gap) == (True, True, 0)
+    verified(found)
+    other = sv.is_optimal(G3, line(3), alpha=HALF, loss=AVERAGE)
+    assert (other.holds, other.loss, other.lower_bound) == (False, F(7, 15), F(2, 5))
+    assert other.better is not None
+    assert sv.remap(other.better, None, sv.losses.matrix(AVERAGE)).after == F(2, 5)
+    verified(other)
+
+
+def test_optimality_for_a_prior_in_floats() -> None:
+    geometric = sv.mechanisms.truncated_geometric(5, 1.0)
+    found = sv.is_optimal(geometric, line(5), 1.0, [0.1, 0.2, 0.3, 0.2, 0.2], sv.losses.absolute(5))
+    assert found.holds
+    assert not found.exact
+    assert float(found.gap) < 1e-8
+    worse = sv.is_optimal(sv.mechanisms.exponential(line(5), 1.0), line(5), 1.0, loss=sv.losses.absolute(5))
+    assert worse.holds is False
+    assert worse.better is not None
+
+
+def test_a_mechanism_that_is_not_private_is_refused() -> None:
+    with pytest.raises(MechanismError, match="is allowed"):
+        sv.is_optimal(sv.Channel([[1, 0], [0, 1]]), line(2), alpha=HALF)
+    with pytest.raises(MechanismError, match="is allowed"):
+        sv.is_universally_optimal(sv.Channel([[1, 0], [0, 1]]), line(2), alpha=HALF)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 4), st.integers(0, 10**6))
+def test_the_best_kernel_is_the_optimum_lem_b2(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    metric = line(n) if seed % 2 else discrete(n)
+    weights = rng.integers(0, 5, n) + (np.arange(n) == 0)
+    prior = [F(int(w), int(weights.sum())) for w in weights]
+    loss = sv.losses.matrix(rng.integers(0, 6, (3, n)).tolist())
+    best = min(sv.remap(kernel.channel, prior, loss).after for kernel in sv.geometry.kernels(metric, HALF))
+    assert best == sv.optimal_mechanism(metric, alpha=HALF, prior=prior, loss=loss).loss
+
+
+# ── All priors: worked answers ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "mechanism, metric, loss, gap",
+    [
+        (H3, line(3), AVERAGE, 0),
+        (G3, line(3), AVERAGE, F(1, 15)),
+        (RR3, discrete(3), None, F(1, 24)),
+        (K_A, discrete(3), EXAMPLE_6_5, 0),
+        (K_B, discrete(3), EXAMPLE_6_5, 0),
+        (RR3, discrete(3), EXAMPLE_6_5, None),
+        (MIDDLE, discrete(3), EXAMPLE_6_5, None),
+        (MIDDLE, discrete(3), [[0, 1, 0], [1, 0, 0]], 0),
+        (RR3, discrete(3), [[0, 1, 0], [1, 0, 0]], None),
+    ],
+)
+def test_worked_examples_by_cells(mechanism: sv.Channel, metric: sv.Metric, loss: Any, gap: F | None) -> None:
+    found = sv.design.universal_gap(mechanism, metric, alpha=HALF, loss=loss)
+    if gap is None:
+        assert found.holds is False
+        assert found.gap > 0  # type: ignore[operator]
+    else:
+        assert found.gap == gap
+    assert found.holds is (found.gap == 0)
+    verified(found)
+
+
+def test_mixtures_of_universally_optimal_kernels_are_optimal() -> None:
+    columns = np.concatenate([np.asarray(K_A.exact) / 2, np.asarray(K_B.exact) / 2], axis=1)
+    found = sv.is_universally_optimal(sv.Channel(columns.tolist()), discrete(3), alpha=HALF, loss=EXAMPLE_6_5)
+    assert found.holds
+    verified(found)
+
+
+def test_worst_gaps_of_the_identity_loss() -> None:
+    """Trivial on every pair, and yet no kernel is universally optimal."""
+    loss = [[int(x == w) for x in range(3)] for w in range(3)]
+    found = sv.geometry.kernels(discrete(3), HALF)
+    gaps = sorted(sv.design.universal_gap(k.channel, discrete(3), alpha=HALF, loss=loss).gap for k in found)
+    assert gaps == [F(1, 30), F(1, 20), F(1, 12), F(1, 12), F(1, 12)]
+
+
+def test_which_kernels_of_the_line_of_four_are_best() -> None:
+    def count(rows: Any) -> int:
+        return len(sv.geometry.optimal_kernels(line(4), HALF, sv.losses.matrix(rows)))
+
+    geometric = sv.mechanisms.truncated_geometric(4, alpha=HALF)
+    points = range(4)
+    for rows in (
+        [[int(x != w) for x in points] for w in points],
+        [[abs(x - w) for x in points] for w in points],
+        [[(x - w) ** 2 for x in points] for w in points],
+        [[int(x >= 2) for x in points], [int(x < 2) for x in points]],
+        [[0, 0, 0, 1], [1, 0, 0, 0]],
+    ):
+        found = sv.geometry.optimal_kernels(line(4), HALF, sv.losses.matrix(rows))
+        assert len(found) == 1
+        assert found[0].channel.hyper().is_same(geometric.hyper())
+    assert count([[0, 0, 1, 0], [1, 0, 0, 0]]) == 4
+    assert count([[0, 0, 1, 0], [0, 1, 0, 0]]) == 11
+    assert count([[0, 1, 0, 1], [1, 0, 1, 0]]) == 0  # parity
+    assert count([[0, 1, 1, 0], [1, 0, 0, 1]]) == 0  # ends or middle
+
+
+# ── All priors: theorems ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_theorems_come_first_and_are_proofs() -> None:
+    gaps = sv.metrics.line([0, 1, 3, 4, 9])
+    geometric = sv.mechanisms.tight_constraints(gaps, alpha=HALF)
+    found = sv.is_universally_optimal(geometric, gaps, alpha=HALF, loss=sv.losses.absolute([0, 1, 3, 4, 9]))
+    assert (found.holds, found.gap) == (True, 0)
+    assert "Theorem SC" in found.theorem
+    assert isinstance(found.certificate, UniversalByTheoremProof)
+    verified(found)
+    star = sv.metrics.from_graph([(0, 1), (0, 2), (0, 3), (3, 4), (4, 5), (5, 6), (6, 7)])
+    kernel = sv.mechanisms.tight_constraints(star, alpha="1/3")
+    tree = sv.is_universally_optimal(kernel, star, alpha="1/3")
+    assert "TREE-BAYES" in tree.theorem
+    verified(tree)
+    trivial = sv.is_universally_optimal(RR3, discrete(3), alpha=HALF, loss=[[0, 1, 1], [1, 2, 3]])
+    assert "Lem 6.19" in trivial.theorem
+    verified(trivial)
+    pair = sv.is_universally_optimal(K_B, discrete(3), alpha=HALF, loss=[[0, 1, 0], [1, 0, 0]])
+    assert "Lem 6.20" in pair.theorem
+    verified(pair)
+
+
+def test_theorems_hold_for_floats_with_many_inputs() -> None:
+    geometric = sv.mechanisms.truncated_geometric(200, 0.3)
+    found = sv.is_universally_optimal(geometric, line(200), 0.3, sv.losses.absolute(200))
+    assert found.holds
+    assert not found.exact
+    assert found.certificate is None
+
+
+def test_blocks_are_asked_one_input_each() -> None:
+    """Six inputs under the discrete metric, a loss that only asks for one bit: T on the bit is best."""
+    bits = [0, 1, 1, 0, 1, 0, 1]
+    mechanism = sv.Channel([["2/3", "1/3"] if bit else ["1/3", "2/3"] for bit in bits])
+    loss = [[3 * bit for bit in bits], [1 - bit for bit in bits]]
+    found = sv.is_universally_optimal(mechanism, discrete(7), alpha=HALF, loss=loss)
+    assert found.holds
+    assert "blocks" in found.theorem
+    assert isinstance(found.certificate, QuotientProof)
+    verified(found)
+    wrong = replace(found.certificate, blocks=((0, 1), (2, 3, 4, 5, 6)))
+    assert "apart" in wrong.verify().statement
+    response = sv.mechanisms.randomised_response(7, alpha=HALF)
+    assert sv.is_universally_optimal(response, discrete(7), alpha=HALF, loss=loss).holds is False
+
+
+def test_odd_cycles_of_pairs_exclude_universal_optima_under_the_discrete_metric() -> None:
+    response = sv.mechanisms.randomised_response(9, alpha="1/3")
+    found = sv.is_universally_optimal(response, discrete(9), alpha="1/3", loss=sv.losses.absolute(9))
+    assert found.holds is False
+    assert not found.worst
+    assert "Thm 6.33" in found.theorem
+    verified(found)
+    floats = sv.is_universally_optimal(sv.mechanisms.randomised_response(9, 1.0), discrete(9), 1.0)
+    assert floats.holds is False
+
+
+def test_the_third_answer() -> None:
+    cube = sv.metrics.hamming(3, 2)
+    kernel = sv.mechanisms.tight_constraints(cube, alpha=HALF)
+    found = sv.is_universally_optimal(kernel, cube, alpha=HALF)
+    assert found.holds is None
+    assert found.gap is None
+    assert "not decided" in str(found)
+    with pytest.raises(TooLargeError, match="8 inputs"):
+        sv.design.universal_gap(kernel, cube, alpha=HALF)
+    parity = sv.losses.property(cube.points, lambda point: sum(point) % 2)
+    by_weight = sv.Channel(
+        [sv.mechanisms.truncated_geometric(4, alpha=HALF).exact[sum(p)].tolist() for p in cube.points],
+        cube.points,
+    )
+    worse = sv.is_universally_optimal(by_weight, cube, alpha=HALF, loss=parity)
+    assert worse.holds is False
+    assert not worse.worst
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_single_crossing_losses_have_no_gap_on_lines(seed: int) -> None:
+    """Theorem SC against the cells: what the theorem promises, the linear programs find."""
+    rng = np.random.default_rng(seed)
+    loss = [[0, 0, 0], *np.cumsum(np.sort(rng.integers(-3, 4, (2, 3)), axis=1)[:, ::-1], axis=0).tolist()]
+    geometric = sv.mechanisms.tight_constraints(line([0, 1, 3]), alpha="1/3")
+    found = sv.is_universally_optimal(geometric, line([0, 1, 3]), alpha="1/3", loss=loss)
+    cells = sv.design.universal_gap(geometric, line([0, 1, 3]), alpha="1/3", loss=loss)
+    assert found.holds is cells.holds
+    verified(found)
+    verified(cells)
+    floats = sv.design.universal_gap(
+        sv.Channel(geometric.matrix, geometric.inputs),
+        line([0, 1, 3]),
+        math.log(3),
+        np.array(loss, dtype=float),
+    )
+    assert floats.holds is cells.holds
+    assert float(floats.gap) == pytest.approx(float(cells.gap), abs=1e-7)  # type: ignore[arg-type]
+
+
+# ── Forgeries ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def cells_proof() -> UniversalProof:
+    found = sv.design.universal_gap(H3, line(3), alpha=HALF, loss=AVERAGE)
+    assert isinstance(found.certificate, UniversalProof)
+    return found.certificate
+
+
+def test_a_proof_by_cells_is_refused_when_one_rule_alone_fails() -> None:
+    proof = cells_proof()
+    assert proof.verify().holds
+    fewer = replace(proof, priors=proof.priors[1:], prices=proof.prices[1:])
+    assert "corner" in fewer.verify().statement
+    moved = proof.prices.copy()
+    moved[-1, 0] += F(1, 7)
+    moved[-1, 1] -= F(1, 7)
+    assert "exceed" in replace(proof, prices=moved).verify().statement
+    low = proof.prices.copy()
+    low[2] = low[2] - F(1, 100)
+    assert "too low" in replace(proof, prices=low).verify().statement
+    other = replace(proof, channel=G3.reduced().exact)
+    assert not other.verify().holds
+    leaking = replace(proof, alpha=F(2, 3))
+    assert "not private" in leaking.verify().statement
+
+
+def test_a_better_mechanism_is_refused_when_one_rule_alone_fails() -> None:
+    found = sv.is_universally_optimal(RR3, discrete(3), alpha=HALF)
+    proof = found.certificate
+    assert isinstance(proof, BetterForPriorProof)
+    assert proof.verify().holds
+    assert "no gap" in replace(proof, gap=proof.gap / 2).verify().statement
+    better = sv.Channel.trusted(np.array([[F(1), F(0)], [F(0), F(1)], [F(0), F(1)]], dtype=object), "exact")
+    assert "not private" in replace(proof, better=better.exact).verify().statement
+    assert "distribution" in replace(proof, prior=proof.prior / 2).verify().statement
+
+
+def test_a_theorem_is_refused_where_it_does_not_apply() -> None:
+    found = sv.is_universally_optimal(G3, line(3), alpha=HALF, loss=sv.losses.absolute(3))
+    proof = found.certificate
+    assert isinstance(proof, UniversalByTheoremProof)
+    assert proof.verify().holds
+    for forged in (
+        replace(proof, witness=proof.witness[::-1]),
+        replace(proof, witness=proof.witness[:2]),
+        replace(proof, theorem="trivial", witness=(0,)),
+        replace(proof, theorem="pair", witness=(0, 1)),
+        replace(proof, theorem="magic"),
+        replace(proof, channel=H3.exact),
+    ):
+        assert not forged.verify().holds
+    tree = replace(proof, theorem="tree", witness=())
+    assert not tree.verify().holds  # the loss is no Bayes risk
+
+
+def test_proofs_are_checked_where_the_solver_cannot_be_imported(tmp_path: Any) -> None:
+    cases = {
+        "cells": cells_proof(),
+        "worse": sv.is_universally_optimal(RR3, discrete(3), alpha=HALF).certificate,
+        "theorem": sv.is_universally_optimal(G3, line(3), alpha=HALF).certificate,
+    }
+    for name, proof in cases.items():
+        assert proof is not None
+        (tmp_path / f"{name}.json").write_text(save_proof(proof), encoding="utf-8")
+    code = (
+        "import sys; sys.modules['highspy'] = None\n"
+        "import sievert as sv\n"
+        f"print(all(sv.verify({str(tmp_path)!r} + '/' + n + '.json').holds for n in {list(cases)}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
