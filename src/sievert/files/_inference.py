@@ -26,7 +26,7 @@ from sievert.channels import Channel, TableNoise
 from sievert.errors import FileError
 from sievert.inference import Correlation, Property
 from sievert.kinds import PublicPath, Section
-from sievert.numerics import brief, require_size
+from sievert.numerics import as_fraction, brief, require_size
 from sievert.spaces import Labels, Metric, Table, shown
 
 if TYPE_CHECKING:
@@ -175,8 +175,7 @@ def _rows(channel: Channel, used: Labels) -> Channel:
 @_rows.register
 def _rows_of_noise(channel: TableNoise, used: Labels) -> Channel:
     """Noise without a list: the outputs around the answers that are likelier than NEGLIGIBLE."""
-    steps = [Fraction(answer) / channel.statistic.step for answer in used]  # type: ignore[arg-type]
-    answers = [int(step) for step in steps]
+    answers = [int(as_fraction(answer) / channel.statistic.step) for answer in used]
     low, high = (-math.inf, math.inf) if channel.limits is None else channel.limits
     reach = 64
     while channel.law.log_pmf(np.array([float(reach)]))[0] > math.log(NEGLIGIBLE) and reach < WIDEST:
