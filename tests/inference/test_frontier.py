@@ -3,9 +3,12 @@ laws."""
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -276,6 +279,17 @@ def proof(**options: Any) -> FrontierProof:
 def test_a_proof_survives_json() -> None:
     found = proof_from_dict(json.loads(save_proof(proof())))
     assert found.verify().holds and "exactly 3/5" in found.verify().statement
+
+
+def test_a_proof_is_checked_where_no_solver_can_be_imported(tmp_path: Path) -> None:
+    target = tmp_path / "proof.json"
+    target.write_text(save_proof(proof()), encoding="utf-8")
+    code = (
+        "import sys; sys.modules['highspy'] = None; from sievert.proofs import verify; "
+        f"print(verify({str(target)!r}).holds)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_forged_proofs_are_refused() -> None:
