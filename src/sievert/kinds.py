@@ -105,6 +105,8 @@ class Noun(Section):
     # Leading keys that may be left out: of a plain list, and of a text that is no name.
     list_key: ClassVar[str | None] = None
     text_key: ClassVar[str | None] = None
+    # What such a text is.
+    text_words: ClassVar[str] = "the path of a file"
     # The class that holds several kinds at once, where a table may have several leading keys.
     joined: ClassVar[type[Any] | None] = None
     # Modules that declare kinds of this noun: loaded when a kind is first looked up.
@@ -283,7 +285,7 @@ class Noun(Section):
         """What takes the place of a table."""
         bare = [repr(name) for name, found in cls.kinds().items() if found.bare]
         lists = ["a list"] if cls.list_key is not None else []
-        return [*bare, *lists, *(["the path of a file"] if cls.text_key is not None else [])]
+        return [*bare, *lists, *([cls.text_words] if cls.text_key is not None else [])]
 
     @classmethod
     def _spellings(cls) -> str:

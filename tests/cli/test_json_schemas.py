@@ -87,6 +87,11 @@ def test_limits(name: str) -> None:
     assert checked("limits", "limits", f"examples/{name}.toml")["verified"].startswith("verified")
 
 
+def test_infer() -> None:
+    checked("infer", "infer", "examples/custody.toml")
+    checked("audit", "audit", "examples/custody.toml")
+
+
 def test_limits_beyond_any_float() -> None:
     data = checked("limits", "limits", "examples/census-count.toml", "--eps", 100)
     assert data["database"]["diameter"]["factor"] == "inf"

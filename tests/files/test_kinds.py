@@ -170,12 +170,19 @@ GIVEN = {
     "beta": [2, 5],
     "normal": [0.5, 0.1],
 }
+# The same keys with other contents, by the kind.
+OTHERS: dict[str, dict[str, object]] = {
+    "ColumnProperty": {"column": "x"},
+    "WhereProperty": {"where": {"x": 1}},
+    "CountProperty": {"count": ["x"], "of": 1},
+}
 
 
 def _required(owner: type[Noun]) -> dict[str, object]:
     needed = [name for name, field in owner.model_fields.items() if field.is_required()]
     text = ["file", "matrix", "databases", "points", "input", "table", "density"]
     found: dict[str, object] = {name: "x.csv" if name in text else GIVEN.get(name, 1) for name in needed}
+    found |= OTHERS.get(owner.__name__, {})
     if "alpha" in owner.model_fields:
         found["eps"] = 1.0
     return found | ({"points": "x.csv"} if "region" in owner.model_fields else {})

@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": ["explain FILE --proof PROOF --report PAGE", "explain FILE --json", "verify PROOF FILE"],
     "explain-guess": ["explain FILE --guess 0.5", "explain FILE --guess 0.5 --json"],
     "limits": ["limits FILE --proof PROOF --report PAGE", "limits FILE --json", "verify PROOF FILE"],
+    "infer": ["infer FILE --proof PROOF --report PAGE", "infer FILE --json", "verify PROOF FILE"],
     "compare": [
         "compare FILE FILE",
         "compare FILE survey-response.toml --json",

@@ -3,9 +3,12 @@ laws."""
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.errors import GainError, MechanismError, PolicyError
+from sievert.errors import GainError, MechanismError, PolicyError, TooLargeError
 from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
 from sievert.proofs import FrontierProof, proof_from_dict, save_proof
 from sievert.testing import channels
@@ -207,6 +210,65 @@ def test_other_gains_stay_linear_programs() -> None:
         frontier(correlation, 0.9, gain=sv.losses.bayes_risk(3))
 
 
+# ── Correlations that are known only nearly ─────────────────────────────────────────────────────────────────
+
+NEARLY = Correlation([["3/8", "1/8"], ["1/8", "3/8"]])
+
+
+@pytest.mark.parametrize("near", [dict(ball="1/10"), dict(box="1/20")])
+def test_a_robust_mechanism_keeps_its_limit_for_every_joint_that_may_be_true(near: dict[str, str]) -> None:
+    nominal = frontier(NEARLY, "3/5", insensitive=True)[0]
+    point = frontier(NEARLY, "3/5", insensitive=True, **near)[0]
+    assert point.exact and point.certificate.verify().holds
+    assert point.accuracy < nominal.accuracy
+    rng, exceeded = np.random.default_rng(1), 0
+    for _ in range(300):
+        if "ball" in near:
+            other = 0.9 * NEARLY.floats + 0.1 * rng.dirichlet(np.ones(4) / 3).reshape(2, 2)
+        else:
+            shift = rng.uniform(-0.05, 0.05, (2, 2))
+            other = NEARLY.floats + shift - shift.mean()
+            if np.abs(other - NEARLY.floats).max() > 0.05:
+                continue
+        true = Correlation(other / other.sum())
+        assert float(vulnerability(point.mechanism, true)) <= 0.6 + 1e-9
+        exceeded += float(vulnerability(nominal.mechanism, true)) > 0.6 + 1e-9
+    assert exceeded > 0
+
+
+@pytest.mark.parametrize("near", [dict(ball=0), dict(box=0)])
+def test_no_doubt_is_the_plain_frontier(near: dict[str, int]) -> None:
+    plain = frontier(NEARLY, ["3/5", "7/10"], insensitive=True)
+    assert frontier(NEARLY, ["3/5", "7/10"], insensitive=True, **near).accuracies == plain.accuracies
+
+
+def test_more_doubt_costs_more() -> None:
+    points = [frontier(NEARLY, "7/10", alpha="1/9", insensitive=True, ball=r)[0] for r in (0, "1/20", "1/10")]
+    found = [float(point.accuracy) for point in points]
+    assert found == sorted(found, reverse=True) and found[-1] < found[0]
+    raw = frontier(PEOPLE[0], "7/10", ball="1/20")[0]
+    assert raw.certificate.verify().holds and raw.accuracy <= Fraction(19, 20)
+
+
+@pytest.mark.parametrize(
+    ("near", "message"),
+    [
+        (dict(ball=2), "ball is 2"),
+        (dict(box="x"), "box is 'x'"),
+        (dict(ball=0.1, box=0.1), "both given"),
+        (dict(ball=0.5), "before any release"),
+    ],
+)
+def test_bad_doubts(near: dict[str, Any], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        frontier(NEARLY, 0.6, insensitive=True, **near)
+
+
+def test_a_box_with_too_many_corners_is_refused() -> None:
+    with pytest.raises(TooLargeError, match="give a ball instead"):
+        frontier(survey_correlation(12), 0.7, insensitive=True, box=0.01)
+
+
 # ── Proofs ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -217,6 +279,17 @@ def proof(**options: Any) -> FrontierProof:
 def test_a_proof_survives_json() -> None:
     found = proof_from_dict(json.loads(save_proof(proof())))
     assert found.verify().holds and "exactly 3/5" in found.verify().statement
+
+
+def test_a_proof_is_checked_where_no_solver_can_be_imported(tmp_path: Path) -> None:
+    target = tmp_path / "proof.json"
+    target.write_text(save_proof(proof()), encoding="utf-8")
+    code = (
+        "import sys; sys.modules['highspy'] = None; from sievert.proofs import verify; "
+        f"print(verify({str(target)!r}).holds)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_forged_proofs_are_refused() -> None:

@@ -12,6 +12,7 @@ from sievert.cli.compare import compare
 from sievert.cli.design import design
 from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
+from sievert.cli.infer import infer
 from sievert.cli.limits import limits
 from sievert.cli.release import release
 from sievert.cli.verify import verify
@@ -32,6 +33,7 @@ app.command()(compare)
 app.command()(design)
 app.command()(estimate)
 app.command()(explain)
+app.command()(infer)
 app.command()(limits)
 app.command()(release)
 app.command()(verify)

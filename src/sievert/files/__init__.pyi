@@ -8,6 +8,8 @@ from ._document import dumps as dumps
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
 from ._identity import identified as identified
+from ._inference import InferenceCase as InferenceCase
+from ._inference import InferenceModel as InferenceModel
 from ._loading import load as load
 from ._loading import load_scenario as load_scenario
 from ._noise import added_noise as added_noise

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from sievert.channels import StatedPrior
+from sievert.files._inference import InferenceModel
 from sievert.files._paths import NoisyPath, OutputPath, OwnPath
 from sievert.kinds import (
     Count,
@@ -110,6 +111,12 @@ class AcceptModel(Section):
     advantage: Probability | None = Field(None, description="growth of that guess in probability")
     eps: NonNegative | None = Field(None, description="total ε of all observations for one person")
     delta: Probability | None = Field(None, description="with `eps`: the total ε is judged at this δ")
+    inference: Probability | None = Field(
+        None, description="best guess of the secret of `[inference]` after one release"
+    )
+    loss_factor: Annotated[float, Field(ge=1)] | None = Field(
+        None, description="how many times better that guess may become"
+    )
 
     @model_validator(mode="after")
     def _delta_of_eps(self) -> Self:
@@ -224,10 +231,21 @@ class Document(Section):
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None
     claim: ClaimModel | None = None
+    inference: InferenceModel | None = None
     accept: AcceptModel | None = None
     data: Source | None = None
     release: ReleaseModel | None = None
     estimate: EstimateModel | None = None
+
+    @model_validator(mode="after")
+    def _limits_of_inference(self) -> Self:
+        """What [accept] says about inference needs [inference]."""
+        accept = self.accept
+        if accept is not None and self.inference is None:
+            given = [name for name in ("inference", "loss_factor") if getattr(accept, name) is not None]
+            if given:
+                raise ValueError(f"[accept] says {given[0]}, which goes with [inference]: what is inferred?")
+        return self
 
     @model_validator(mode="after")
     def _one_promise(self) -> Self:

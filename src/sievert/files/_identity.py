@@ -38,7 +38,7 @@ OPTIONS = {
     "solve",
 }
 ProofKind = TypeVar("ProofKind", bound=Proof)
-TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim"}
+TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim", "inference"}
 
 
 def identified(proof: ProofKind, scenario: Scenario, **options: Any) -> ProofKind:
@@ -50,6 +50,8 @@ def identified(proof: ProofKind, scenario: Scenario, **options: Any) -> ProofKin
 def question_digest(scenario: Scenario, **options: Any) -> str:
     """The digest of a file's question; options are what a command was told instead of the file's own."""
     content = scenario.document.model_dump(mode="json", include=TABLES)
+    if content.get("inference") is None:  # other questions do not rest on it
+        content.pop("inference", None)
     if len(scenario.columns) > 1:  # their order says which part of a value a query means
         content["columns"] = scenario.columns
     if drops_rows(scenario):  # a row left out moves a table, too

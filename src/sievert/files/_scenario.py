@@ -26,6 +26,7 @@ from sievert.files._document import (
     UseModel,
     dumps,
 )
+from sievert.files._inference import InferenceCase, inference_case
 from sievert.files._noise import Tabulated, tabulated, unlisted_noise
 from sievert.files._paths import files_read
 from sievert.measures import Adversary, MatrixAdversary
@@ -289,6 +290,17 @@ class Scenario:
         answers = self.answers
         with self._at(where):
             return stated_prior(given, answers.labels, self.policy.absent)
+
+    @cached_property
+    def inference(self) -> InferenceCase:
+        """What else the release may tell: secret against answer, and the mechanism on these answers."""
+        if self.document.inference is None:
+            raise FileError(
+                f"{self.source}: table [inference] is missing; say what may be inferred from what: secret, "
+                "use and a public table"
+            )
+        with self._at("inference"):
+            return inference_case(self)
 
     @property
     def prior_unknown(self) -> bool:

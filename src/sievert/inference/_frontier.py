@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from sievert.arrays import AnyArray, FloatArray, IndexArray
+from sievert.arrays import AnyArray, BoolArray, FloatArray, IndexArray
 from sievert.channels import Channel
 from sievert.errors import GainError, MechanismError, PolicyError
 from sievert.inference._certificates import Exactly, certified
 from sievert.inference._correlation import Correlation, correlation_of
 from sievert.inference._program import Problem, Solver
 from sievert.inference._witness import no_free_lunch
+from sievert.inference._worlds import worlds
 from sievert.measures import Adversary, as_gain
 from sievert.mechanisms import privacy
 from sievert.numerics import (
@@ -137,12 +138,14 @@ class InferenceCurve(Result):
         return float(np.interp(limit, self.limits, self.accuracies))
 
     def __str__(self) -> str:
+        count = len(self.slopes)
+        pieces = "one straight piece" if count == 1 else f"{count} straight pieces"
         first, last = (in_percent(float(value)) for value in (self.accuracies[0], self.accuracies[-1]))
         low, high = (in_percent(float(value)) for value in (self.limits[0], self.limits[-1]))
         return (
             f"The best accuracy rises from {first}, where nobody guesses the secret better than before "
             f"({low}), to "
-            f"{last}, where it is guessed with {high}, in {len(self.slopes)} straight pieces."
+            f"{last}, where it is guessed with {high}, in {pieces}."
         )
 
 
@@ -156,6 +159,8 @@ def frontier(
     alpha: object = None,
     gain: object = None,
     use_gain: object = None,
+    ball: object = None,
+    box: object = None,
 ) -> InferenceFrontier:
     """The largest accuracy while a secret is guessed with at most a given probability, with proof.
 
@@ -171,6 +176,8 @@ def frontier(
     alpha : e^-eps instead of `eps`; a fraction makes exact answers possible
     gain : on the secrets: what is limited is the value of this gain; one guess by default
     use_gain : on the uses: what is made large; one guess by default
+    ball : the limits hold for every joint of which a share of at least 1 - ball is the given one
+    box : the limits hold for every joint whose probabilities differ from the given ones by at most this
 
     Returns
     -------
@@ -196,7 +203,8 @@ def frontier(
     >>> frontier(survey, ["1/2", "3/4"]).accuracies
     (Fraction(3, 4), Fraction(1, 1))
     """
-    question = _Question(correlation, eps, alpha, metric, insensitive, gain, use_gain)
+    level = _level(eps, alpha)
+    question = _Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
     wanted = [question.limits(item) for item in _listed(limits)]
     found = []
     for place, limit in enumerate(wanted):
@@ -214,13 +222,15 @@ def curve(
     alpha: object = None,
     gain: object = None,
     use_gain: object = None,
+    ball: object = None,
+    box: object = None,
 ) -> InferenceCurve:
     """The whole frontier: every limit at which its slope changes.
 
     Parameters
     ----------
     correlation : how secret and use go together; several secrets have one limit
-    eps, metric, insensitive, alpha, gain, use_gain : as for `frontier`
+    eps, metric, insensitive, alpha, gain, use_gain, ball, box : as for `frontier`
 
     Returns
     -------
@@ -241,8 +251,15 @@ def curve(
     >>> [round(x, 6) for x in found.limits], [round(x, 6) for x in found.accuracies]
     ([0.5, 0.666667], [0.5625, 0.625])
     """
-    question = _Question(correlation, eps, alpha, metric, insensitive, gain, use_gain)
+    level = _level(eps, alpha)
+    question = _Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
     return question.curve()
+
+
+def _level(eps: object, alpha: object) -> Any:
+    """What is promised; None for nothing."""
+    level = None if eps is None and alpha is None else privacy(eps, alpha)
+    return None if level is None or math.isinf(level.eps) else level
 
 
 def _listed(limits: Any) -> list[Any]:
@@ -257,16 +274,20 @@ class _Question:
     """The inputs that a mechanism may tell apart, and the program over them."""
 
     def __init__(
-        self, correlation: Any, eps: Any, alpha: Any, metric: Any, insensitive: bool, gain: Any, use_gain: Any
+        self,
+        correlation: Any,
+        level: Any,
+        metric: Any,
+        insensitive: bool,
+        gains: tuple[Any, Any],
+        near: tuple[Any, Any],
     ) -> None:
+        gain, use_gain = gains
         several = isinstance(correlation, list | tuple) and any(
             isinstance(item, Correlation) for item in correlation
         )
         self.correlations = [correlation_of(item) for item in (correlation if several else [correlation])]
         _refuse_same(self.correlations, gain, use_gain)
-        level = None if eps is None and alpha is None else privacy(eps, alpha)
-        if level is not None and math.isinf(level.eps):
-            level = None
         if metric is not None and level is None:
             raise MechanismError(
                 "metric goes with eps: how much may the odds change for each unit of distance?"
@@ -278,10 +299,18 @@ class _Question:
         wants = [as_gain(gain, item.secrets) for item in self.correlations]
         self.gain_table = _table(worth)[:, self.use_of]
         self.guesses = _actions(worth)
-        self.leaks = tuple(_gained(adversary, joint) for adversary, joint in zip(wants, joints, strict=True))
-        self.before = [_blind(adversary, joint) for adversary, joint in zip(wants, joints, strict=True)]
+        self.robust = near != (None, None)
+        blocks = [
+            (owner, adversary, world)
+            for owner, (adversary, joint) in enumerate(zip(wants, joints, strict=True))
+            for world in worlds(joint, _cells(joint, self.labels, uses), *near)
+        ]
+        self.owners = [owner for owner, _, _ in blocks]
+        self.leaks = tuple(_gained(adversary, world) for _, adversary, world in blocks)
+        self.before = [_blind(adversary, world) for _, adversary, world in blocks]
         space = _neighbours(self.labels, given, level)
-        first, last = _window(space, self.prior, self.gain_table, self.guesses, worth)
+        whole = (0, len(self.labels) - 1)
+        first, last = whole if self.robust else _window(space, self.prior, worth)
         self.first, self.last = first, last
         self._set_up(space, first, last)
 
@@ -311,7 +340,7 @@ class _Question:
                 f"limits has the entry {brief(given)}; give one number, or one for each of {count}"
             )
         found = []
-        for item, before in zip(items, self.before, strict=True):
+        for item, before in zip((items[owner] for owner in self.owners), self.before, strict=True):
             try:
                 value = as_fraction(item) if is_exact(item) else read_eps(float(item))
             except (TypeError, ValueError):
@@ -341,13 +370,18 @@ class _Question:
         channel = Channel(rows, inputs=self.labels, outputs=self.outputs)
         given = proof.given if exact else tuple(float(away) for away in proof.given)
         return InferencePoint(
-            tuple(limits) if exact else tuple(float(limit) for limit in limits),
+            self._each(limits if exact else tuple(float(limit) for limit in limits)),
             proof.lower if exact else float(proof.lower),
             proof.upper if exact else float(proof.upper),
-            given,
+            self._each(given),
             channel,
             proof,
         )
+
+    def _each(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """One number for each secret: the largest over the joints that may be true."""
+        count = len(self.correlations)
+        return tuple(max(v for v, o in zip(values, self.owners, strict=True) if o == k) for k in range(count))
 
     def _solve(self, limits: Sequence[float]) -> Any:
         try:
@@ -380,7 +414,7 @@ class _Question:
         return _pieces(kinks)
 
     def _tangent(self, limit: float) -> tuple[float, float, float]:
-        found = self._solve([limit] * len(self.correlations))
+        found = self._solve([limit] * len(self.owners))
         return limit, found.value, float(found.slopes.sum())
 
 
@@ -579,9 +613,14 @@ def _edges(metric: Metric) -> tuple[tuple[tuple[int, int], ...], list[float]]:
     return tuple((int(i), int(j)) for i, j in found), [float(distance[i, j]) for i, j in found]
 
 
-def _window(
-    space: Neighbours, prior: AnyArray, gain: AnyArray, guesses: Labels, worth: Adversary
-) -> tuple[int, int]:
+def _cells(joint: AnyArray, labels: Labels, uses: Labels) -> BoolArray:
+    """Pairs that may occur: all of secret and use; of raw data, whose secret is known, those that do."""
+    if tuple(labels) == tuple(uses):
+        return np.ones(joint.shape, dtype=bool)
+    return np.asarray(joint != 0, dtype=bool)
+
+
+def _window(space: Neighbours, prior: AnyArray, worth: Adversary) -> tuple[int, int]:
     """The part of a long line of tallies that holds all but OUTSIDE of the probability."""
     n = len(prior)
     line = tuple((i, i + 1) for i in range(n - 1))

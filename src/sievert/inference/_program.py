@@ -175,15 +175,15 @@ def _program(problem: Problem) -> LinearProgram:
 
 def _edge_rows(rows: _Entries, problem: Problem, m: int) -> None:
     """c_a ≥ e^(-ε·length)·c_b and the reverse, for each edge and guess."""
+    ends = np.array(problem.space.pairs, dtype=np.intp)
+    place = np.arange(2 * len(ends) * m).reshape(len(ends), 2, m)
     guesses = np.arange(m)
-    for (a, b), factor in zip(problem.space.pairs, problem.factors.tolist(), strict=True):
-        for first, second in ((a, b), (b, a)):
-            rows.block(
-                np.zeros(m),
-                np.full(m, np.inf),
-                (guesses, first * m + guesses, 1.0),
-                (guesses, second * m + guesses, -factor),
-            )
+    rows.block(
+        np.zeros(place.size),
+        np.full(place.size, np.inf),
+        (place, ends[:, :, None] * m + guesses, 1.0),
+        (place, ends[:, ::-1, None] * m + guesses, -problem.factors[:, None, None]),
+    )
 
 
 # ── A line that is its own mirror image ─────────────────────────────────────────────────────────────────────

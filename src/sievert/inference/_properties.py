@@ -54,6 +54,7 @@ class Property(Noun, noun="property"):
     """What is secret, or of use, about a record."""
 
     text_key = "column"
+    text_words = "the name of a column"
 
     @abstractmethod
     def labelled(self, columns: Columns) -> Labelled:

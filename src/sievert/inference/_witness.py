@@ -322,7 +322,7 @@ def accuracy_counterexample(
 
     References
     ----------
-    Fernandes, Thm 5.3 and Cor 5.4.
+    Fernandes, Thm 5.3.
 
     Examples
     --------

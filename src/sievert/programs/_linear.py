@@ -263,6 +263,8 @@ class MovingProgram:
         options: dict[str, Any] = {
             "output_flag": False,
             "solver": "simplex",
+            # Small programs are faster without.
+            "presolve": "off" if program.matrix.nnz < LONG_PROGRAM else "choose",
             "small_matrix_value": SMALLEST_COEFFICIENT,
             "primal_feasibility_tolerance": max(tolerance, 1e-10),
             "dual_feasibility_tolerance": max(tolerance, 1e-10),

@@ -4,6 +4,7 @@ from . import compare as compare
 from . import design as design
 from . import estimate as estimate
 from . import explain as explain
+from . import infer as infer
 from . import limits as limits
 from . import samples as samples
 from ._accept import CLAIM_TOLERANCE as CLAIM_TOLERANCE

@@ -31,6 +31,7 @@ __all__ = [
     "Promise",
     "allowed_guess",
     "checks",
+    "is_within",
     "kept_promise",
     "record_belief",
 ]
@@ -94,11 +95,11 @@ def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
     for key, what, limit, single, value in limits:
         if limit is None:
             continue
-        one_release_is_too_many = not record.is_bound and not _is_within(single, limit)
+        one_release_is_too_many = not record.is_bound and not is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
             compared.append(Check(key, f"{what} about one record after one release", limit, single, False))
         else:
-            passed = _is_within(value, limit)
+            passed = is_within(value, limit)
             name = f"{what} about one record {after}"
             compared.append(Check(key, name, limit, value, passed, repeated.exact))
     if accept.eps is not None:
@@ -106,8 +107,12 @@ def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
         if accept.delta is not None:
             at, value = f" at δ = {accept.delta:g}", _total_at(view, people, accept.delta)
         compared.append(
-            Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, _is_within(value, accept.eps))
+            Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, is_within(value, accept.eps))
         )
+    if accept.inference is not None or accept.loss_factor is not None:
+        from sievert.questions.infer import inference_checks
+
+        compared += inference_checks(scenario)
     return tuple(compared)
 
 
@@ -126,7 +131,8 @@ def _total_at(view: Seen, people: int, delta: float) -> float:
     return total
 
 
-def _is_within(value: float, limit: float) -> bool:
+def is_within(value: float, limit: float) -> bool:
+    """Whether a value keeps a limit, up to rounding."""
     return value <= limit * (1 + CLAIM_TOLERANCE)
 
 

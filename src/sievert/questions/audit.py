@@ -38,6 +38,7 @@ from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
 from sievert.questions._standing import Standing, standing
+from sievert.questions.infer import Inference, infer
 from sievert.questions.interval import IntervalFacts, interval_facts
 from sievert.results import Result
 from sievert.spaces import Metric
@@ -82,6 +83,7 @@ class Audit(Result):
     exact_eps : ε as a release charges it, never below the true one (None: listed, or ε is infinite)
     proved : whether the certificate that the noise is enough was verified (None: listed, or nothing moves)
     standing : what this mechanism, its promise and any mechanism give away, side by side
+    inference : what the release tells about the secret of [inference] (None: the file has no such table)
     """
 
     title: str
@@ -113,6 +115,14 @@ class Audit(Result):
     exact_eps: Fraction | None = None
     proved: bool | None = None
     standing: Standing = field(default_factory=Standing)
+    inference: Inference | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; a file without [inference] has no such key."""
+        found = super().to_dict()
+        if self.inference is None:
+            del found["inference"]
+        return found
 
     @property
     def passed(self) -> bool:
@@ -231,6 +241,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         steps=view.steps,
         exact_eps=view.exact_eps,
         proved=view.proved,
+        inference=None if scenario.document.inference is None else infer(scenario),
     )
     result = replace(result, standing=standing(scenario, result))
     facts = interval_facts(scenario) if view.listed else None

@@ -23,6 +23,7 @@ from sievert.questions import (
 from sievert.questions.audit import Audit, LeakageCurves, leakage_curves
 from sievert.report import plots
 from sievert.report._page import Picture
+from sievert.report.infer import tradeoff_picture
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
@@ -36,6 +37,8 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
     view = seen(scenario)
     drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
+    if audit.inference is not None:
+        drawn.append(tradeoff_picture(audit.inference))
     secrets = scenario.policy.secrets
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
         drawn.append(_secrets(audit, secrets))

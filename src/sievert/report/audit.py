@@ -13,6 +13,7 @@ from sievert.questions.audit import Audit, Finding, IntervalAudit
 from sievert.questions.samples import SamplesAudit
 from sievert.report._audit_pictures import pictures
 from sievert.report._page import Page, Table, page_html
+from sievert.report.infer import inference_lines
 from sievert.results import Result
 
 __all__ = ["STANDING", "lines", "page", "page_of", "pictures", "table"]
@@ -36,6 +37,8 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         ("Any adversary" if audit.records == 1 else "The whole database"),
         [*_database(audit), *_worst(audit)],
     )
+    if audit.inference is not None:
+        yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
     if audit.checks:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 

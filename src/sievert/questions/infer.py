@@ -1,0 +1,227 @@
+"""What else does the release tell? A correlated secret, the accuracy of the answer, and the best possible
+trade-off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from sievert.channels import Channel, epsilon
+from sievert.errors import TooLargeError
+from sievert.files import InferenceCase, Scenario
+from sievert.inference import (
+    Accuracy,
+    Correlation,
+    InferenceCurve,
+    InferencePoint,
+    PrivacyLoss,
+    accuracy,
+    curve,
+    frontier,
+    no_free_lunch,
+    privacy_loss,
+)
+from sievert.mechanisms import randomised_response, truncated_geometric
+from sievert.numerics import in_percent
+from sievert.questions._accept import Check, is_within
+from sievert.results import Result
+
+__all__ = ["Candidate", "Inference", "infer", "inference_checks"]
+
+# Programs up to this many probabilities are solved for the whole curve too.
+LARGEST_CURVE = 3000
+
+
+@dataclass(frozen=True)
+class Candidate(Result):
+    """A mechanism on the picture: how often the secret is guessed and the answer told right."""
+
+    name: str
+    guess: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Inference(Result):
+    """What the release of a file tells about a correlated secret.
+
+    Attributes
+    ----------
+    secret, answer : what may be inferred, and what is released, in words
+    rows : how many rows of the public table the correlation was counted from
+    loss : how the best guess of the secret grows, and how far beliefs move
+    accuracy : how often the answer itself is told right
+    association : Cramér's V of secret and answer, and their mutual information in bits
+    eps : the ε that other mechanisms may have too
+    best : the most accurate mechanism with this ε that gives away as little (None: secret and answer are one)
+    least : where they are one: the compromise that no mechanism avoids (None: they are not)
+    curve : the whole trade-off (None: too large)
+    candidates : standard mechanisms on the same answers, the file's first
+    checks : the limits of [accept] about inference
+    """
+
+    title: str
+    secret: str
+    answer: str
+    mechanism: str
+    rows: int
+    loss: PrivacyLoss
+    accuracy: Accuracy
+    association: tuple[float, float]
+    eps: float
+    best: InferencePoint | None
+    least: float | None
+    curve: InferenceCurve | None = field(repr=False)
+    candidates: tuple[Candidate, ...]
+    checks: tuple[Check, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; the mechanism and the proof of the best one are saved with --proof."""
+        found = super().to_dict()
+        if found["best"] is not None:
+            for name in ("mechanism", "certificate"):
+                del found["best"][name]
+            found["best"]["exact"] = self.best is not None and self.best.exact
+        return found
+
+    @property
+    def passed(self) -> bool:
+        """Whether every limit about inference holds."""
+        return all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        before, after = in_percent(float(self.loss.before)), in_percent(float(self.loss.after))
+        right = in_percent(float(self.accuracy.value))
+        found = (
+            f"Whoever sees the release guesses {self.secret} with {before} before and {after} after; "
+            f"the answer itself is right with {right}"
+        )
+        if self.best is None:
+            return f"{found}."
+        best = in_percent(float(self.best.upper))
+        others = f"no mechanism with ε = {self.eps:.4g} that gives away as little"
+        return f"{found}; {others} does better than {best}."
+
+
+def infer(scenario: Scenario) -> Inference:
+    """What the file's mechanism tells about the secret of its [inference], and what the best one could.
+
+    Parameters
+    ----------
+    scenario : with [inference] and [mechanism]
+
+    Returns
+    -------
+    Inference
+    """
+    case = scenario.inference
+    loss = privacy_loss(case.channel, case.correlation)
+    told = accuracy(case.channel, case.correlation)
+    eps = _eps(scenario, case)
+    same = case.correlation.secret_equals_use
+    best = None if same else _best(case, float(loss.after), eps)
+    return Inference(
+        title=scenario.title,
+        secret=case.correlation.secret_words,
+        answer=case.answer,
+        mechanism=scenario.mechanism.words(),
+        rows=case.rows,
+        loss=loss,
+        accuracy=told,
+        association=(case.correlation.cramers_v, case.correlation.mutual_information),
+        eps=eps,
+        best=best,
+        least=float(no_free_lunch(case.correlation.secret_prior)) if same else None,
+        curve=None if same else _curve(case, eps),
+        candidates=tuple(_candidates(scenario, case, eps, loss, told)),
+        checks=tuple(_checked(scenario, loss)),
+    )
+
+
+def inference_checks(scenario: Scenario) -> tuple[Check, ...]:
+    """The limits of [accept] about inference, where the file has any."""
+    accept = scenario.accept
+    if accept is None or (accept.inference is None and accept.loss_factor is None):
+        return ()
+    case = scenario.inference
+    return tuple(_checked(scenario, privacy_loss(case.channel, case.correlation)))
+
+
+def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
+    accept = scenario.accept
+    if accept is None:
+        return
+    secret = scenario.inference.correlation.secret_words
+    if accept.inference is not None:
+        value = float(loss.after)
+        name = f"best guess of {secret} after the release"
+        yield Check("inference", name, accept.inference, value, is_within(value, accept.inference))
+    if accept.loss_factor is not None:
+        value = float(loss.factor)
+        name = f"growth of the guess of {secret}"
+        yield Check("loss_factor", name, accept.loss_factor, value, is_within(value, accept.loss_factor))
+
+
+def _eps(scenario: Scenario, case: InferenceCase) -> float:
+    """The ε that the file claims, or what its mechanism keeps on these answers."""
+    claimed = scenario.claimed_eps
+    return epsilon(case.channel, case.metric).nats if claimed is None else claimed
+
+
+def _best(case: InferenceCase, limit: float, eps: float) -> InferencePoint | None:
+    try:
+        return frontier(case.correlation, limit, **_promise(case, eps))[0]
+    except TooLargeError:
+        return None
+
+
+def _curve(case: InferenceCase, eps: float) -> InferenceCurve | None:
+    if len(case.correlation.uses) ** 2 > LARGEST_CURVE:
+        return None
+    return curve(case.correlation, **_promise(case, eps))
+
+
+def _promise(case: InferenceCase, eps: float) -> dict[str, Any]:
+    """ε on the answers; where none holds, a mechanism that sees the answer only."""
+    if math.isinf(eps):
+        return {"insensitive": True}
+    return {"eps": eps, "metric": case.metric}
+
+
+def _candidates(
+    scenario: Scenario, case: InferenceCase, eps: float, loss: PrivacyLoss, told: Accuracy
+) -> Iterator[Candidate]:
+    """The file's mechanism, silence, the exact answer, and standard noise on the same answers."""
+    yield Candidate(scenario.mechanism.title(), float(loss.after), float(told.value))
+    yield Candidate("nothing", float(loss.before), float(told.before))
+    uses, correlation = case.correlation.uses, case.correlation
+    exact = _exact_answer(correlation)
+    yield Candidate("the exact answer", exact, 1.0)
+    if math.isinf(eps) or len(uses) < 2:
+        return
+    distances = case.metric.matrix if len(uses) <= LARGEST_CURVE else None
+    if distances is None:
+        return
+    least = float(distances[distances > 0].min(initial=math.inf))
+    if math.isfinite(least) and least * eps < 700:
+        yield _placed("randomised response", randomised_response(uses, least * eps), correlation)
+    steps = [b - a for a, b in pairwise(uses) if _numbers(a, b)]  # type: ignore[operator]
+    if steps == [1] * (len(uses) - 1) and case.metric.matrix[0, 1] == 1:
+        noise = truncated_geometric(list(uses), eps)  # type: ignore[arg-type]
+        yield _placed("truncated geometric noise", noise, correlation)
+
+
+def _numbers(*items: object) -> bool:
+    return all(isinstance(item, int) and not isinstance(item, bool) for item in items)
+
+
+def _exact_answer(correlation: Correlation) -> float:
+    return math.fsum(correlation.floats.max(axis=0).tolist())
+
+
+def _placed(name: str, channel: Channel, correlation: Correlation) -> Candidate:
+    loss, told = privacy_loss(channel, correlation), accuracy(channel, correlation)
+    return Candidate(name, float(loss.after), float(told.value))

@@ -1,0 +1,151 @@
+"""Inference in sentences and as a page: the best guess, beliefs, and the trade-off with everything on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from sievert.files import Scenario
+from sievert.inference import BeliefShift
+from sievert.numerics import in_bits, in_percent, times
+from sievert.questions.infer import Inference
+from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report.plots._style import AFTER, BEFORE, LIMIT, MARK, laid_out
+
+__all__ = ["inference_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
+
+# Secret values that the sentences list; a page has them all.
+MOST_SHIFTS = 8
+
+
+def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What goes with what", _association(found)
+    yield "What the release tells", inference_lines(found)
+    yield "Beliefs", [f"{str(shift)[0].upper()}{str(shift)[1:]}." for shift in _shown_shifts(found)]
+    yield "The best possible", _best(found)
+    if found.checks:
+        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in found.checks]
+
+
+def _association(found: Inference) -> list[str]:
+    v, bits = found.association
+    return [
+        f"{found.secret} against {found.answer}, from {found.rows:,} public rows: Cramér's V {v:.4g}, "
+        f"{in_bits(bits)} of mutual information.",
+        f"Released: {found.answer}, through {found.mechanism}.",
+    ]
+
+
+def inference_lines(found: Inference) -> list[str]:
+    """What an audit says about inference, too."""
+    loss, told = found.loss, found.accuracy
+    before, after = in_percent(float(loss.before)), in_percent(float(loss.after))
+    grown = f"{times(float(loss.factor))} as well" if loss.leaks else "no better: zero Bayes leakage"
+    sentences = [
+        f"{found.secret[0].upper()}{found.secret[1:]} is guessed with {before} before and {after} after "
+        "the release "
+        f"({grown})."
+    ]
+    if loss.preserves:
+        sentences.append("Nothing whatever is told about it: every belief stays as it was.")
+    else:
+        sentences.append(
+            f"Beliefs move: the odds of a value change by up to {times(loss.odds)}, {in_bits(loss.bits)} "
+            "are told, and "
+            f"no gain or belief grows more than {times(float(loss.capacity))}."
+        )
+    right, blind = in_percent(float(told.value)), in_percent(float(told.before))
+    sentences.append(f"The answer itself is told right with {right}, and with {blind} without a release.")
+    return sentences
+
+
+def _shown_shifts(found: Inference) -> list[BeliefShift]:
+    return sorted(found.loss.shifts, key=lambda shift: -shift.before)[:MOST_SHIFTS]
+
+
+def _best(found: Inference) -> list[str]:
+    if found.least is not None:
+        return [
+            "Secret and answer are one property, so there is no free lunch (Fernandes, Thm 5.1): an "
+            "accuracy of "
+            f"1 - e and a guess of at most {float(found.loss.before):.4g} + e need e ≥ {found.least:.4g}."
+        ]
+    if found.best is None:
+        return ["The program of the best mechanism is too large; group the values."]
+    best = found.best
+    sentences = [
+        f"No mechanism with ε = {found.eps:.4g} that lets {found.secret} be guessed with at most "
+        f"{in_percent(float(best.limit[0]))} tells the answer right more often than with "
+        f"{in_percent(float(best.upper))}; this is proved, and one reaches it."
+    ]
+    if found.curve is not None and found.curve.slopes:
+        sentences.append(str(found.curve))
+    return sentences
+
+
+def page(found: Inference, scenario: Scenario, command: str = "") -> str:
+    """The whole page, working offline."""
+    source = Path(scenario.source).name
+    shifts = [(str(s.secret), s.before, s.least, s.most) for s in found.loss.shifts]
+    points = [(c.name, c.guess, c.accuracy) for c in found.candidates]
+    proofs = [
+        f"`sievert infer {source} --proof proof.json` saves the best mechanism with the prices that prove "
+        "it; "
+        "`sievert verify proof.json` checks both in fractions, without a solver."
+    ]
+    return page_html(
+        Page(
+            title=found.title,
+            made_by=f"Inference from {source}",
+            headline=str(found),
+            sections=list(lines(found)),
+            good=found.passed if found.checks else None,
+            tables=[
+                Table(f"Belief in {found.secret}", ("value", "before", "least after", "most after"), shifts),
+                Table(
+                    "Mechanisms on the same answers", ("mechanism", "secret guessed", "answer right"), points
+                ),
+            ],
+            pictures=[tradeoff_picture(found)],
+            command=command or f"sievert infer {source} --report page.html",
+            proofs=[] if found.best is None else proofs,
+            text=scenario.to_toml(),
+        )
+    )
+
+
+def tradeoff_picture(found: Inference) -> Picture:
+    """The frontier with its caption."""
+    caption = "Nothing with this ε lies above the line; every mechanism is a point on it or below."
+    return Picture("Accuracy against inference", caption, tradeoff(found))
+
+
+def tradeoff(found: Inference) -> go.Figure:
+    """The frontier with the file's mechanism and standard ones on it."""
+    figure = go.Figure()
+    if found.curve is not None:
+        end = max(found.curve.limits[-1], *(c.guess for c in found.candidates))
+        figure.add_scatter(
+            x=[*found.curve.limits, end],
+            y=[*found.curve.accuracies, found.curve.accuracies[-1]],
+            mode="lines",
+            name=f"best with ε = {found.eps:.4g}",
+            line={"color": AFTER, "width": 2.5},
+            hovertemplate="guessed %{x:.4g}<br>right %{y:.4g}<extra></extra>",
+        )
+    for place, candidate in enumerate(found.candidates):
+        figure.add_scatter(
+            x=[candidate.guess],
+            y=[candidate.accuracy],
+            mode="markers",
+            name=candidate.name,
+            marker={"color": MARK if place == 0 else BEFORE, "size": 14 if place == 0 else 9,
+                    "symbol": "star" if place == 0 else "circle"},
+        )  # fmt: skip
+    limit = next((check.limit for check in found.checks if check.key == "inference"), None)
+    if limit is not None:
+        figure.add_vline(x=limit, line={"color": LIMIT, "dash": "dash"}, annotation_text="accepted")
+    return laid_out(figure, f"how often {found.secret} is guessed", "how often the answer is told right")
