@@ -7,7 +7,9 @@ pure-ldp are measured where they can be imported (`make bench` installs them).
 from __future__ import annotations
 
 import importlib
+import math
 import os
+import random
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -149,6 +151,33 @@ def _channels() -> list[Row]:
     return rows
 
 
+def _staircases() -> list[Row]:
+    """Against a loop in floats: sign, stair by a logarithm, place on it (Geng and Viswanath, algorithm 1)."""
+    rows = []
+    for width in (3, 1000, 150_000):
+        law = sv.sampling.staircase(1, width).law
+        chance = float(2 * (law.top + width / math.expm1(1)) - 1)
+
+        def loop(width: int = width, top: int = law.top, whole: float = chance) -> list[int]:
+            drawn, uniform = [], random.random
+            for _ in range(50_000):
+                if uniform() * whole < 2 * top - 1:
+                    drawn.append(int(uniform() * (2 * top - 1)) - top + 1)
+                    continue
+                far = top + int(-math.log(1 - uniform())) * width + int(uniform() * width)
+                drawn.append(far if uniform() < 0.5 else -far)
+            return drawn
+
+        def staircase(timing: Any, width: int = width) -> Callable[[], object]:
+            sampler = sv.sampling.staircase(1, width, timing=timing)
+            return lambda: sampler.noise(DRAWS)
+
+        seconds = _once(loop) * (DRAWS / 50_000)
+        name, note = f"staircase Δ = {width}, ε = 1", "peer from 50,000 draws"
+        rows += _both(name, staircase, "float loop", seconds, note)
+    return rows
+
+
 def _others() -> list[Row]:
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
@@ -163,6 +192,7 @@ def _others() -> list[Row]:
             return lambda: sampler.noise(DRAWS)
 
         rows += _both(f"discrete Gaussian σ = {sigma}", gaussian, "OpenDP", seconds, "peer from 50,000 draws")
+    rows += _staircases()
     for eps in (Fraction(1, 100), Fraction(1)):
 
         def planar(timing: Any, eps: Fraction = eps) -> Callable[[], object]:

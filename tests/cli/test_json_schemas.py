@@ -166,6 +166,16 @@ def test_design_of_noise(examples: Path) -> None:
     assert data["found"]["best"] and Path(data["written"]["file"]).exists()
 
 
+def test_release_without_a_ledger(examples: Path) -> None:
+    file = examples / "release" / "household-sizes.toml"
+    lines = file.read_text().splitlines()
+    kept = [line for line in lines if not line.startswith(("ledger", "eps", "[accept]", "guess", "bits"))]
+    text = "\n".join(kept).replace('kind = "truncated-geometric"', 'kind = "gaussian"\nsigma = 20')
+    file.write_text(text + "\n")
+    assert checked("release-preview", "release", file, "--preview")["eps"] is None
+    assert checked("release", "release", file)["remaining"] is None
+
+
 def test_release(examples: Path) -> None:
     names = ["census-count", "survey-response", "town-places"]
     names += [f"release/{path.stem}" for path in sorted(Path("examples/release").glob("*.toml"))]

@@ -16,7 +16,7 @@ import sievert as sv
 from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
 from sievert.errors import GainError
 from sievert.measures import Adversary
-from sievert.observations import RecordView, record_view
+from sievert.observations import RecordView, guessed_together, record_view
 from sievert.policies import Statistic, statistic_of_cells
 
 LAWS = [
@@ -129,8 +129,21 @@ def test_the_closed_form_of_one_release() -> None:
 
 def test_marginals_over_different_columns_multiply() -> None:
     """Under a product prior the record's two coordinates are guessed apart: 2 cells at .3 and 5 at .2."""
-    both = table(2, 0.3).guess(1).guess * table(5, 0.2).guess(1).guess
-    assert both == pytest.approx(0.138000333, abs=5.1e-10)
+    both = guessed_together([table(2, 0.3).guess(1), table(5, 0.2).guess(1)])
+    assert both.exact and both.before == pytest.approx(0.1)
+    assert both.guess == pytest.approx(0.138000333, abs=5.1e-10)
+    # Every combination of cells that came out above, in both tables.
+    listed = 0.0
+    for shown in product((0, 1), repeat=7):
+        chance, ratios = 1.0, []
+        for cell, up in enumerate(shown):
+            alpha = math.exp(-0.3 if cell < 2 else -0.2)
+            chance *= (alpha if up else 1.0) / (1 + alpha)
+            ratios.append(alpha ** (1 - 2 * up))
+        listed += chance * max(a * b for a in ratios[:2] for b in ratios[2:]) / 10
+    assert both.guess == pytest.approx(listed, rel=1e-12)
+    with pytest.raises(GainError, match="guesses is empty"):
+        guessed_together([])
 
 
 def test_the_rate_between_two_cells() -> None:

@@ -146,3 +146,38 @@ def test_releases_until_a_breach() -> None:
     assert found.least is not None and found.most is not None and found.least <= found.most
     curve = record_breach_curve(table(3, 1.0), [1], 0.9, 32, rng=1)
     assert curve.by[found.most - 1] >= 0.45
+
+
+@pytest.mark.parametrize("predicate", [[0], [0, 1, 2], [59]])
+def test_alike_cells_are_followed_by_their_number(
+    predicate: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty values, the last in no cell: hits counted by kinds of cells, and cell by cell."""
+    weights = np.array([1.0, 2.0] * 29 + [3.0, 4.0])
+    view = table([*range(59), None], 0.8, weights / weights.sum())
+    counted = record_breach_curve(view, predicate, 1.0, 12, rng=1)
+    from sievert.observations import _view_curves
+
+    monkeypatch.setattr(_view_curves, "FEW_CLASSES", 1000)
+    followed = record_breach_curve(view, predicate, 1.0, 12, rng=2)
+    # Two intervals of 99.9 % of the same curve: they overlap at every n.
+    assert (counted.lower <= followed.upper).all() and (followed.lower <= counted.upper).all()
+    assert counted.at[-1] > 0 or predicate == [59]
+
+
+def test_breaches_of_a_large_table() -> None:
+    size = 200_000
+    view = table(size, 1.0)
+    found = record_breach_curve(view, [7], 5.0, 30, rng=1)
+    assert found.reachable and (np.diff(found.by) >= 0).all()
+    assert found.by[-1] > 0.5
+
+
+def test_the_rate_of_a_breach_is_that_of_the_hardest_pair() -> None:
+    view = line([0, 3, 5, 9], 0.5)
+    found = record_breach_curve(view, [0, 2], 0.5, 1, rng=1)
+    assert found.rate_bits == pytest.approx(-view.affinity(1, 2) / math.log(2), rel=1e-12)
+    absent = table([0, 1, 2, None], 0.5)
+    assert record_breach_curve(absent, [1], 1.0, 1, rng=1).rate_bits == pytest.approx(
+        -absent.affinity(1, 3) / math.log(2), rel=1e-12
+    )

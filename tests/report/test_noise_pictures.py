@@ -126,8 +126,9 @@ def test_the_table_settles_which_at_most_is_which(tmp_path: Path) -> None:
     assert database.mechanism.value == pytest.approx(31.409257265, rel=1e-9)
     assert database.mechanism.value < database.promise.value < database.anything.value
     assert database.anything.value == pytest.approx(240 * math.log2(12), rel=1e-12)
-    assert found.header == ["", "before", "this mechanism", "this promise: ε = 0.5", "any mechanism"]
-    assert one.texts() == ["best guess about one record", "8.3%", "10.7%", "13.0%", "100%"]
+    assert found.promise == "ε = 0.5"
+    assert found.header == ["", "before", "this mechanism", "this promise", "any mechanism"]
+    assert one.texts() == ["guess about one record", "8.3%", "10.7%", "13.0%", "100%"]
 
 
 def test_bounds_say_at_most_by_their_field(tmp_path: Path) -> None:

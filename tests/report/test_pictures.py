@@ -148,6 +148,8 @@ def pictures() -> dict[str, go.Figure]:
     warner = sv.mechanisms.warner()
     curve = sv.observations.success_curve(warner, observations=[1, 2])
     found = sv.candidates(sv.metrics.discrete([0, 1, 2]), 1.0)
+    noise = sv.design.noise_for(sv.Policy.differential(range(4), 10), 3.0, sv.Query.sum())
+    region = Region(48.80, 2.25, 48.82, 2.28, 500)
     losses = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=3)
     return {
         "belief_shift": sv.plots.belief_shift(["a", "b"], [0.5, 0.5], [0.9, 0.1]),
@@ -165,7 +167,9 @@ def pictures() -> dict[str, go.Figure]:
         "laplace_price": sv.plots.laplace_price([sv.continuous.gap(None, "absolute", 2, 4)]),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
         "noise_law": sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=0, confidence=0.5),
+        "noise_laws": sv.plots.noise_laws(noise),
         "noise_map": sv.plots.noise_map([-1, 0, 1], [0], [[0.2, 0.6, 0.2]]),
+        "place_densities": sv.plots.place_densities(region, {"noisy": [1] * len(region)}),
         "policy_graph": policy_graph(sv.graphs.cycle(4)),
         "released_numbers": sv.plots.released_numbers(["a"], [3], [(1, 5)]),
         "simplex_surface": simplex_surface(np.ones(1), np.full((1, 3), 1 / 3), "bits"),

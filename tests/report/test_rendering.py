@@ -104,9 +104,8 @@ def gallery() -> str:
             "Made by hand",
             "Everything at once.",
             [("Words", ["One sentence."])],
-            None,
-            [wide],
-            pictures,
+            tables=[wide],
+            pictures=pictures,
         )
     )
 

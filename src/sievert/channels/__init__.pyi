@@ -42,6 +42,9 @@ from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel
 from ._structured import largest_rate as largest_rate
 from ._structured import rate as rate
+from ._total_error import TotalError as TotalError
+from ._total_error import clamped_bias as clamped_bias
+from ._total_error import total_error as total_error
 from .divergences import DeltaCurve as DeltaCurve
 from .divergences import RenyiCurve as RenyiCurve
 from .divergences import Tradeoff as Tradeoff

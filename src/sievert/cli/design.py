@@ -55,7 +55,8 @@ def design(
     with progress_bar():
         result = design_of(scenario, eps)
     written = result.files(scenario, target)
-    for path, content in written.values():
+    # The file that names the others comes last.
+    for path, content in reversed(written.values()):
         asked.write_bytes(path, content)
     channel = written.get("channel", (target,))[0]
     columns = table(result)

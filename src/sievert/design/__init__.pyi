@@ -23,7 +23,6 @@ from ._regret import MinimaxRegret as MinimaxRegret
 from ._regret import minimax_regret as minimax_regret
 from ._table_results import TableDesign as TableDesign
 from ._table_results import TableOption as TableOption
-from ._table_results import cells_of as cells_of
 from ._tables import Setting as Setting
 from ._tables import noise_for as noise_for
 from ._tables import table_design as table_design

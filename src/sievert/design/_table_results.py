@@ -14,7 +14,7 @@ from sievert.policies import Sensitivity
 from sievert.proofs import NoiseProof, Proof
 from sievert.results import Result
 
-__all__ = ["NO_PROOF", "TableDesign", "TableOption", "cells_of"]
+__all__ = ["NO_PROOF", "TableDesign", "TableOption"]
 
 NO_PROOF = "no proof of optimality"
 
@@ -104,7 +104,12 @@ class TableDesign(Result):
     def headings(self) -> list[str]:
         """What a table says of each mechanism."""
         radius = f"{in_percent(self.confidence)} radius"
-        return ["sd", "mean error", radius, "true ε", "guess after 1", f"after {self.releases}"]
+        always = ["standard deviation", "mean error", radius, "true ε", "guess after 1"]
+        return [*always, f"after {self.releases}"] if self.releases > 1 else always
+
+    def cells(self, option: TableOption) -> list[str]:
+        """Its numbers below these headings."""
+        return _cells(option)[: len(self.headings)]
 
     @property
     def certificate(self) -> Proof | None:
@@ -140,7 +145,7 @@ class TableDesign(Result):
         head = ("mechanism", *self.headings)
         rows = "".join(
             f"<tr><th>{escape(option.name)}</th>"
-            + "".join(f"<td>{escape(cell)}</td>" for cell in cells_of(option))
+            + "".join(f"<td>{escape(cell)}</td>" for cell in self.cells(option))
             + "</tr>"
             for option in self.options
         )
@@ -148,7 +153,7 @@ class TableDesign(Result):
         return f"<p>{escape(str(self))}</p><table><tr>{titles}</tr>{rows}</table>"
 
 
-def cells_of(option: TableOption) -> list[str]:
+def _cells(option: TableOption) -> list[str]:
     """Its numbers as a table shows them."""
     errors = [
         "–" if value is None else f"{value:.4g}" for value in (option.sd, option.mean_error, option.radius)

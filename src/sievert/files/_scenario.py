@@ -237,16 +237,18 @@ class Scenario:
 
     @cached_property
     def gains(self) -> list[Adversary]:
-        """What adversaries want to know about the channel's input; where it has no list, about one record."""
-        if isinstance(self.channel, NoiseChannel):
-            labels, metric = self.policy.values, self.record_distance
-        else:
-            labels = self.channel.inputs
-            metric = self.distance.restricted(labels)
+        """What adversaries want to know about the channel's input."""
+        inputs = self.channel.inputs
+        metric = self.distance.restricted(inputs)
         with self._at("adversary.gains"):
-            return [gain.adversary(labels, metric) for gain in self.document.adversary.gains]
+            return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
 
-    @property
+    def gain_about_record(self, place: int) -> Adversary:
+        """What one of the adversaries wants to know about one record, where the channel has no list."""
+        with self._at("adversary.gains"):
+            return self.document.adversary.gains[place].adversary(self.policy.values, self.record_distance)
+
+    @cached_property
     def record_distance(self) -> Metric:
         """Distance in which guesses about one record are judged."""
         values = self.policy.values

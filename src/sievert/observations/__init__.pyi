@@ -30,6 +30,7 @@ from ._record_views import record_view as record_view
 from ._repeats import ReleasesWithin as ReleasesWithin
 from ._repeats import RepeatedGuess as RepeatedGuess
 from ._repeats import guess_limit as guess_limit
+from ._repeats import guessed_together as guessed_together
 from ._repeats import releases_within as releases_within
 from ._repeats import repeated_guess as repeated_guess
 from ._success import SuccessCurve as SuccessCurve

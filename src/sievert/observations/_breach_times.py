@@ -355,7 +355,7 @@ class Question:
         # 1 up to rounding: every possible secret satisfies it.
         self.certain = wanted.issuperset(np.flatnonzero(classes.belief > 0).tolist())
         self.shares = inside / self.before
-        self._weights = np.array([inside, classes.total])
+        self.weights = np.array([inside, classes.total])
         self.direction = direction
         self.nats = bits * LN2
         # Belief in the predicate once the class is known: every posterior is an average of these.
@@ -387,7 +387,13 @@ class Question:
         if scaled:
             top = np.where(np.isneginf(top), 0.0, top)
             logs = logs - top
-        inside, possible = self._weights @ np.exp(logs)
+        inside, possible = self.weights @ np.exp(logs)
+        breach = self.is_breach(inside, possible)
+        weights = inside / self.before
+        return breach, weights * np.exp(top) if scaled else weights
+
+    def is_breach(self, inside: FloatArray, possible: FloatArray) -> BoolArray:
+        """Whether belief has changed too much, from unnormalised belief in the predicate and in anything."""
         if self.direction != "down":
             breach = inside > possible * self._high
         if self.direction != "up":
@@ -395,8 +401,7 @@ class Question:
             if self.nats > 600:
                 below = (inside == 0) & (possible > 0) & (self.nats < math.inf)
             breach = below if self.direction == "down" else breach | below
-        weights = inside / self.before
-        return breach, weights * np.exp(top) if scaled else weights
+        return np.asarray(breach)
 
 
 def _exactly(

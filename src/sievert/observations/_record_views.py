@@ -77,6 +77,10 @@ class RecordView(ABC):
         """Positions of two values that are told apart fastest, and slowest; None where none are."""
 
     @abstractmethod
+    def hardest(self, inside: IndexArray, outside: IndexArray) -> tuple[int, int]:
+        """Positions of two values, of possible classes on either side, that are told apart most slowly."""
+
+    @abstractmethod
     def log_lift(self, releases: int) -> float:
         """ln of how much any output can raise any belief at most."""
 
@@ -261,6 +265,13 @@ class CellView(RecordView):
         order = self.classes.representative[still_first].tolist()
         return (order[-2], order[-1]), (order[0], order[1])
 
+    def hardest(self, inside: IndexArray, outside: IndexArray) -> tuple[int, int]:
+        """A value in no cell, if there is one on either side."""
+        classes = self.classes
+        sides = [classes.possible[side] for side in (inside, outside)]
+        first, second = (side[int(np.argmin(np.abs(classes.amount[side])))] for side in sides)
+        return int(classes.representative[first]), int(classes.representative[second])
+
     def log_lift(self, releases: int) -> float:
         """A record moves one step out of a cell and one into another."""
         nats = self.noise.law.eps_of(Fraction(2))
@@ -322,6 +333,18 @@ class LineView(RecordView):
         order = self.classes.representative[self.line.order].tolist()
         closest = int(np.argmin(np.diff(places)))
         return (order[0], order[-1]), (order[closest], order[closest + 1])
+
+    def hardest(self, inside: IndexArray, outside: IndexArray) -> tuple[int, int]:
+        """The two nearest amounts."""
+        classes = self.classes
+        sides = [classes.possible[side] for side in (inside, outside)]
+        first, second = (side[np.argsort(classes.amount[side], kind="stable")] for side in sides)
+        left, right = classes.amount[first], classes.amount[second]
+        place = np.searchsorted(right, left)
+        before, after = np.maximum(place - 1, 0), np.minimum(place, len(right) - 1)
+        nearest = np.where(np.abs(right[before] - left) < np.abs(right[after] - left), before, after)
+        best = int(np.argmin(np.abs(right[nearest] - left)))
+        return int(classes.representative[first[best]]), int(classes.representative[second[nearest[best]]])
 
     def log_lift(self, releases: int) -> float:
         """-ln of the least Σ_u π_u·e^(-n·ε·|u - v|) over all amounts v."""

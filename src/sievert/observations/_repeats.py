@@ -9,6 +9,7 @@ it is not small, a bound is given and called one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ __all__ = [
     "ReleasesWithin",
     "RepeatedGuess",
     "guess_limit",
+    "guessed_together",
     "releases_within",
     "repeated_guess",
 ]
@@ -68,6 +70,26 @@ class RepeatedGuess(Result):
             f"after {self.observations} releases the record is guessed with probability "
             f"{'exactly' if self.exact else 'at most'} {self.guess:.4g}"
         )
+
+
+def guessed_together(guesses: Sequence[RepeatedGuess]) -> RepeatedGuess:
+    """The best guess about a record of several columns, each behind noise of its own.
+
+    Where the columns are independent before the release, so are they after it: beliefs multiply, and so do
+    the best guesses. Each is about the marginal table of one column.
+
+    >>> halves = RepeatedGuess(0.5, 0.6, True, 1), RepeatedGuess(0.25, 0.5, True, 1)
+    >>> guessed_together(halves).guess
+    0.3
+    """
+    if not guesses:
+        raise GainError("guesses is empty; give the guess about each column")
+    return RepeatedGuess(
+        math.prod(guess.before for guess in guesses),
+        math.prod(guess.guess for guess in guesses),
+        all(guess.exact for guess in guesses),
+        max(guess.observations for guess in guesses),
+    )
 
 
 @dataclass(frozen=True)

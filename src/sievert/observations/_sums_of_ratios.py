@@ -50,10 +50,8 @@ class SumLaw:
         if products > (MOST_EXACT_PRODUCTS if known else MOST_PRODUCTS):
             return self.coarse().plus(other.coarse())
         if known:
-            values, chances = _sum(self.lower, other.lower)
-            if len(values) <= MOST_EXACT:
-                return SumLaw((values, chances), (values, chances))
-            return SumLaw(_merged(values, chances), _split(values, chances))
+            law = _sum(self.lower, other.lower)
+            return SumLaw(law, law) if len(law[0]) <= MOST_EXACT else SumLaw(_merged(*law), _split(*law))
         return SumLaw(
             _merged(*_sum(self.lower, other.lower)),
             _split(*_sum(self.upper, other.upper)),
@@ -61,6 +59,8 @@ class SumLaw:
 
     def coarse(self) -> SumLaw:
         """With few values."""
+        if self.lower is self.upper and len(self.lower[0]) <= SIZE:
+            return self
         return SumLaw(_merged(*self.lower), _split(*self.upper))
 
     def scaled(self, factor: float) -> SumLaw:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
-from sievert.arrays import FloatArray
+from sievert.arrays import FloatArray, IntArray
 from sievert.errors import GainError
 from sievert.numerics import advance, brief, choice, generator_of, require_size
+from sievert.observations._alike_cells import AlikeCells
 from sievert.observations._approximations import share_interval
 from sievert.observations._breach_times import BreachCurve, BreachUntil, Direction, Question
 from sievert.observations._gain_bounds import Classes
@@ -38,8 +39,8 @@ TOLERANCE = 1e-9
 MOST_RELEASES = 1 << 20
 # Beliefs that a simulated breach follows, and simulated records.
 SIMULATED, SAMPLES, FEWEST = 300_000_000, 5_000, 200
-# So many probabilities are compared one by one for the least and the largest rate.
-MOST_CLASSES = 2_000
+# More classes than this are followed by how many have been hit how often.
+FEW_CLASSES = 50
 
 
 def record_success(
@@ -233,9 +234,7 @@ def _rate(view: RecordView, question: Question) -> float:
     inside, outside = question.rate_pairs()
     if not len(inside) or not len(outside):
         return 0.0
-    chosen = view.classes.representative[view.classes.possible]
-    require_size(len(inside) * len(outside), MOST_CLASSES**2, "pairs of values", "ask about fewer values")
-    return min(-view.affinity(int(chosen[i]), int(chosen[j])) for i in inside for j in outside) / LN2
+    return -view.affinity(*view.hardest(inside, outside)) / LN2
 
 
 def _simulated(
@@ -243,6 +242,9 @@ def _simulated(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares [at or by, n] of simulated records that meet a breach, with their intervals."""
     size = len(view.classes.possible)
+    cells = AlikeCells.of(view, question, most) if size > FEW_CLASSES else None
+    if cells is not None:
+        return _intervals(cells.breaches(question, most, generator))
     require_size(size * most * FEWEST, 10 * SIMULATED, "the simulated breach", "ask for fewer releases")
     samples = int(np.clip(SIMULATED / (size * most), FEWEST, SAMPLES))
     shares = question.shares / question.shares.sum()
@@ -255,6 +257,12 @@ def _simulated(
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
         advance("releases simulated", n + 1, most)
+    return _intervals((hits, samples))
+
+
+def _intervals(drawn: tuple[IntArray, int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares of the samples with their intervals."""
+    hits, samples = drawn
     lower, upper = share_interval(hits, samples)
     return hits / samples, lower, upper
 

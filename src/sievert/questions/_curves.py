@@ -77,7 +77,8 @@ def guess_by_releases(view: Seen) -> GuessCurve | None:
         view.record.before,
         float(count),
         limit,
-        view.guess_limit if view.guess_limit is not None and view.guess_limit < 1 else None,
+        # A limit of 1 but for rounding is none.
+        view.guess_limit if view.guess_limit is not None and view.guess_limit < 1 - 1e-9 else None,
     )
 
 

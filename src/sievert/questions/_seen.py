@@ -19,10 +19,11 @@ import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
-from sievert.errors import TooLargeError
+from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario
-from sievert.measures import Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
+from sievert.measures import Adversary, Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
 from sievert.observations import (
+    RecordGain,
     RecordView,
     ReleasesWithin,
     RepeatedGuess,
@@ -99,6 +100,10 @@ class Seen(ABC):
     @abstractmethod
     def uniform_bits(self) -> float | None:
         """Bits that one release leaks about a record of any value, all equally likely; None: not known."""
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """What an adversary gains about one record; only where the mechanism has no list."""
+        raise TooLargeError("adversaries of a listed mechanism want to know its input", size=0)
 
     @abstractmethod
     def _own_record(self) -> RecordLeakage:
@@ -217,6 +222,12 @@ class Unlisted(Seen):
     @cached_property
     def belief(self) -> FloatArray:
         """About the value of one record."""
+        stated = self.scenario.document.adversary.prior
+        if stated is not None and not stated.is_uniform and not self.scenario.query.is_record:
+            raise FileError(
+                f"{self.scenario.source}, adversary.prior: is a belief about the answer, and no list holds "
+                "the answers; give record_prior, a belief about one record"
+            )
         return np.asarray(self.scenario.record_prior.astype(np.float64))
 
     @cached_property
@@ -237,6 +248,13 @@ class Unlisted(Seen):
         values = len(self.scenario.policy.values)
         found = _worst(self._views(np.full(values, 1 / values)), 1)
         return None if found is None or not found.exact else _bits(found)
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """What an adversary gains about one record, in the situation of the others that gains most."""
+        found = [view.gain(adversary, releases) for view in self.views]
+        if not found:
+            raise TooLargeError(f"one record under {self.noise.words()} is not listed", size=math.inf)
+        return (min if adversary.is_loss else max)(found, key=lambda item: item.after)
 
     @cached_property
     def guess_limit(self) -> float | None:

@@ -91,7 +91,7 @@ class Standing(Result):
     @property
     def header(self) -> list[str]:
         """Above the cells of the rows."""
-        return ["", "before", "this mechanism", f"this promise: {self.promise}", "any mechanism"]
+        return ["", "before", "this mechanism", "this promise", "any mechanism"]
 
 
 def standing(scenario: Scenario, audit: Audit) -> Standing:
@@ -102,7 +102,7 @@ def standing(scenario: Scenario, audit: Audit) -> Standing:
     claim = _claim(scenario, audit, 1)
     rows = [
         StandingRow(
-            f"best guess about {one}",
+            f"guess about {one}",
             "probability",
             record.before,
             Amount(record.after, not record.is_bound),
@@ -113,7 +113,7 @@ def standing(scenario: Scenario, audit: Audit) -> Standing:
     if audit.observations > 1:
         rows.append(
             StandingRow(
-                f"after {audit.observations} releases",
+                f"guess after {audit.observations} releases",
                 "probability",
                 record.before,
                 Amount(audit.repeated_guess, audit.repeated_exact),
@@ -123,7 +123,7 @@ def standing(scenario: Scenario, audit: Audit) -> Standing:
         )
     capacity = audit.database
     own = None if capacity is None else Amount(float(capacity.bits), capacity.gap == 0)
-    whole = "the value, by whoever guesses" if audit.records == 1 else "the whole database"
+    whole = "the value, any guess" if audit.records == 1 else "the whole database"
     allowed = _promised_database(scenario, audit)
     rows.append(StandingRow(whole, "bits", 0.0, own, allowed, Amount(audit.database_bits)))
     return Standing("no finite ε" if claim is None else claim.words, tuple(rows))

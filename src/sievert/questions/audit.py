@@ -31,7 +31,7 @@ from sievert.measures import (
 )
 from sievert.mechanisms import randomised_response
 from sievert.numerics import in_bits, in_percent
-from sievert.observations import ReleasesWithin
+from sievert.observations import RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, seen
@@ -261,17 +261,26 @@ def _database_bits(policy: Policy) -> float:
 
 def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
     """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
-    if not isinstance(scenario.policy.secrets, Metric) or math.isinf(found.nats):
+    metric, region = scenario.policy.secrets, scenario.region
+    if not isinstance(metric, Metric) or math.isinf(found.nats):
         return ()
-    matrix = scenario.policy.secrets.matrix
+    if region is not None:
+        least, greatest = region.cell, region.cell * math.hypot(*(side - 1 for side in region.shape))
+        radii = sorted({least, greatest / 2, greatest}) if greatest > 0 else []
+        return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    nearest, furthest = _extremes(metric)
+    radii = sorted({nearest, furthest / 2, furthest}) if furthest > 0 else []
+    return tuple((radius, found.odds(radius)) for radius in radii)
+
+
+def _extremes(metric: Metric) -> tuple[float, float]:
+    """The least and the greatest positive distance; 0 where there is none, or they are too many to list."""
+    try:
+        matrix = metric.matrix
+    except TooLargeError:
+        return 0.0, 0.0
     positive = matrix[(matrix > 0) & (matrix < math.inf)]
-    if not positive.size:
-        return ()
-    radii = sorted({float(positive.min()), float(positive.max()) / 2, float(positive.max())})
-    region = scenario.region
-    if region is None:
-        return tuple((radius, found.odds(radius)) for radius in radii)
-    return tuple((metres, found.odds(region.cells_apart(metres))) for metres in radii)
+    return (float(positive.min()), float(positive.max())) if positive.size else (0.0, 0.0)
 
 
 # ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
@@ -334,18 +343,24 @@ def _findings(channel: Channel, view: Seen) -> tuple[Finding, ...]:
 
 @_findings.register
 def _about_record(channel: NoiseChannel, view: Seen) -> tuple[Finding, ...]:
-    """About one record when all others are known."""
-    return tuple(
-        _record_finding(gain, view.record) for gain in view.scenario.gains if isinstance(gain, Identity)
-    )
+    """About one record when all others are known; a gain whose table would be too large is left out."""
+    models, found = view.scenario.document.adversary.gains, []
+    for place, model in enumerate(models):
+        with suppress(TooLargeError):
+            gain = view.scenario.gain_about_record(place)
+            found.append(_record_finding(gain, view.gain(gain), model.unit))
+    return tuple(found)
 
 
-def _record_finding(gain: Adversary, record: RecordLeakage) -> Finding:
-    before, after = record.before, record.after
-    factor = after / before
-    return Finding(
-        gain.name, gain.unit, before, after, factor, after - before, record.bits, None, not record.is_bound
-    )
+def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Finding:
+    # What differs in the last digits alone is rounding.
+    after = found.before if math.isclose(found.before, found.after, rel_tol=1e-13) else found.after
+    before = found.before
+    better = before - after if gain.is_loss else after - before
+    above, below = (before, after) if gain.is_loss else (after, before)
+    factor = above / below if below > 0 else None
+    bits = gain.bits(before, after)
+    return Finding(gain.name, unit or gain.unit, before, after, factor, better, bits, None, found.exact)
 
 
 def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None) -> Finding:

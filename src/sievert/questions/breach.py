@@ -6,9 +6,11 @@ import math
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
+from sievert.channels import Channel, NoiseChannel
 from sievert.errors import FileError
 from sievert.files import Scenario
 from sievert.numerics import brief, did_you_mean, in_percent, require_size
@@ -23,6 +25,8 @@ from sievert.observations import (
     predicate_breach,
     predicate_members,
 )
+from sievert.questions._record_breach import half_time, record_breaches, releases_until
+from sievert.questions._seen import seen
 from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
 
@@ -57,6 +61,8 @@ class BreachReport(Result):
     ----------
     found : levels, rates and curves
     until : observations until a guess is right with probability 50 %, 90 % and 99 %
+    about_record : whether all of it is about one record when the others are known, the mechanism having no
+        list of inputs; levels and breaches are then about the two values that are easiest to tell apart
     half : observations by which a breach is likelier than not (None: it cannot happen)
     """
 
@@ -69,11 +75,14 @@ class BreachReport(Result):
     found: Breaches
     until: tuple[ObservationsUntil, ...]
     half: BreachUntil | None
+    about_record: bool = False
 
     @property
     def secret(self) -> str:
         """What is guessed, in words."""
-        return "the value" if self.records == 1 else "the true answer"
+        if self.records == 1:
+            return "the value"
+        return "one record" if self.about_record else "the true answer"
 
     def __str__(self) -> str:
         first, last = self.found.success[0], self.found.success[-1]
@@ -133,10 +142,18 @@ def breach_of(
 
     Without a level, a breach is belief in the predicate that has come more than half of the way to certainty.
     """
-    channel, prior = scenario.channel.finite(), scenario.prior
     if not observations:
         _require_few(scenario.observations, f"{scenario.source}, adversary.observations")
     counts = list(observations) if observations else list(range(1, max(10, scenario.observations) + 1))
+    return _breach(scenario.channel, scenario, counts, about, level)
+
+
+@singledispatch
+def _breach(
+    channel: Channel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
+) -> BreachReport:
+    """About the channel's input."""
+    channel, prior = channel.finite(), scenario.prior
     predicate = _about(channel.inputs, about)
     members = None if predicate is None else predicate_members(channel, predicate)
     first = predicate_breach(channel, prior, members)
@@ -164,6 +181,32 @@ def breach_of(
         found,
         observations_until_each(channel, targets, prior, SEED),
         half,
+    )
+
+
+@_breach.register
+def _about_record(
+    channel: NoiseChannel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
+) -> BreachReport:
+    """About one record, where the channel has no list of inputs."""
+    if about:
+        raise FileError(
+            f"--about is {brief(about[0])}, but {channel.words()} has no list of inputs, and its breach is "
+            "about the two values of a record that are easiest to tell apart; leave --about out"
+        )
+    view = seen(scenario)
+    found = record_breaches(view, _thinned(counts), level)
+    return BreachReport(
+        scenario.title,
+        scenario.policy.describe(),
+        scenario.query.words,
+        view.words,
+        scenario.policy.records,
+        scenario.policy.is_metric,
+        found,
+        releases_until(view, TARGETS),
+        half_time(view, found),
+        about_record=True,
     )
 
 

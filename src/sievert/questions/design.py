@@ -59,8 +59,8 @@ class Design(Result):
         channel = target.with_suffix(EXACT if best.mechanism.form == "exact" else FLOATS)
         mechanism = {"matrix": channel.name, "eps": best.eps}
         return {
-            "channel": (channel, channel_bytes(best.mechanism, channel)),
             "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
+            "channel": (channel, channel_bytes(best.mechanism, channel)),
         }
 
 

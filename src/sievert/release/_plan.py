@@ -97,6 +97,11 @@ class Plan:
         return self.scenario.policy.person_records if self.central else self.data.rows_per_person
 
     @property
+    def unaccounted(self) -> bool:
+        """Whether no ledger adds the release up: its noise keeps no ε, and the file names none."""
+        return self.pure_eps is None and self.rules.ledger is None
+
+    @property
     def unit_eps(self) -> Fraction:
         """ε for one record; refused where the noise keeps none."""
         if self.pure_eps is None:

@@ -20,6 +20,7 @@ from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
+from sievert.release._unaccounted import NOTHING_CHARGED
 from sievert.results import Result
 
 __all__ = ["Preview", "preview"]
@@ -33,7 +34,7 @@ class Preview(Result):
     ----------
     central : whether one table is released, or rows one by one
     unit : what ε is counted for
-    eps : what the release would cost each person
+    eps : what the release would cost each person (None: the noise keeps no ε)
     noise_sd, expected_error : standard deviation, and mean distance from the truth, of each number (None
         where the outputs are not numbers)
     radius : each number is within this distance of the truth with probability `confidence`
@@ -61,7 +62,7 @@ class Preview(Result):
     released: str
     mechanism: str
     promise: str
-    eps: Fraction
+    eps: Fraction | None
     noise_sd: float | None
     expected_error: float | None
     radius: Fraction | None
@@ -89,6 +90,8 @@ class Preview(Result):
     def __str__(self) -> str:
         if self.refusal is not None:
             return f"The release would be refused: {self.refusal}."
+        if self.eps is None:
+            return "The release would be charged to no ledger: its noise keeps no ε. Nothing was read."
         per = "" if self.unit == UNIT else f" for each {self.unit}"
         return f"The release would cost each person ε = {number(self.eps)}{per}. Nothing was read or spent."
 
@@ -153,7 +156,7 @@ def preview(
         guess is not None and guess.is_bound,
         _factors(plan),
         remaining,
-        None if remaining is None or refusal else remaining - eps,
+        None if remaining is None or eps is None or refusal else remaining - eps,
         refusal,
         (*_warnings(plan), *([f"{broken[:1].upper()}{broken[1:]}."] if broken is not None else [])),
         column,
@@ -171,9 +174,11 @@ def _guess(plan: Plan) -> RecordLeakage | None:
 
 def _ledger(
     plan: Plan, guess: RecordLeakage | None
-) -> tuple[Fraction, Fraction | None, str | None, str | None, str | None, InAll | None, InAll | None]:
+) -> tuple[Fraction | None, Fraction | None, str | None, str | None, str | None, InAll | None, InAll | None]:
     """What would be charged, what is left now and through which column, why it would be refused, what the
     ledger adds up, and what all its releases and its whole budget give away."""
+    if plan.unaccounted:
+        return None, None, None, _in_the_way(plan), None, None, None
     if plan.rules.ledger is None:
         missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
         return plan.eps, None, None, missing, None, None, None
@@ -181,16 +186,20 @@ def _ledger(
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
     about = WITHOUT_RELATION if ledger.relation is None else ledger.relation.words
-    eps, refusal = plan.eps, None
+    eps, refusal = plan.pure_eps, None
     try:
         check_places(ledger)
         eps = charge(plan, ledger)
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    if refusal is None and os.path.lexists(plan.output):
-        refusal = f"{plan.output} is there already, and a release replaces nothing"
-    return eps, left[column], column, refusal, about, *in_all(plan, ledger, eps, guess)
+    whole = (None, None) if eps is None else in_all(plan, ledger, eps, guess)
+    return eps, left[column], column, refusal or _in_the_way(plan), about, *whole
+
+
+def _in_the_way(plan: Plan) -> str | None:
+    there = os.path.lexists(plan.output)
+    return f"{plan.output} is there already, and a release replaces nothing" if there else None
 
 
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
@@ -214,6 +223,8 @@ def _warnings(plan: Plan) -> list[str]:
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."
         )
     found.extend(clamping(plan))
+    if plan.unaccounted:
+        found.append(NOTHING_CHARGED)
     if plan.data.person is None and plan.owned == 1:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
     if plan.noise is not None and plan.noise.limits is not None and plan.table:

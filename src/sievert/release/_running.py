@@ -28,6 +28,7 @@ from sievert.release._local import OUTPUT, SealedBits, State, check_places, chec
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, sidecar
+from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
 from sievert.results import Result
 from sievert.tables import Rows, is_inside, open_rows, table_bytes
 
@@ -45,8 +46,8 @@ class Release(Result):
     ----------
     id : its name in the ledger
     output, sidecar : the files
-    eps : what it cost each person
-    remaining : what is left for each person afterwards
+    eps : what it cost each person (None: the noise keeps no ε, and no ledger adds it up)
+    remaining : what is left for each person afterwards (None: no ledger)
     remaining_through : what is left through each column that has a limit of its own
     about : for which pairs of states of a person's records the ledger adds up
     table : the released numbers (None for a release row by row)
@@ -61,8 +62,8 @@ class Release(Result):
     id: str
     output: str
     sidecar: str
-    eps: Fraction
-    remaining: Fraction
+    eps: Fraction | None
+    remaining: Fraction | None
     table: NoisyTable | None
     resumed: bool
     secure: bool
@@ -79,6 +80,9 @@ class Release(Result):
         return found
 
     def __str__(self) -> str:
+        if self.eps is None or self.remaining is None:
+            done = f"Released to {Path(self.output).name}; no ledger adds it up, for the noise keeps no ε."
+            return " ".join([done, *self._warning()])
         cost = f"for ε = {number(self.eps)} a person"
         if self.resumed:
             cost = "at no further cost: an interrupted run was finished"
@@ -154,13 +158,18 @@ def run(
     wait = non_negative("wait", wait, DataError, infinite=True)
     if progress is not None and not callable(progress):
         raise DataError(f"progress is {brief(progress)}; give a function to be told how far the release is")
-    if is_inside(plan.output, plan.ledger_folder):
+    if not plan.unaccounted and is_inside(plan.output, plan.ledger_folder):
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
     if not despite_accept:
         require_accepted(plan)
     if isinstance(data, str | Path):
         refuse_private(described.document, described.folder, described.source, data)
     rows = plan.data.rows(described.folder) if data is None else open_rows(data)
+    if plan.unaccounted:
+        _make_folder(plan.output.parent)
+        return _unaccounted(
+            plan, *released_without_ledger(plan, rows, seed, id, _reporter(progress, "reading"))
+        )
     budget, key, relation = plan.budget(), plan.ledger_key(), relation_of(plan)
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
     if all(entry.finished for entry in early.entries):
@@ -212,7 +221,8 @@ def _published(
     else:
         report = _reporter(progress, "drawing", read.rows)
         sampler, noted = stream(plan, rows, held, state, read.seen, report)
-    content = sidecar(plan, held, sampler, file_hash(held.temporary(OUTPUT)), held.ledger.head)
+    digest = file_hash(held.temporary(OUTPUT))
+    content = sidecar(plan, held.id, held.targets[OUTPUT].name, sampler, digest, held.ledger.head)
     held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
     held.commit(**noted)
     return table, sampler
@@ -310,6 +320,22 @@ def _result(
         WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
         tuple(str(target) for late in ledger.pending for target in late.targets),
         (*clamping(plan), *([] if plan.note is None else [plan.note])),
+    )
+
+
+def _unaccounted(plan: Plan, name: str, table: NoisyTable, sampler: dict[str, Any]) -> Release:
+    return Release(
+        name,
+        str(plan.output),
+        str(plan.sidecar),
+        None,
+        None,
+        table,
+        False,
+        bool(sampler["secure"]),
+        str(sampler["arithmetic"]),
+        "",
+        notes=(*clamping(plan), NOTHING_CHARGED),
     )
 
 

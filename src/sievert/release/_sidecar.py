@@ -19,7 +19,6 @@ import scipy
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.files import UseValue
-from sievert.ledger import Reservation
 from sievert.numerics import at_most, number
 from sievert.policies import promise_words
 from sievert.proofs import NoiseProof, Proof
@@ -33,20 +32,20 @@ FORMAT = "sievert release 1"
 
 
 def sidecar(
-    plan: Plan, held: Reservation, sampler: dict[str, Any], output_hash: str, head: str
+    plan: Plan, name: str, output: str, sampler: dict[str, Any], output_hash: str, head: str | None
 ) -> dict[str, Any]:
-    """Everything a reader of the released table may know."""
+    """Everything a reader of the released table may know; `head` is None where no ledger adds it up."""
     scenario, rules = plan.scenario, plan.rules
     errors = plan.errors
     return {
         "format": FORMAT,
-        "id": held.id,
+        "id": name,
         "title": scenario.title,
-        "output": {"file": held.targets[1].name, "sha256": output_hash},
+        "output": {"file": output, "sha256": output_hash},
         "policy": policy_words(plan),
         "query": query_words(plan),
         "mechanism": {"words": plan.words, **sampler},
-        "eps": {"exact": str(plan.eps), "nats": float(plan.eps), "for_one_record": str(plan.unit_eps)},
+        "eps": _eps(plan),
         "noise": {
             "sd": errors.sd,
             **_parameter(plan),
@@ -59,7 +58,7 @@ def sidecar(
         "accept": [*_claim(plan), *({"limit": str(c), "holds": c.passed} for c in acceptance(plan))],
         "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
         "proof": proof(plan.channel, plan),
-        "ledger": {"head_when_charged": head},
+        "ledger": None if head is None else {"head_when_charged": head},
         "versions": {
             "sievert": package_version(),
             "python": platform.python_version(),
@@ -68,6 +67,13 @@ def sidecar(
         },
         "file": scenario.to_toml(),
     }
+
+
+def _eps(plan: Plan) -> dict[str, Any] | None:
+    """What the release costs; None where its noise keeps no ε."""
+    if plan.pure_eps is None:
+        return None
+    return {"exact": str(plan.eps), "nats": float(plan.eps), "for_one_record": str(plan.unit_eps)}
 
 
 def _claim(plan: Plan) -> list[dict[str, Any]]:
@@ -112,6 +118,11 @@ def query_words(plan: Plan) -> str:
 
 def promise(plan: Plan) -> str:
     """The guarantee in one sentence."""
+    if plan.pure_eps is None:
+        stated = plan.scenario.document.claim
+        kept = "" if stated is None else f" It is held against its claim: {broken_claim(plan) or 'kept'}."
+        why = "however large ε is, outputs far out in the tails of this noise exceed it"
+        return f"No ε is promised: {why}.{kept}"
     eps = number(plan.unit_eps)
     if plan.places is not None:
         region = plan.places.region
@@ -135,6 +146,11 @@ def noise_proof(plan: Plan) -> Proof | None:
 @singledispatch
 def proof(channel: Channel, plan: Plan) -> dict[str, Any]:
     """Why the promise holds, with the numbers to check it."""
+    return _plain(channel, plan)
+
+
+def _plain(channel: Channel, plan: Plan) -> dict[str, Any]:
+    """The rows themselves, or a table that one record cannot change."""
     return {
         "theorem": "the channel's own rows, drawn exactly; `sievert audit` of the file shows its ε and where "
         "it is attained",
@@ -146,7 +162,7 @@ def proof(channel: Channel, plan: Plan) -> dict[str, Any]:
 def _of_cells(noise: TableNoise, plan: Plan) -> dict[str, Any]:
     certificate = noise_proof(plan)
     if certificate is None or plan.sensitivity is None:
-        return proof.dispatch(Channel)(noise, plan)
+        return {"theorem": "none: no ε is large enough"} if plan.pure_eps is None else _plain(noise, plan)
     return {
         **certificate.to_dict(),
         "theorem": "noise of ε₀ for a step of the answer on a query of sensitivity s steps is "

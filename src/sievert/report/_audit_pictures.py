@@ -91,12 +91,12 @@ def _of_channel(channel: Channel, audit: Audit, view: Seen) -> list[Picture]:
 
 @_of_channel.register
 def _of_noise(channel: NoiseChannel, audit: Audit, view: Seen) -> list[Picture]:
-    return noise_pictures(view)
+    return noise_pictures(channel, view)
 
 
-def noise_pictures(view: Seen) -> list[Picture]:
-    """Noise without a list: its law in one number or on the map, one belief, the guess against ε."""
-    found = noise_picture(view.scenario.channel, view)
+def noise_pictures(noise: NoiseChannel, view: Seen) -> list[Picture]:
+    """Noise: its law in one number or on the map, one belief; without a list the guess against ε."""
+    found = noise_picture(noise, view)
     drawn = [] if found is None else list(_drawn(found))
     curve = guess_by_eps(view)
     if curve is not None:

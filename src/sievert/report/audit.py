@@ -151,7 +151,8 @@ OPENINGS = {
 def _finding(item: Finding) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
     before, after = _amount(item, float(item.before)), _amount(item, float(item.after))
-    most = "" if item.exact else "at most "
+    bound = "at least " if item.unit in ("risk", "loss", "guesses", "bits") else "at most "
+    most = "" if item.exact else bound
     sentence = f"{name}: {before} before, {most}{after} after{_growth(item)}"
     if item.blind_guess is not None:
         sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
@@ -220,9 +221,9 @@ def _worst(audit: Audit) -> list[str]:
 # ── The audit as one self-contained HTML page: the table, pictures, sentences, the file itself ──────────────
 
 STANDING = (
-    "This mechanism: what the file's own gives away. This promise: the most that any mechanism with the same "
-    "promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks a "
-    "bound; every other number is exact."
+    "This mechanism: what the file's own gives away. This promise ({}): the most that any mechanism with the "
+    "same promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks "
+    "a bound; every other number is exact."
 )
 
 
@@ -265,7 +266,7 @@ def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
             sections=list(lines(audit)),
             good=audit.passed,
             command=command or f"sievert audit {source} --report page.html",
-            summary=Table("Who could guess how much", *table(audit), STANDING),
+            summary=Table("Who could guess how much", *table(audit), STANDING.format(audit.standing.promise)),
             tables=[Table("Leakage by adversary", header, rows)] if rows else [],
             pictures=pictures(audit, scenario),
             proofs=[

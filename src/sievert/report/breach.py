@@ -45,30 +45,37 @@ def page(report: BreachReport, scenario: Scenario, command: str = "") -> str:
 
 def _pictures(report: BreachReport) -> list[Picture]:
     found = report.found
-    assert found.breach is not None
-    return [
+    pictures = [
         Picture(
             "A right guess after n observations",
             "The band is where the truth lies when it is not exact. The dashed line says how fast the rest "
             "is learned in the long run; its height means nothing.",
             plots.success_curve(found.success, found.rates.utility.bits),
-        ),
-        Picture(
-            "A breach at n and by n observations",
-            f"Belief in {listed(found.breach.predicate)} exceeds {in_percent(found.breach.threshold)}, "
-            "given that it is true.",
-            plots.breach_curve(found.breach),
-        ),
+        )
     ]
+    if found.breach is not None:
+        pictures.append(
+            Picture(
+                "A breach at n and by n observations",
+                f"Belief in {listed(found.breach.predicate)} exceeds {in_percent(found.breach.threshold)}, "
+                "given that it is true.",
+                plots.breach_curve(found.breach),
+            )
+        )
+    return pictures
 
 
 def lines(report: BreachReport) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What is protected", [report.policy, f"Released: {report.query}, through {report.mechanism}."]
-    yield "One observation", _one(report)
+    one = "One observation"
+    if report.about_record and report.records > 1:
+        one += ", by somebody who knows all records but one"
+    yield one, _one(report)
     yield "Many observations", _many(report)
     yield f"How many observations until {report.secret} is known", _until(report)
-    yield "A breach", _breach(report)
+    if report.found.breach is not None:
+        yield "A breach", _breach(report)
 
 
 def _one(report: BreachReport) -> list[str]:
@@ -172,7 +179,9 @@ def _until(report: BreachReport) -> list[str]:
             first = chance.replace(".0%", "%")
             lines.append(f"No number of observations makes a guess right with probability {first} or more.")
             break
-        if item.most is None:
+        if item.most is None and report.about_record:
+            lines.append(f"{chance}: at least {item.least} observations ({item.method}).")
+        elif item.most is None:
             lines.append(f"{chance}: more than 10^12 observations.")
         elif item.least == item.most:
             lines.append(f"{chance}: {observation_words(item.most)} ({item.method}).")
@@ -226,7 +235,6 @@ def _breach(report: BreachReport) -> list[str]:
 def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     """Header and rows: success, its asymptote, the breach at n and by n, and success as a bar."""
     found, curve = report.found, report.found.breach
-    assert curve is not None
     header = ["n", "right guess", "in the long run", "breach at n", "breach by n", "right guess, 0 to 100%"]
     counts = [point.observations for point in found.success.points]
     shown = {counts[0], counts[-1]} | round_numbers()
@@ -240,8 +248,7 @@ def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
                     str(n),
                     chance_words(point),
                     in_percent(plots.long_run(point, found.rates.utility.bits)),
-                    _breach_chance(curve, n, 0),
-                    _breach_chance(curve, n, 1),
+                    *(["", ""] if curve is None else [_breach_chance(curve, n, row) for row in (0, 1)]),
                     "█" * round(BAR * point.value),
                 ]
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial, singledispatch
 from pathlib import Path
 
-from sievert.design import Alternative, Candidates, Leak, TableOption, cells_of
+from sievert.design import Alternative, Candidates, Leak, TableOption
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
 from sievert.questions.design import Design, NoiseDesign
@@ -66,7 +66,7 @@ def table(result: Result) -> tuple[list[str], list[list[str]]] | None:
 @table.register
 def _table_of_noise(design: NoiseDesign) -> tuple[list[str], list[list[str]]]:
     found = design.found
-    return [*found.headings, "mechanism"], [[*cells_of(option), option.name] for option in found.options]
+    return [*found.headings, "mechanism"], [[*found.cells(option), option.name] for option in found.options]
 
 
 @lines.register
@@ -168,8 +168,8 @@ def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -
             sections=list(lines(design)),
             summary=Table(
                 "Mechanisms side by side",
-                [header[-1], *header[:-1]],
-                [[row[-1], *row[:-1]] for row in rows],
+                header,
+                rows,
                 f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
                 "record by somebody who knows all others.",
             ),

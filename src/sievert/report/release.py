@@ -9,8 +9,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from sievert.channels import NoiseChannel
-from sievert.files import Scenario
+from sievert.files import Scenario, added_noise
 from sievert.numerics import belief_growth, in_percent, number
 from sievert.questions import seen
 from sievert.release import InAll, NoisyTable, Preview, Release
@@ -105,8 +104,12 @@ def _guess_of(item: InAll) -> str:
 
 def _ledger(found: Preview) -> Iterator[str]:
     through = "" if found.scarcest_column is None else f" through the column {found.scarcest_column}"
-    if found.remaining is None:
+    if found.remaining is None and found.eps is None:
+        yield "There is none, and none is needed: the noise keeps no ε that a ledger could add up."
+    elif found.remaining is None:
         yield "There is none: a release needs one."
+    elif found.eps is None:
+        yield f"It adds ε up, and the noise keeps none; {number(found.remaining)} is left{through}."
     elif found.remaining_after is None:
         yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left{through}."
     else:
@@ -129,15 +132,24 @@ def _(found: Release) -> Iterator[tuple[str, list[str]]]:
         [
             f"{near(found.output)}: the released table.",
             f"{near(found.sidecar)}: what was done, and what it promises.",
-            f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice "
-            "an older ledger put back in place.",
-            f"The ledger adds up what is learned about {found.about}.",
+            *_ledger_of(found),
             *(
                 f"{near(late)} could not be given its name yet; the next release tries."
                 for late in found.pending
             ),
         ],
     )
+
+
+def _ledger_of(found: Release) -> Iterator[str]:
+    """What the ledger says after a release; nothing where there is none."""
+    if not found.head:
+        return
+    yield (
+        f"Release {found.id}; the ledger's last hash is {found.head[:16]}…: note it elsewhere to notice an "
+        "older ledger put back in place."
+    )
+    yield f"The ledger adds up what is learned about {found.about}."
 
 
 def _table(found: NoisyTable) -> Iterator[str]:
@@ -235,7 +247,8 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
     per = " for each metre" if metres else ""
-    yield "cost for each person", f"ε = {number(found.eps)}{per}"
+    cost = "no ε adds it up" if found.eps is None else f"ε = {number(found.eps)}{per}"
+    yield "cost for each person", cost
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         yield "standard deviation of the noise", f"{found.noise_sd:.4g}{metres}"
         yield "mean distance from the truth", f"{found.expected_error:.4g}{metres}"
@@ -259,9 +272,9 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
 
 def _noise(scenario: Scenario) -> list[Picture]:
     """The law of the noise where it is the same everywhere, else each row of the channel."""
-    view = seen(scenario)
-    if isinstance(scenario.channel, NoiseChannel):
-        return [*noise_pictures(view), *releases_picture(view)]
+    view, noise = seen(scenario), added_noise(scenario)
+    if noise is not None:
+        return [*noise_pictures(noise, view), *releases_picture(view)]
     return [
         Picture(
             "What happens to a value",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import FileError
 from sievert.spaces import metrics
+from sievert.spaces._labels import CheckedLabels
 from sievert.spaces._metric import Metric
 
 __all__ = ["Region", "TransverseMercator"]
@@ -230,10 +231,10 @@ class Region:
         return self.plane.backward(west + places[..., 1] * self.cell, south + places[..., 0] * self.cell)
 
     @cached_property
-    def labels(self) -> list[tuple[int, int]]:
+    def labels(self) -> CheckedLabels:
         """Every cell, row by row."""
         rows, columns = self.shape
-        return [(r, c) for r in range(rows) for c in range(columns)]
+        return CheckedLabels((r, c) for r in range(rows) for c in range(columns))
 
     def metric(self) -> Metric:
         """Distances in metres between the cells' centres, computed when one asks for them."""

@@ -22,4 +22,5 @@ from ._writing import same_file as same_file
 from ._writing import table_bytes as table_bytes
 from ._writing import table_writer as table_writer
 from ._writing import write_all as write_all
+from ._writing import write_bytes as write_bytes
 from ._writing import write_text as write_text

@@ -1,0 +1,281 @@
+"""Tables, sums and maps that no list holds: every question answers, and audit ≤ explain ≤ limits."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sievert as sv
+from sievert.cli.app import app
+from sievert.errors import FileError
+from sievert.files import Scenario, load_scenario
+from sievert.questions.breach import breach_of
+from sievert.questions.explain import explain_file
+from sievert.questions.limits import limits_of
+
+FILE = """version = 1
+[policy]
+values = {values}
+{secrets}
+records = {records}
+{rest}
+[query]
+kind = "{query}"
+[mechanism]
+kind = "{kind}"
+{level}
+[adversary]
+observations = {count}
+{belief}
+"""
+
+
+def written(folder: Path, **parts: Any) -> Scenario:
+    given = {"secrets": "", "rest": "", "kind": "geometric", "level": "eps = 1.0", "count": 1, "belief": ""}
+    (folder / "file.toml").write_text(FILE.format(**{**given, **parts}), encoding="utf-8")
+    return load_scenario(folder / "file.toml")
+
+
+def answered(folder: Path, command: str, *options: object) -> dict[str, Any]:
+    done = CliRunner().invoke(app, [command, str(folder / "file.toml"), "--json", *map(str, options)])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return dict(json.loads(done.output))
+
+
+@pytest.mark.parametrize(
+    ("parts", "guess"),
+    [
+        # "4997303121622286475 answers", "needs a channel", "45001 × 45000001 matrix"
+        (
+            {"values": "{ range = [1, 12] }", "records": 240, "query": "histogram", "level": "eps = 0.5"},
+            0.106960164,
+        ),
+        (
+            {
+                "values": "{ product = [['a', 'b'], [1, 2, 3], [4, 5]] }",
+                "records": 10**6,
+                "query": "histogram",
+            },
+            None,
+        ),
+        (
+            {
+                "values": "{ range = [0, 45000] }",
+                "records": 1000,
+                "query": "sum",
+                "kind": "truncated-geometric",
+            },
+            None,
+        ),
+        ({"values": "{ range = [0, 150000] }", "records": 300, "query": "sum"}, 9.99993333376e-06),
+        ({"values": "{ range = [0, 1000], step = 100 }", "records": 10**6, "query": "sum"}, None),
+    ],
+)
+def test_what_was_refused_is_answered(tmp_path: Path, parts: dict[str, Any], guess: float | None) -> None:
+    scenario = written(tmp_path, **parts)
+    found = answered(tmp_path, "audit")
+    assert found["listed"] is False and found["proved"] is True and found["record"]["is_bound"] is False
+    if guess is not None:
+        assert found["record"]["after"] == pytest.approx(guess, rel=1e-8)
+    assert 0 < found["database"]["bits"] <= found["worst"]["upper"]["bits"]
+    assert answered(tmp_path, "explain")["explanation"]["after"] >= found["record"]["after"]
+    assert answered(tmp_path, "limits")["used_bits"] == pytest.approx(found["database"]["bits"])
+    curve = answered(tmp_path, "breach", "--observations", "1,3")["found"]["success"]
+    assert curve["upper"][0] == pytest.approx(found["record"]["after"])
+    compared = CliRunner().invoke(app, ["compare", scenario.source, scenario.source])
+    assert compared.exit_code == 0, compared.output
+
+
+def test_a_year_of_weekly_tables_of_months(tmp_path: Path) -> None:
+    """The spec's table, and the bound that was said in its place."""
+    for count, guess in ((4, 0.167128244), (52, 0.575237886)):
+        scenario = written(
+            tmp_path,
+            values="{ range = [1, 12] }",
+            records=240,
+            query="histogram",
+            level="eps = 0.5",
+            count=count,
+        )
+        found = sv.audit(scenario)
+        assert found.repeated_exact and found.repeated_guess == pytest.approx(guess, rel=1e-8)
+        assert found.database is not None and found.database.bits == pytest.approx(31.409257265, rel=1e-10)
+    # Four times ε = 0.5, added up, allows 40 %; composed exactly 27 %; the mechanism gives 16.7 %.
+    assert math.exp(2) / (math.exp(2) + 11) == pytest.approx(0.4018, abs=1e-4)
+    assert sv.explain(0.5, values=12, releases=4).after == pytest.approx(0.274, abs=1e-3)
+
+
+def random_file(generator: np.random.Generator) -> dict[str, Any]:
+    """A table, count or sum on some policy, too large to list or a histogram."""
+    size = int(generator.integers(2, 6))
+    query = str(generator.choice(["histogram", "sum"]))
+    secrets = ['secrets = "complete"', 'secrets = "line"', "secrets = { threshold = 2 }"]
+    if size > 3:
+        secrets.append(f"secrets = {{ partition = [[0, 1], {list(range(2, size))}] }}")
+    chosen, rest = str(generator.choice(secrets)), ""
+    if "complete" in chosen and generator.random() < 0.4:
+        rest = 'adjacency = "add-remove"'
+    belief = ""
+    if generator.random() < 0.5 and not rest:
+        weights = generator.dirichlet(np.ones(size)).round(3)
+        weights[0] += 1 - weights.sum()
+        belief = f"record_prior = {[round(float(w), 3) for w in weights]}"
+    return {
+        "values": f"{{ range = [0, {size - 1}] }}",
+        "records": 5 if query == "histogram" else 2000,
+        "query": query,
+        "secrets": chosen,
+        "rest": rest,
+        "kind": str(generator.choice(["geometric", "truncated-geometric"])),
+        "level": f"eps = {round(float(generator.uniform(0.05, 2)), 2)}",
+        "count": int(generator.integers(1, 5)),
+        "belief": belief,
+    }
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_audit_is_below_explain_and_that_below_limits(tmp_path: Path, seed: int) -> None:
+    scenario = written(tmp_path, **random_file(np.random.default_rng(seed)))
+    found, explained, limits = sv.audit(scenario), explain_file(scenario), limits_of(scenario)
+    assert not found.listed and found.satisfied
+    slack = 1 + 1e-9
+    assert found.record.before <= found.record.after <= found.repeated_guess * slack
+    assert found.repeated_guess <= explained.explanation.after * slack
+    assert found.guess_limit is None or found.repeated_guess <= found.guess_limit * slack
+    if found.observations == 1:
+        bits = math.log2(explained.explanation.after / explained.explanation.before)
+        assert bits <= limits.individual.upper.bits * slack
+    assert limits.used_record_bits is None or limits.used_record_bits <= limits.individual.upper.bits * slack
+    if found.database is not None and found.worst is not None:
+        assert found.database.bits <= found.worst.upper.bits * slack
+        assert found.worst.upper.bits <= limits.database.upper.bits * slack
+
+
+def test_guesses_grow_with_eps_and_releases_and_not_with_names(tmp_path: Path) -> None:
+    parts = {"values": "{ range = [0, 4] }", "records": 60, "query": "histogram"}
+    grid = [
+        [
+            sv.audit(written(tmp_path, **parts, level=f"eps = {eps}", count=count)).repeated_guess
+            for count in (1, 2, 8)
+        ]
+        for eps in (0.1, 0.5, 2.0)
+    ]
+    assert (np.diff(grid, axis=0) > 0).all() and (np.diff(grid, axis=1) > 0).all()
+    belief = [0.4, 0.3, 0.15, 0.1, 0.05]
+    first = sv.audit(written(tmp_path, **parts, belief=f"record_prior = {belief}", count=3))
+    for order in itertools.islice(itertools.permutations(range(5)), 0, 120, 17):
+        moved = [belief[i] for i in order]
+        again = sv.audit(written(tmp_path, **parts, belief=f"record_prior = {moved}", count=3))
+        assert again.repeated_guess == pytest.approx(first.repeated_guess, rel=1e-12)
+
+
+def test_public_knowledge_leaves_the_exact_guess(tmp_path: Path) -> None:
+    """Three records of known total: given two of them the third is known, whatever is released."""
+    parts = {"values": "[0, 1, 2]", "records": 3, "query": "histogram", "count": 2}
+    found = sv.audit(written(tmp_path, **parts, rest="permitted = { total = 3 }"))
+    assert found.record.before == found.record.after == 1.0 and not found.record.is_bound
+    # One record of two is 0: whoever knows it is left with two equally likely values for the other.
+    parts = {"values": "[0, 1, 2]", "records": 2, "query": "histogram"}
+    scenario = written(tmp_path, **parts, rest='permitted = { counts = { "0" = 1 } }')
+    found, alpha = sv.audit(scenario), math.exp(-scenario.channel.law.level.eps)
+    none = (1 - alpha / (1 + alpha)) ** 2
+    assert found.record.before == 0.5 and not found.record.is_bound
+    assert found.record.after == pytest.approx(((1 - none) / alpha + alpha * none) / 2, rel=1e-12)
+
+
+def test_a_person_with_several_records(tmp_path: Path) -> None:
+    found = sv.audit(
+        written(
+            tmp_path, values="[0, 1, 2]", records=50, query="histogram", rest="person_records = 3", count=2
+        )
+    )
+    assert found.person_records == 3 and found.repeated_eps == pytest.approx(6.0)
+
+
+def test_a_count_over_a_hundred_million_people(tmp_path: Path) -> None:
+    text = (
+        'version = 1\n[policy]\nvalues = ["yes", "no"]\nrecords = 100000000\n[query]\nkind = "count"\n'
+        'where = ["yes"]\n[mechanism]\nkind = "truncated-geometric"\nalpha = "1/2"\n[accept]\nguess = 0.75\n'
+        "[adversary]\nobservations = 3\n"
+    )
+    (tmp_path / "file.toml").write_text(text, encoding="utf-8")
+    found = sv.audit(tmp_path / "file.toml")
+    assert not found.listed and found.record.after == pytest.approx(2 / 3) and found.repeated_exact
+    assert found.epsilon.nats == pytest.approx(math.log(2), rel=1e-15) and found.passed
+    assert found.releases_within is not None and found.releases_within.releases == 4
+    # The same mechanism on a list of 101 answers says the same of one record.
+    (tmp_path / "file.toml").write_text(text.replace("100000000", "100"), encoding="utf-8")
+    listed = sv.audit(tmp_path / "file.toml")
+    assert listed.listed and listed.repeated_guess == pytest.approx(found.repeated_guess, rel=1e-9)
+
+
+def test_marginals_are_tables_of_their_own(tmp_path: Path) -> None:
+    text = """version = 1
+[policy]
+values = { product = [["x", "y"], [0, 1, 2]] }
+records = 1000
+[query]
+kind = "histogram"
+by = "n"
+[mechanism]
+kind = "geometric"
+eps = 0.6
+[data]
+input = "data.csv"
+column = ["c", "n"]
+"""
+    (tmp_path / "file.toml").write_text(text, encoding="utf-8")
+    found = sv.audit(tmp_path / "file.toml")
+    # Values that share a cell are never told apart: three cells of one likeliest value each.
+    assert found.guess_limit == pytest.approx(0.5) and found.record.before == pytest.approx(1 / 6)
+    alone = sv.audit(
+        written(tmp_path, values="[0, 1, 2]", records=1000, query="histogram", level="eps = 0.6")
+    )
+    assert found.record.after == pytest.approx(alone.record.after / 2, rel=1e-12)
+
+
+def test_breaches_follow_the_guess(tmp_path: Path) -> None:
+    scenario = written(tmp_path, values="{ range = [0, 4] }", records=60, query="histogram")
+    found = breach_of(scenario, [1, 10])
+    assert [point.exact for point in found.found.success.points] == [True, True]
+    assert found.found.success.values.tolist() == pytest.approx([0.310266806, 0.668852823], rel=1e-8)
+    # 2 ln cosh(ε′/2) in nats, at ε′ = 0.5.
+    assert found.found.rates.utility.nats == pytest.approx(0.0618596072, rel=1e-8)
+    half = found.until[0]
+    assert half.least == half.most
+    audited = [
+        sv.audit(
+            written(tmp_path, values="{ range = [0, 4] }", records=60, query="histogram", count=n)
+        ).repeated_guess
+        for n in (half.most - 1, half.most)
+    ]
+    assert audited[0] < 0.5 <= audited[1]
+    with pytest.raises(FileError, match="leave --about out"):
+        breach_of(scenario, [1], ["0"])
+
+
+def test_a_belief_about_answers_needs_their_list(tmp_path: Path) -> None:
+    scenario = written(
+        tmp_path, values="[0, 1]", records=5, query="histogram", belief="prior = [0.5, 0.3, 0.2]"
+    )
+    with pytest.raises(FileError, match="is a belief about the answer"):
+        sv.audit(scenario)
+
+
+def test_noise_clamped_to_less_is_not_compared(tmp_path: Path) -> None:
+    scenario = written(
+        tmp_path,
+        values="{ range = [0, 3] }",
+        records=5000,
+        query="sum",
+        kind="truncated-geometric",
+        level="eps = 1.0\noutputs = [0, 1, 2]",
+    )
+    done = CliRunner().invoke(app, ["compare", scenario.source, scenario.source])
+    assert done.exit_code == 2 or isinstance(done.exception, FileError)
+    assert "clamped to less than all answers" in str(done.exception or done.output)
