@@ -1,6 +1,7 @@
 """The exact and the certified loss of the truncated Laplace: every worked number, and mpmath as oracle."""
 
 import math
+import pickle
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -391,6 +392,16 @@ def test_extremes_of_eps_and_size() -> None:
     tiny = laplace_loss([0.5, 0.5], "bayes-risk", 5000)
     assert (tiny.value, tiny.low) == (0.0, 0.0)
     assert tiny.high < 1e-280
+
+
+@pytest.mark.parametrize("eps", [0, 1e-9, 700, 1e5, 1e9, 1e300])
+def test_densities_at_the_extremes_of_eps(eps: float) -> None:
+    prior = Density.beta(2.5, 5)
+    for loss in ("absolute", {"threshold": "0.5"}, {"tolerance": "0.1"}):
+        found = laplace_loss(prior, loss, eps, relative=1e-6)
+        blind = laplace_loss(prior, loss, 0, relative=1e-6)
+        assert 0 <= found.low <= found.value <= found.high <= blind.high * (1 + 1e-9)
+    assert pickle.loads(pickle.dumps(prior)).pieces().error == prior.pieces().error
 
 
 @pytest.mark.parametrize("name", ["absolute", "squared", "bayes-risk"])

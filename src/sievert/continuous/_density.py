@@ -401,6 +401,10 @@ class _Analytic(Density):
     def pieces(self) -> Pieces:
         return self._pieces
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but balls, which are found again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_scale"}
+
     @cached_property
     def _pieces(self) -> Pieces:
         old, cap = flint.ctx.prec, flint.ctx.cap

@@ -39,6 +39,8 @@ __all__ = ["Enclosure", "enclosed"]
 FEWEST, MOST = 1000, 1_000_000
 # [action, point] entries that are held at once.
 MOST_COSTS = 20_000_000
+# A relative width from which the loss without a release may be the better bound, and the widest step in nats.
+WIDE, LARGEST_STEP = 0.1, 1400.0
 # Windows of a tolerance, each weighed at so many outputs.
 WINDOWS = 1500
 # Points that take the place of a density that is known by its masses alone.
@@ -60,6 +62,11 @@ def enclosed(prior: Density, loss: IntervalLoss, eps: float, relative: float) ->
     if prior.pieces() is None:
         return _from_masses(prior, loss, eps)
     found = _on_grid(loss, prior, eps, relative)
+    if not math.isfinite(found.high) or found.high - found.low > WIDE * found.high:
+        # Where ε outgrows every grid, what is lost without a release bounds it still.
+        blind = _on_grid(loss, prior, 0.0, relative)
+        high = blind.high if math.isnan(found.high) else min(found.high, blind.high)
+        found = Enclosure(min(found.low, high), high, found.cells, found.method)
     return Enclosure(max(0.0, float(found.low)), float(found.high), found.cells, found.method)
 
 
@@ -77,12 +84,13 @@ def _weights(cells: int, h: float) -> FloatArray:
 
 
 def _grown(h: float) -> float:
-    """cosh(h/2), rounded up."""
-    return math.cosh(h / 2) * (1 + 1e-15)
+    """cosh(h/2), rounded up; inf where a float cannot hold it."""
+    return math.cosh(h / 2) * (1 + 1e-15) if h < LARGEST_STEP else math.inf
 
 
 def _closed(low: float, high: float, h: float, error: float) -> tuple[float, float]:
-    return low - error, high * _grown(h) + error
+    grown = _grown(h)
+    return low - error, math.inf if math.isinf(grown) else high * grown + error
 
 
 def _counted(prior: Density, loss: IntervalLoss, eps: float, cells: int, missed: float) -> float:

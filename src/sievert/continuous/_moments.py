@@ -21,6 +21,8 @@ from sievert.numerics import UNIT
 __all__ = ["Tilted", "decayed", "on_grid", "scan_error", "tilted"]
 # Cells narrower than this share of their piece, and of 1/ε, need few nodes.
 NARROW, FEW_NODES = 1 / 64, 4
+# Cells wider than so many nats tell nothing.
+LARGEST_EXPONENT = 100.0
 # Parts of cells that are integrated at once: they stay in the processor's cache.
 BLOCK = 16_384
 
@@ -141,6 +143,8 @@ def _cut(degree: int, power: int, exponent: float) -> float:
     It is exact for the polynomial times the first terms of the exponential's series around the centre; the
     rest is at most x^m/m!·e^x for x = ε·half, and enters twice, once in the sum and once in the integral.
     """
+    if exponent > LARGEST_EXPONENT:
+        return math.inf
     terms = 2 * NODES - degree - power
     return 2 * exponent**terms / math.factorial(terms) * math.exp(exponent) if exponent else 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -102,7 +103,9 @@ def _facts(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
 
 
 @_facts.register
-def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts:
+def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts | None:
+    if math.isinf(channel.level.eps):
+        return None  # without noise there is nothing to say of it
     eps = channel.level.exact_eps if channel.level.exact_eps is not None else channel.level.eps
     cells = channel.shape[0] - 1
     loss, density = _loss(scenario), _density(channel, scenario)
