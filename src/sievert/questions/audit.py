@@ -32,7 +32,7 @@ from sievert.measures import (
     record_leakage,
 )
 from sievert.mechanisms import randomised_response
-from sievert.numerics import in_bits, in_percent
+from sievert.numerics import brief, in_bits, in_percent
 from sievert.observations import PlaneView, RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
@@ -48,6 +48,7 @@ __all__ = [
     "Finding",
     "IntervalAudit",
     "LeakageCurves",
+    "Unanswered",
     "audit",
     "findings",
     "leakage_curves",
@@ -83,6 +84,7 @@ class Audit(Result):
     exact_eps : ε as a release charges it, never below the true one (None: listed, or ε is infinite)
     proved : whether the certificate that the noise is enough was verified (None: listed, or nothing moves)
     standing : what this mechanism, its promise and any mechanism give away, side by side
+    unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     """
 
@@ -115,6 +117,7 @@ class Audit(Result):
     exact_eps: Fraction | None = None
     proved: bool | None = None
     standing: Standing = field(default_factory=Standing)
+    unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,8 +129,13 @@ class Audit(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether the claim and every limit hold."""
-        return self.satisfied and all(check.passed for check in self.checks)
+        """Whether the claim and every limit hold; where there are limits, no adversary is left open."""
+        return self.satisfied and all(check.passed for check in self.checks) and not self._left_open
+
+    @property
+    def _left_open(self) -> bool:
+        """Whether something is to be accepted and what an adversary gains is not known."""
+        return bool(self.checks and self.unanswered)
 
     @property
     def record_is_bound(self) -> bool:
@@ -151,6 +159,12 @@ class Audit(Result):
         failed = [check for check in self.checks if not check.passed]
         if failed:
             return f"The mechanism {promise} but is not acceptable: {failed[0]}."
+        if self._left_open:
+            open_ = self.unanswered[0]
+            return (
+                f"The mechanism {promise} and is within every limit of the file, but is not shown to be "
+                f"acceptable: what the adversary “{open_.name}” gains is not known."
+            )
         accepted = " and is within every limit of the file" if self.checks else ""
         subject = "the value" if self.records == 1 else "one record"
         return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
@@ -212,6 +226,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     repeated = view.repeated(scenario.observations)
     accepted = None if scenario.accept is None else scenario.accept.guess
     limit = view.guess_limit
+    leakages, unanswered = findings(view)
     result = Audit(
         title=scenario.title,
         policy=policy.describe(),
@@ -221,7 +236,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         claimed_eps=scenario.claimed_eps,
         promise=promise,
         satisfied=view.proved is not False and _is_satisfied(scenario, promise),
-        leakages=findings(view),
+        leakages=leakages,
         record=view.record,
         database=view.database,
         database_bits=_database_bits(policy),
@@ -241,6 +256,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         steps=view.steps,
         exact_eps=view.exact_eps,
         proved=view.proved,
+        unanswered=unanswered,
         inference=None if scenario.document.inference is None else infer(scenario),
     )
     result = replace(result, standing=standing(scenario, result))
@@ -336,33 +352,74 @@ class Finding(Result):
         return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
 
 
-def findings(view: Seen) -> tuple[Finding, ...]:
-    """One finding for each gain of the file."""
+@dataclass(frozen=True)
+class Unanswered(Result):
+    """An adversary of the file whose gain is not known, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: not known, because {self.reason}"
+
+
+Findings = tuple[tuple[Finding, ...], tuple[Unanswered, ...]]
+
+
+def findings(view: Seen) -> Findings:
+    """One finding for each gain of the file, and the gains that are not known."""
     return _findings(view.scenario.channel, view)
 
 
 @singledispatch
-def _findings(channel: Channel, view: Seen) -> tuple[Finding, ...]:
+def _findings(channel: Channel, view: Seen) -> Findings:
     """About the channel's input."""
     scenario = view.scenario
     # Fractions beside rounded entries gain nothing and cost much.
     belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
     models = scenario.document.adversary.gains
-    return tuple(
+    found = (
         _finding(channel, belief, gain, model.unit)
         for model, gain in zip(models, scenario.gains, strict=True)
     )
+    return tuple(found), ()
 
 
 @_findings.register
-def _about_record(channel: NoiseChannel, view: Seen) -> tuple[Finding, ...]:
-    """About one record when all others are known; a gain whose table would be too large is left out."""
-    models, found = view.scenario.document.adversary.gains, []
-    for place, model in enumerate(models):
-        with suppress(TooLargeError):
-            gain = view.scenario.gain_about_record(place)
-            found.append(_record_finding(gain, view.gain(gain), model.unit))
-    return tuple(found)
+def _about_record(channel: NoiseChannel, view: Seen) -> Findings:
+    """About one record when all others are known."""
+    scenario = view.scenario
+
+    def found(place: int, model: Gain) -> Finding:
+        gain = scenario.gain_about_record(place)
+        return _record_finding(gain, view.gain(gain), model.unit)
+
+    return _answered(scenario, found)
+
+
+def _answered(scenario: Scenario, found: Callable[[int, Gain], Finding]) -> Findings:
+    """What was found of each gain; of one whose table would be too large, that it was not."""
+    known, unknown = [], []
+    for place, model in enumerate(scenario.document.adversary.gains):
+        try:
+            known.append(found(place, model))
+        except TooLargeError as problem:
+            unknown.append(Unanswered(_name(model), problem.in_file()))
+    return tuple(known), tuple(unknown)
+
+
+def _name(model: Gain) -> str:
+    """What to call a gain that was not built: its name, or how the file spells it."""
+    spelled = model.spelled()
+    if isinstance(spelled, str):
+        return adversary_title(spelled)
+    given = getattr(model, "name", None)
+    if given:
+        return str(given)
+    return ", ".join(
+        f"{key} {value:g}" if isinstance(value, int | float) else f"{key} {brief(value)}"
+        for key, value in spelled.items()
+    )
 
 
 def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Finding:
@@ -377,15 +434,13 @@ def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Fi
 
 
 @_findings.register
-def _about_place(channel: PlanarNoise, view: Seen) -> tuple[Finding, ...]:
+def _about_place(channel: PlanarNoise, view: Seen) -> Findings:
     """About one place, without all pairs of cells where the gain needs none."""
     scenario = view.scenario
     plane = PlaneView(channel, scenario.record_prior.astype(np.float64))
-    found = []
-    for model in scenario.document.adversary.gains:
-        with suppress(TooLargeError):
-            found.append(_place_finding(_place_gain(model, plane, scenario), model.unit))
-    return tuple(found)
+    return _answered(
+        scenario, lambda _, model: _place_finding(_place_gain(model, plane, scenario), model.unit)
+    )
 
 
 @singledispatch

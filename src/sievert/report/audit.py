@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, IntervalAudit
+from sievert.questions.audit import Audit, Finding, IntervalAudit, Unanswered
 from sievert.questions.samples import SamplesAudit
 from sievert.report._audit_pictures import pictures
 from sievert.report._page import Page, Table, page_html
@@ -30,9 +30,15 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [audit.policy, f"Released: {audit.query}, through {audit.mechanism}."]
     yield "Does the mechanism keep the promise?", _promise(audit)
     yield ("The value" if audit.records == 1 else "One record"), _record(audit)
-    if audit.leakages:
+    if audit.leakages or audit.unanswered:
         secret = "the value" if audit.records == 1 else "the true answer" if audit.listed else "one record"
-        yield f"Guessing {secret}", [_finding(item) for item in audit.leakages]
+        yield (
+            f"Guessing {secret}",
+            [
+                *(_finding(item) for item in audit.leakages),
+                *(_unanswered(item) for item in audit.unanswered),
+            ],
+        )
     yield (
         ("Any adversary" if audit.records == 1 else "The whole database"),
         [*_database(audit), *_worst(audit)],
@@ -48,6 +54,10 @@ def _(audit: IntervalAudit) -> Iterator[tuple[str, list[str]]]:
     yield from lines.dispatch(Audit)(audit)
     if audit.interval is not None:
         yield "Real numbers", audit.interval.sentences()
+
+
+def _unanswered(item: Unanswered) -> str:
+    return f"{item.name[0].upper()}{item.name[1:]}: NOT KNOWN, because {item.reason}."
 
 
 def _promise(audit: Audit) -> list[str]:
@@ -259,7 +269,7 @@ def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
             _amount(item, float(item.difference)),
         )
         for item in audit.leakages
-    ]
+    ] + [(item.name, None, "not known", None, None, None) for item in audit.unanswered]
     source = Path(scenario.source).name
     return page_html(
         Page(
