@@ -38,7 +38,7 @@ from sievert.proofs import NoiseProof, Proof, verify
 from sievert.questions._accept import allowed_guess
 from sievert.spaces import Metric, metrics
 
-__all__ = ["Seen", "seen"]
+__all__ = ["Seen", "belief_of", "seen"]
 
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
@@ -228,7 +228,7 @@ class Unlisted(Seen):
                 f"{self.scenario.source}, adversary.prior: is a belief about the answer, and no list holds "
                 "the answers; give record_prior, a belief about one record"
             )
-        return np.asarray(self.scenario.record_prior.astype(np.float64))
+        return belief_of(self.scenario)
 
     @cached_property
     def views(self) -> tuple[RecordView, ...]:
@@ -278,6 +278,14 @@ class Unlisted(Seen):
 
     def _own_repeated(self, count: int) -> RepeatedGuess | None:
         return _worst(self.views, count)
+
+
+def belief_of(scenario: Scenario) -> FloatArray:
+    """About the value of one record: where nothing is stated, without a fraction for each value."""
+    if scenario.stated_record_prior is None:
+        values = len(scenario.policy.values)
+        return np.full(values, 1 / values)
+    return np.asarray(scenario.record_prior.astype(np.float64))
 
 
 def _worst(views: tuple[RecordView, ...], count: int) -> RepeatedGuess | None:
