@@ -8,6 +8,7 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.files import load_scenario
+from sievert.observations import OneRecord, record_view
 from sievert.questions._seen import belief_of
 from sievert.questions.breach import breach_of
 from sievert.report.breach import lines
@@ -125,3 +126,11 @@ def test_uniform_beliefs_are_those_of_fractions(tmp_path):
     (tmp_path / "town.toml").write_text(text)
     scenario = load_scenario(tmp_path / "town.toml")
     assert np.array_equal(belief_of(scenario), scenario.record_prior.astype(float))
+
+
+def test_a_place_is_one_record(tmp_path):
+    """Maps and tables share one interface, so that every question sees them alike."""
+    view = record_view(load_scenario(town(tmp_path)).channel, np.full(12 * 14, 1 / 168))
+    assert isinstance(view, OneRecord)
+    kept = view.releases_within(0.5)
+    assert view.guess(kept.releases).guess <= 0.5 < view.guess(kept.releases + 1).guess

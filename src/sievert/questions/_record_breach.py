@@ -22,8 +22,8 @@ from sievert.observations import (
     Breaches,
     BreachUntil,
     ObservationsUntil,
+    OneRecord,
     Rates,
-    RecordView,
     SimulatedGain,
     SuccessCurve,
     SuccessProbability,
@@ -75,7 +75,7 @@ def record_breaches(view: Seen, counts: Sequence[int], level: float | None) -> B
     )
 
 
-def _view(view: Unlisted) -> RecordView:
+def _view(view: Unlisted) -> OneRecord:
     if len(view.views) != 1:
         raise FileError(
             f"{view.scenario.source}, policy.permitted: what others leave possible differs from record to "
@@ -175,7 +175,7 @@ def _rates(view: Unlisted, easiest: Channel) -> Rates:
     return replace(found, utility=rates(told_apart(view.noise, view, hardest=True)).utility, pairs=None)
 
 
-def _point(view: RecordView, count: int) -> SuccessProbability:
+def _point(view: OneRecord, count: int) -> SuccessProbability:
     found = view.guess(count)
     lower = found.guess if found.exact else view.before
     if not found.exact and count > 1:
@@ -187,7 +187,7 @@ def _point(view: RecordView, count: int) -> SuccessProbability:
     return SuccessProbability(count, lower, found.guess, method, view.before, view.limit, bits, found.exact)
 
 
-def _named(view: RecordView, count: int) -> str:
+def _named(view: OneRecord, count: int) -> str:
     """Which bound it is that no guess exceeds."""
     method = view.gain(view.identity, count).method
     return f"an upper bound: {method.removeprefix('bound: ')}"
@@ -211,7 +211,7 @@ def releases_until(view: Seen, targets: Sequence[float]) -> tuple[ObservationsUn
     return tuple(_until(seen, target) for target in targets if seen.before < target)
 
 
-def _until(view: RecordView, target: float) -> ObservationsUntil:
+def _until(view: OneRecord, target: float) -> ObservationsUntil:
     if view.limit < target:
         return ObservationsUntil(target, None, None, view.limit, EXACT)
     low, high = 0, 1

@@ -23,8 +23,8 @@ from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario
 from sievert.measures import Adversary, Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
 from sievert.observations import (
+    OneRecord,
     RecordGain,
-    RecordView,
     ReleasesWithin,
     RepeatedGuess,
     guess_limit,
@@ -231,11 +231,11 @@ class Unlisted(Seen):
         return belief_of(self.scenario)
 
     @cached_property
-    def views(self) -> tuple[RecordView, ...]:
+    def views(self) -> tuple[OneRecord, ...]:
         """One record, once for each set of values that the others may leave possible; none: not known."""
         return self._views(self.belief)
 
-    def _views(self, belief: FloatArray) -> tuple[RecordView, ...]:
+    def _views(self, belief: FloatArray) -> tuple[OneRecord, ...]:
         try:
             masks = _possible(self.scenario.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
@@ -288,7 +288,7 @@ def belief_of(scenario: Scenario) -> FloatArray:
     return np.asarray(scenario.record_prior.astype(np.float64))
 
 
-def _worst(views: tuple[RecordView, ...], count: int) -> RepeatedGuess | None:
+def _worst(views: tuple[OneRecord, ...], count: int) -> RepeatedGuess | None:
     """The guess in the situation of the others where it grows most; None where it is not known."""
     found = []
     with suppress(TooLargeError, NotImplementedError):
