@@ -8,6 +8,10 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.files import load_scenario
+from sievert.observations import OneRecord, record_view
+from sievert.questions._seen import belief_of
+from sievert.questions.breach import breach_of
+from sievert.report.breach import lines
 
 TOWN = """
 version = 1
@@ -96,3 +100,37 @@ def test_previews_say_the_guess(tmp_path):
 def test_bad_populations_are_refused(tmp_path, people, message):
     with pytest.raises(FileError, match=message):
         sv.audit(town(tmp_path, people=people))
+
+
+def test_breaches_of_large_maps_are_answered(tmp_path):
+    """A guess after some releases lies between the first and a named bound, and beside its simulation."""
+    text = TOWN.format(cell=10).replace('prior = "people.csv"\n', "").replace("eps = 0.005", "eps = 0.22")
+    (tmp_path / "town.toml").write_text(text)
+    found = breach_of(load_scenario(tmp_path / "town.toml"), [1, 3])
+    first, last = found.found.success
+    assert first.exact
+    assert not last.exact
+    assert last.method.startswith("an upper bound: ")
+    assert first.upper <= found.simulated.upper
+    assert found.simulated.lower <= last.upper
+    assert found.simulated.lower <= found.simulated.value <= found.simulated.upper
+    # No output rules any cell out: logarithms hold what floats do not.
+    assert 1023 < found.found.worst.bits < math.inf
+    text = " ".join(line for _, part in lines(found) for line in part)
+    assert "A simulation of" in text
+    assert "without limit" not in text
+
+
+def test_uniform_beliefs_are_those_of_fractions(tmp_path):
+    text = TOWN.format(cell=100).replace('prior = "people.csv"\n', "")
+    (tmp_path / "town.toml").write_text(text)
+    scenario = load_scenario(tmp_path / "town.toml")
+    assert np.array_equal(belief_of(scenario), scenario.record_prior.astype(float))
+
+
+def test_a_place_is_one_record(tmp_path):
+    """Maps and tables share one interface, so that every question sees them alike."""
+    view = record_view(load_scenario(town(tmp_path)).channel, np.full(12 * 14, 1 / 168))
+    assert isinstance(view, OneRecord)
+    kept = view.releases_within(0.5)
+    assert view.guess(kept.releases).guess <= 0.5 < view.guess(kept.releases + 1).guess

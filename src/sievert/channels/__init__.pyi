@@ -20,6 +20,7 @@ from ._hyper import Hyper as Hyper
 from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
 from ._kinds import StatedPrior as StatedPrior
+from ._lattice import lattice_sums as lattice_sums
 from ._laws import GeometricLaw as GeometricLaw
 from ._laws import NoiseLaw as NoiseLaw
 from ._laws import Privacy as Privacy

@@ -17,6 +17,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
+from sievert.limits._grids import grid_of
 from sievert.limits._guesses import MEETS, Guess, best_guess
 from sievert.limits._objectives import explicit_space, solve_objective
 from sievert.limits._restricted import individual_groups, worst_about
@@ -130,6 +131,9 @@ def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: 
             worst.method,
             worst.certificate,
         )
+    if lost == 0 and (grid := grid_of(target)) is not None:
+        least, most = grid.guess(level, weights)
+        return Guess(least, most, "a map: the least bound by sums over its cells")
     space = adjacency_space(target, lost > 0)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import PolicyError
+from sievert.limits._grids import Grid, grid_of
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
 from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of
 from sievert.limits._targets import Target
@@ -168,6 +169,8 @@ the packing bound is attained)
     apart = _equally_apart(target)
     if apart is not None and target.size > LARGEST_DENSE:
         return _complete(target.size, exact_eps * apart, 1 if individual else records)
+    if (grid := grid_of(target)) is not None:
+        return _on_grid(grid, exact_eps, 1 if individual else records)
     if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
         space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric))
         return worst_of_space(space, exact_eps, 1 if individual else records)
@@ -252,6 +255,27 @@ def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
         wide, wide, value, value, value, value, method, None,
         mechanism if records == 1 else mechanism.product(records), None, float(eps), records,
     )  # fmt: skip
+
+
+def _on_grid(grid: Grid, eps: Fraction, records: int) -> WorstLeakage:
+    """Very many cells of a map: bounds by sums over the grid, and planar geometric noise from below."""
+    found = grid.bounds(eps)
+    lower, upper = Bound(records * found.reached), Bound(records * found.upper)
+    meets = upper.bits - lower.bits <= MEETS * min(1.0, upper.bits)
+    return WorstLeakage(
+        diameter=Bound(records * found.diameter),
+        radius=Bound(records * found.radius),
+        packing=Bound(records * found.packing),
+        lower=lower,
+        upper=upper,
+        exact=upper if meets else None,
+        method="a map: the least bound by sums over its cells; planar geometric noise from below",
+        reason=None if meets else "the exact program would need a list of all distances",
+        mechanism=None,
+        certificate=None,
+        eps=float(eps),
+        records=records,
+    )
 
 
 def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakage:

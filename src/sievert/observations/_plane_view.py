@@ -20,13 +20,14 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, Identity, Tries, gains, posterior_vulnerability
+from sievert.measures import Adversary, Identity, Tries, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
+from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_envelope import largest_beliefs
 from sievert.observations._plane_gains import disc, nearby_guess, several_tries, stays_within
-from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
+from sievert.observations._repeats import RepeatedGuess
 from sievert.observations._types import observation_count
 
 __all__ = ["PlaneView"]
@@ -49,7 +50,7 @@ ENVELOPE = "exact: the upper envelope of the beliefs"
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneView:
+class PlaneView(OneRecord):
     """What releases tell about one place.
 
     Attributes
@@ -59,7 +60,6 @@ class PlaneView:
     """
 
     noise: PlanarNoise
-    belief: FloatArray
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "belief", np.asarray(self.belief, dtype=np.float64))
@@ -70,19 +70,9 @@ class PlaneView:
         return np.asarray(self.belief, dtype=np.float64).reshape(self.noise.region.shape)
 
     @cached_property
-    def identity(self) -> Adversary:
-        """To guess the cell in one try."""
-        return gains.identity(len(self.belief))
-
-    @cached_property
     def is_uniform(self) -> bool:
         """Whether all cells are equally likely."""
         return bool(np.ptp(self.belief) <= 4 * UNIT * float(self.belief.max()))
-
-    @property
-    def before(self) -> float:
-        """The best guess without a release."""
-        return float(self.belief.max())
 
     @property
     def limit(self) -> float:
@@ -203,24 +193,6 @@ class PlaneView:
     def rate_is_exact(self) -> bool:
         """Whether the rate is that of the noise before clamping, and not only a bound on it."""
         return self._log_affinity(1, 0)[1]
-
-    def releases_within(self, limit: float, most: int = MOST_RELEASES) -> ReleasesWithin:
-        """How many releases certainly keep the best guess within a limit, up to `most`."""
-        # A limit is not exceeded by the last few digits.
-        allowed = limit * (1 + 1e-9)
-        if self.limit <= allowed:
-            return ReleasesWithin(limit, None, True)
-        if self.before > allowed:
-            return ReleasesWithin(limit, 0, True)
-        low, high = 0, 1
-        while self.guess(high).guess <= allowed:
-            if high >= most:
-                return ReleasesWithin(limit, most, False)
-            low, high = high, min(2 * high, most)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.guess(middle).guess <= allowed else (low, middle)
-        return ReleasesWithin(limit, low, low == 0)
 
     # ── Other gains ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -8,28 +8,27 @@ independent likelihood ratios; on one number it is the upper envelope of shifted
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import Any
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, gains
+from sievert.measures import Adversary
 from sievert.numerics import generator_of, instance, whole
 from sievert.observations._approximations import mean_interval
 from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
 from sievert.observations._largest import Enclosed
 from sievert.observations._line_gains import Line, gained_on_line
+from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
-from sievert.observations._repeats import MOST_RELEASES, ReleasesWithin, RepeatedGuess
+from sievert.observations._repeats import RepeatedGuess
 from sievert.observations._types import observation_count
 from sievert.observations._view_samples import beliefs_of_cells, beliefs_on_line, drawn_ratios
 
@@ -43,7 +42,7 @@ FEWEST, MOST = 50, 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class RecordView(ABC):
+class RecordView(OneRecord):
     """What releases tell somebody who knows all other records about the remaining one.
 
     Attributes
@@ -53,7 +52,6 @@ class RecordView(ABC):
     """
 
     noise: TableNoise
-    belief: FloatArray
 
     @abstractmethod
     def gained(self, adversary: Adversary, releases: int) -> Found:
@@ -84,30 +82,16 @@ class RecordView(ABC):
     def log_lift(self, releases: int) -> float:
         """ln of how much any output can raise any belief at most."""
 
-    @abstractmethod
-    def affinity(self, first: int, second: int) -> float:
-        """ln Σ_y √(p(y | v)·p(y | w)) for two values by their positions."""
-
     @cached_property
     def classes(self) -> Classes:
         """Values that are never told apart."""
         statistic = self.noise.statistic
         return Classes.of(statistic.cell_of, statistic.amount, self.belief)
 
-    @cached_property
-    def identity(self) -> Adversary:
-        """To guess the value in one try."""
-        return gains.identity(len(self.belief))
-
     @property
     def _is_cut(self) -> bool:
         """Whether clamping hides something: beyond the range only geometric ratios are constant."""
         return self.noise.limits is not None and not isinstance(self.noise.law, GeometricLaw)
-
-    @property
-    def before(self) -> float:
-        """The best guess without a release."""
-        return float(self.belief.max())
 
     @property
     def limit(self) -> float:
@@ -187,38 +171,9 @@ class RecordView(ABC):
         lower, upper = mean_interval(drawn, least, max(most, float(drawn.max())))
         return SimulatedGain(chosen.name, float(drawn.mean()), lower, upper, number, count)
 
-    def releases_within(self, limit: float, most: int = MOST_RELEASES) -> ReleasesWithin:
-        """How many releases certainly keep the best guess within a limit, up to `most`."""
-        # A limit is not exceeded by the last few digits.
-        allowed = limit * (1 + 1e-9)
-        if self.limit <= allowed:
-            return ReleasesWithin(limit, None, True)
-        if self.before > allowed:
-            return ReleasesWithin(limit, 0, True)
-        return _last_within(self.guess, limit, allowed, most)
-
 
 def _first(found: float, before: float) -> float:
     return found
-
-
-def _last_within(
-    guess: Callable[[int], RepeatedGuess], limit: float, allowed: float, most: int
-) -> ReleasesWithin:
-    """The last number of releases whose guess is allowed, by doubling and halving."""
-    low, high = 0, 1
-    while (found := guess(high)).guess <= allowed:
-        if high >= most:
-            return ReleasesWithin(limit, most, False)
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        tried = guess(middle)
-        if tried.guess <= allowed:
-            low = middle
-        else:
-            high, found = middle, tried
-    return ReleasesWithin(limit, low, found.exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,21 +312,21 @@ class LineView(RecordView):
 
 
 @singledispatch
-def record_view(noise: NoiseChannel, belief: FloatArray) -> RecordView:
+def record_view(noise: NoiseChannel, belief: FloatArray) -> OneRecord:
     """One record seen through the noise, for a belief about the policy's values."""
     raise NotImplementedError(f"one record seen through {noise.words()}")
 
 
 @record_view.register
-def _of_cells(noise: CellNoise, belief: FloatArray) -> RecordView:
+def _of_cells(noise: CellNoise, belief: FloatArray) -> OneRecord:
     return CellView(noise, belief)
 
 
 @record_view.register
-def _of_sum(noise: SumNoise, belief: FloatArray) -> RecordView:
+def _of_sum(noise: SumNoise, belief: FloatArray) -> OneRecord:
     return LineView(noise, belief)
 
 
 @record_view.register
-def _of_place(noise: PlanarNoise, belief: FloatArray) -> Any:
+def _of_place(noise: PlanarNoise, belief: FloatArray) -> OneRecord:
     return PlaneView(noise, belief)

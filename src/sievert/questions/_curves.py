@@ -19,8 +19,7 @@ from sievert.channels import Channel, NoiseChannel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario
 from sievert.observations import RepeatedGuess, record_view
-from sievert.questions._accept import record_belief
-from sievert.questions._seen import Seen
+from sievert.questions._seen import Seen, belief_of
 from sievert.results import Result
 
 __all__ = ["GuessCurve", "MapOfNoise", "NoiseOfCell", "guess_by_eps", "guess_by_releases", "noise_picture"]
@@ -87,7 +86,7 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     scenario, here = view.scenario, view.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
         return None
-    belief = _belief(view)
+    belief = belief_of(view.scenario)
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
     rows = list(_at_levels(scenario, belief, 3 * at))
@@ -97,13 +96,6 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     eps, guesses, exact = zip(*rows, strict=True)
     before = float(belief.max())
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
-
-
-def _belief(view: Seen) -> FloatArray:
-    """About the value of one record, in the order of the policy's values."""
-    stated = record_belief(view.scenario)
-    size = len(view.scenario.policy.values)
-    return np.full(size, 1 / size) if stated is None else stated
 
 
 def _at_levels(scenario: Scenario, belief: FloatArray, top: float) -> Iterator[tuple[float, float, bool]]:
@@ -156,7 +148,7 @@ def noise_picture(channel: Channel, view: Seen) -> NoiseOfCell | MapOfNoise | No
 
 @noise_picture.register
 def _of_cell(noise: TableNoise, view: Seen) -> NoiseOfCell | None:
-    scenario, belief = view.scenario, _belief(view)
+    scenario, belief = view.scenario, belief_of(view.scenario)
     law, step = noise.law, float(noise.statistic.step)
     if not math.isfinite(law.deviation):
         return None

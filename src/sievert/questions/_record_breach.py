@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import singledispatch
 
@@ -21,8 +22,9 @@ from sievert.observations import (
     Breaches,
     BreachUntil,
     ObservationsUntil,
+    OneRecord,
     Rates,
-    RecordView,
+    SimulatedGain,
     SuccessCurve,
     SuccessProbability,
     average_level,
@@ -35,7 +37,7 @@ from sievert.observations import (
 )
 from sievert.questions._seen import Seen, Unlisted
 
-__all__ = ["half_time", "record_breaches", "releases_until"]
+__all__ = ["half_time", "record_breaches", "releases_until", "simulated_guess"]
 
 # Likelihood ratios with which a breach is followed from one release to the next.
 MOST_RATIOS = 64
@@ -43,7 +45,7 @@ MOST_RATIOS = 64
 LARGEST_REGION = 2_000_000
 # Releases that are looked at for a guess that is right often enough.
 MOST_RELEASES = 1 << 14
-EXACT, BOUND = "exact: one record seen through the noise", "an upper bound by composition"
+EXACT = "exact: one record seen through the noise"
 SEED = 0
 
 
@@ -73,7 +75,7 @@ def record_breaches(view: Seen, counts: Sequence[int], level: float | None) -> B
     )
 
 
-def _view(view: Unlisted) -> RecordView:
+def _view(view: Unlisted) -> OneRecord:
     if len(view.views) != 1:
         raise FileError(
             f"{view.scenario.source}, policy.permitted: what others leave possible differs from record to "
@@ -148,8 +150,10 @@ def _of_places(noise: PlanarNoise, view: Seen, hardest: bool = False) -> Channel
 
 
 def _two_places(noise: PlanarNoise, first: tuple[int, int], second: tuple[int, int]) -> Channel:
-    laws = np.stack([noise.law(cell).ravel() for cell in (first, second)])
-    return Channel(laws / laws.sum(axis=1, keepdims=True), [first, second], noise.region.labels)
+    # Logarithms: a cell far away is never ruled out, however unlikely.
+    logs = np.stack([noise.log_law(cell).ravel() for cell in (first, second)])
+    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    return Channel.trusted(logs, "log", [first, second], noise.region.labels)
 
 
 def _two(noise: SumNoise | CellNoise, steps: int, times: int, pair: tuple[Hashable, Hashable]) -> Channel:
@@ -171,7 +175,7 @@ def _rates(view: Unlisted, easiest: Channel) -> Rates:
     return replace(found, utility=rates(told_apart(view.noise, view, hardest=True)).utility, pairs=None)
 
 
-def _point(view: RecordView, count: int) -> SuccessProbability:
+def _point(view: OneRecord, count: int) -> SuccessProbability:
     found = view.guess(count)
     lower = found.guess if found.exact else view.before
     if not found.exact and count > 1:
@@ -179,8 +183,25 @@ def _point(view: RecordView, count: int) -> SuccessProbability:
         lower = once.guess if once.exact else lower
     missing = view.limit - found.guess
     bits = -math.log2(missing) if missing > 0 else math.inf
-    method = EXACT if found.exact else BOUND
+    method = EXACT if found.exact else _named(view, count)
     return SuccessProbability(count, lower, found.guess, method, view.before, view.limit, bits, found.exact)
+
+
+def _named(view: OneRecord, count: int) -> str:
+    """Which bound it is that no guess exceeds."""
+    method = view.gain(view.identity, count).method
+    return f"an upper bound: {method.removeprefix('bound: ')}"
+
+
+def simulated_guess(view: Seen, success: SuccessCurve) -> SimulatedGain | None:
+    """The last guess of a curve by simulation, where only bounds on it are known."""
+    assert isinstance(view, Unlisted)
+    last = success[-1]
+    if last.exact:
+        return None
+    with suppress(TooLargeError):
+        return _view(view).simulated(last.observations, SEED)
+    return None
 
 
 def releases_until(view: Seen, targets: Sequence[float]) -> tuple[ObservationsUntil, ...]:
@@ -190,16 +211,17 @@ def releases_until(view: Seen, targets: Sequence[float]) -> tuple[ObservationsUn
     return tuple(_until(seen, target) for target in targets if seen.before < target)
 
 
-def _until(view: RecordView, target: float) -> ObservationsUntil:
+def _until(view: OneRecord, target: float) -> ObservationsUntil:
     if view.limit < target:
         return ObservationsUntil(target, None, None, view.limit, EXACT)
     low, high = 0, 1
     while view.guess(high).guess < target:
         if high >= MOST_RELEASES:
-            return ObservationsUntil(target, high + 1, None, view.limit, BOUND)
+            return ObservationsUntil(target, high + 1, None, view.limit, _named(view, high))
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if view.guess(middle).guess >= target else (middle, high)
     exact = view.guess(high).exact
-    return ObservationsUntil(target, high, high if exact else None, view.limit, EXACT if exact else BOUND)
+    method = EXACT if exact else _named(view, high)
+    return ObservationsUntil(target, high, high if exact else None, view.limit, method)

@@ -23,8 +23,8 @@ from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario
 from sievert.measures import Adversary, Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
 from sievert.observations import (
+    OneRecord,
     RecordGain,
-    RecordView,
     ReleasesWithin,
     RepeatedGuess,
     guess_limit,
@@ -38,7 +38,7 @@ from sievert.proofs import NoiseProof, Proof, verify
 from sievert.questions._accept import allowed_guess
 from sievert.spaces import Metric, metrics
 
-__all__ = ["Seen", "seen"]
+__all__ = ["Seen", "belief_of", "seen"]
 
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
@@ -228,14 +228,14 @@ class Unlisted(Seen):
                 f"{self.scenario.source}, adversary.prior: is a belief about the answer, and no list holds "
                 "the answers; give record_prior, a belief about one record"
             )
-        return np.asarray(self.scenario.record_prior.astype(np.float64))
+        return belief_of(self.scenario)
 
     @cached_property
-    def views(self) -> tuple[RecordView, ...]:
+    def views(self) -> tuple[OneRecord, ...]:
         """One record, once for each set of values that the others may leave possible; none: not known."""
         return self._views(self.belief)
 
-    def _views(self, belief: FloatArray) -> tuple[RecordView, ...]:
+    def _views(self, belief: FloatArray) -> tuple[OneRecord, ...]:
         try:
             masks = _possible(self.scenario.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
@@ -280,7 +280,15 @@ class Unlisted(Seen):
         return _worst(self.views, count)
 
 
-def _worst(views: tuple[RecordView, ...], count: int) -> RepeatedGuess | None:
+def belief_of(scenario: Scenario) -> FloatArray:
+    """About the value of one record: where nothing is stated, without a fraction for each value."""
+    if scenario.stated_record_prior is None:
+        values = len(scenario.policy.values)
+        return np.full(values, 1 / values)
+    return np.asarray(scenario.record_prior.astype(np.float64))
+
+
+def _worst(views: tuple[OneRecord, ...], count: int) -> RepeatedGuess | None:
     """The guess in the situation of the others where it grows most; None where it is not known."""
     found = []
     with suppress(TooLargeError, NotImplementedError):

@@ -36,7 +36,7 @@ from sievert.numerics import brief, in_bits, in_percent
 from sievert.observations import PlaneView, RecordGain, ReleasesWithin
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
-from sievert.questions._seen import Seen, seen
+from sievert.questions._seen import Seen, belief_of, seen
 from sievert.questions._standing import Standing, standing
 from sievert.questions.infer import Inference, infer
 from sievert.questions.interval import IntervalFacts, interval_facts
@@ -437,7 +437,7 @@ def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Fi
 def _about_place(channel: PlanarNoise, view: Seen) -> Findings:
     """About one place, without all pairs of cells where the gain needs none."""
     scenario = view.scenario
-    plane = PlaneView(channel, scenario.record_prior.astype(np.float64))
+    plane = PlaneView(channel, belief_of(scenario))
     return _answered(
         scenario, lambda _, model: _place_finding(_place_gain(model, plane, scenario), model.unit)
     )

@@ -18,6 +18,7 @@ from sievert.observations import (
     Breaches,
     BreachUntil,
     ObservationsUntil,
+    SimulatedGain,
     SuccessProbability,
     breaches,
     observations_until_breach,
@@ -25,7 +26,7 @@ from sievert.observations import (
     predicate_breach,
     predicate_members,
 )
-from sievert.questions._record_breach import half_time, record_breaches, releases_until
+from sievert.questions._record_breach import half_time, record_breaches, releases_until, simulated_guess
 from sievert.questions._seen import seen
 from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
@@ -64,6 +65,7 @@ class BreachReport(Result):
     about_record : whether all of it is about one record when the others are known, the mechanism having no
         list of inputs; levels and breaches are then about the two values that are easiest to tell apart
     half : observations by which a breach is likelier than not (None: it cannot happen)
+    simulated : the last guess by simulation, where only bounds on it are known; an estimate, never a bound
     """
 
     title: str
@@ -76,6 +78,7 @@ class BreachReport(Result):
     until: tuple[ObservationsUntil, ...]
     half: BreachUntil | None
     about_record: bool = False
+    simulated: SimulatedGain | None = None
 
     @property
     def secret(self) -> str:
@@ -207,6 +210,7 @@ def _about_record(
         releases_until(view, TARGETS),
         half_time(view, found),
         about_record=True,
+        simulated=simulated_guess(view, found.success),
     )
 
 

@@ -24,6 +24,9 @@ from sievert.report._page import Page, Picture, Table, page_html
 
 __all__ = ["lines", "page", "table"]
 
+# Bits from which on their power of 2 is no float.
+LARGEST_POWER = 1023
+
 
 def page(report: BreachReport, scenario: Scenario, command: str = "") -> str:
     """The report as one self-contained page."""
@@ -86,9 +89,12 @@ def _one(report: BreachReport) -> list[str]:
     if math.isinf(worst.bits):
         lines = [f"Output {worst.output!r} rules {unlikely!r} out: beliefs can change without limit."]
     else:
+        size = in_bits(worst.bits, 3)
+        if worst.bits < LARGEST_POWER:
+            size = f"{times(2**worst.bits)} ({size})"
         lines = [
-            f"Whatever somebody believes and asks, no belief changes by more than {times(2**worst.bits)} "
-            f"({in_bits(worst.bits, 3)}). Output {worst.output!r} comes as close as one likes to that for "
+            f"Whatever somebody believes and asks, no belief changes by more than {size}. "
+            f"Output {worst.output!r} comes as close as one likes to that for "
             f"somebody who is nearly sure of {unlikely!r} and sees {likely!r} become likelier."
         ]
     lines.append(
@@ -163,6 +169,12 @@ def _many(report: BreachReport) -> list[str]:
         f"After {observation_words(last.observations)} {report.secret} is guessed with probability "
         f"{chance_words(last)} ({last.method})."
     )
+    if report.simulated is not None:
+        drawn = report.simulated
+        lines.append(
+            f"A simulation of {drawn.samples} records guesses {in_percent(drawn.value)} of them: between "
+            f"{in_percent(drawn.lower)} and {in_percent(drawn.upper)} at 99.9% confidence, no bound."
+        )
     total = last.observations - report.found.success[0].observations + 1
     if MOST_POINTS < total != len(report.found.success):
         lines.append(f"Guesses are computed for {len(report.found.success)} of the {total} numbers.")
