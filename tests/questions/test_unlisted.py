@@ -312,3 +312,42 @@ def test_nothing_is_accepted_by_leaving_it_out(tmp_path: Path) -> None:
     assert all(check.passed for check in found.checks) and not found.passed
     assert "“shannon” gains is not known" in str(found)
     assert CliRunner().invoke(app, ["audit", scenario.source]).exit_code == 1
+
+
+MAP = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 52.50, west = 13.36, north = 52.51, east = 13.38, cell = 300 }
+[query]
+kind = "record"
+[mechanism]
+kind = "planar-geometric"
+eps = 0.003
+[adversary]
+observations = 4
+"""
+
+
+def test_a_simulation_stands_beside_a_bound(tmp_path: Path) -> None:
+    """One release is exact, and more tell no less; the interval lies between that and the bound."""
+    parts = {"values": "{ range = [0, 400] }", "records": 2000, "query": "sum", "level": "eps = 4"}
+    found = sv.audit(written(tmp_path, **parts, count=40))
+    assert not found.repeated_exact and found.simulated is not None and not found.record.is_bound
+    assert found.simulated.releases == 40
+    assert found.record.after < found.simulated.lower <= found.simulated.value <= found.simulated.upper
+    assert found.simulated.lower <= found.repeated_guess
+    assert answered(tmp_path, "audit")["simulated"]["value"] == found.simulated.value
+    told = CliRunner().invoke(app, ["audit", str(tmp_path / "file.toml")]).output
+    assert "Simulated, which is no bound" in told and "99.9 %" in told
+    assert sv.audit(written(tmp_path, **parts, count=1)).simulated is None
+    exact = {**parts, "values": "[0, 1, 3]", "level": "eps = 1.5"}
+    known = sv.audit(written(tmp_path, **exact, count=5))
+    assert known.repeated_exact and known.simulated is None
+
+
+def test_a_simulation_stands_beside_the_bound_of_a_map(tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_text(MAP, encoding="utf-8")
+    found = sv.audit(tmp_path / "file.toml")
+    assert not found.listed and not found.repeated_exact and found.simulated is not None
+    assert found.record.after < found.simulated.upper and found.simulated.lower <= found.repeated_guess
+    assert found.simulated.releases == 4
