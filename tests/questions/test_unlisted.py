@@ -255,8 +255,45 @@ def test_breaches_follow_the_guess(tmp_path: Path) -> None:
         for n in (half.most - 1, half.most)
     ]
     assert audited[0] < 0.5 <= audited[1]
-    with pytest.raises(FileError, match="leave --about out"):
-        breach_of(scenario, [1], ["0"])
+
+
+@pytest.mark.parametrize("query", ["histogram", "sum"])
+@pytest.mark.parametrize("about", [["0"], ["1", "5"]])
+def test_breach_about_some_values_of_a_record(tmp_path: Path, query: str, about: list[str]) -> None:
+    """The listed release of one record is the same channel: levels agree, curves within their intervals."""
+    belief = [0.4, 0.3, 0.2, 0.1]
+    given = f"record_prior = {belief}"
+    scenario = written(tmp_path, values="[0, 1, 2, 5]", records=900, query=query, belief=given)
+    found = breach_of(scenario, [1, 2, 3], about, 0.3).found
+    inside = [[0, 1, 2, 5].index(int(name)) for name in about]
+    eps = 0.5 if query == "histogram" else 0.2
+    if query == "sum":
+        law = np.exp(-eps * np.abs(np.arange(-60, 66)[None, :] - np.array([0, 1, 2, 5])[:, None]))
+        laws = law / law.sum(axis=1, keepdims=True)
+    else:
+        q = math.exp(-eps) / (1 + math.exp(-eps))
+        sides = list(itertools.product([0, 1], repeat=4))
+        laws = np.array(
+            [
+                [math.prod((1 - q if (s == (c == v)) else q) for c, s in enumerate(side)) for side in sides]
+                for v in range(4)
+            ]
+        )
+    joint = np.array(belief)[:, None] * laws
+    after = joint[inside].sum(axis=0) / joint.sum(axis=0)
+    assert found.predicate.highest == pytest.approx(after.max(), rel=1e-6)
+    assert found.predicate.lowest == pytest.approx(after.min(), rel=1e-6)
+    before = sum(np.array(belief)[inside])
+    assert found.predicate.up_bits == pytest.approx(math.log2(after.max() / before), rel=1e-6)
+    assert found.predicate.down_bits == pytest.approx(math.log2(before / after.min()), rel=1e-6)
+    assert found.breach is not None and found.breach.predicate == tuple(map(int, about))
+    met = joint[inside].sum(axis=0) * (after > before * 2**0.3)
+    share = met.sum() / joint[inside].sum()
+    assert found.breach.lower[0, 0] <= share <= found.breach.upper[0, 0]
+    with pytest.raises(FileError, match="no input"):
+        breach_of(scenario, [1], ["7"])
+    with pytest.raises(FileError, match="not all of them"):
+        breach_of(scenario, [1], ["0", "1", "2", "5"])
 
 
 def test_a_belief_about_answers_needs_their_list(tmp_path: Path) -> None:
@@ -312,3 +349,57 @@ def test_nothing_is_accepted_by_leaving_it_out(tmp_path: Path) -> None:
     assert all(check.passed for check in found.checks) and not found.passed
     assert "“shannon” gains is not known" in str(found)
     assert CliRunner().invoke(app, ["audit", scenario.source]).exit_code == 1
+
+
+MAP = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 52.50, west = 13.36, north = 52.51, east = 13.38, cell = 300 }
+[query]
+kind = "record"
+[mechanism]
+kind = "planar-geometric"
+eps = 0.003
+[adversary]
+observations = 4
+"""
+
+
+def test_a_simulation_stands_beside_a_bound(tmp_path: Path) -> None:
+    """One release is exact, and more tell no less; the interval lies between that and the bound."""
+    parts = {"values": "{ range = [0, 400] }", "records": 2000, "query": "sum", "level": "eps = 4"}
+    found = sv.audit(written(tmp_path, **parts, count=40))
+    assert not found.repeated_exact and found.simulated is not None and not found.record.is_bound
+    assert found.simulated.releases == 40
+    assert found.record.after < found.simulated.lower <= found.simulated.value <= found.simulated.upper
+    assert found.simulated.lower <= found.repeated_guess
+    assert answered(tmp_path, "audit")["simulated"]["value"] == found.simulated.value
+    told = CliRunner().invoke(app, ["audit", str(tmp_path / "file.toml")]).output
+    assert "Simulated, which is no bound" in told and "99.9 %" in told
+    assert sv.audit(written(tmp_path, **parts, count=1)).simulated is None
+    exact = {**parts, "values": "[0, 1, 3]", "level": "eps = 1.5"}
+    known = sv.audit(written(tmp_path, **exact, count=5))
+    assert known.repeated_exact and known.simulated is None
+
+
+def test_a_simulation_stands_beside_the_bound_of_a_map(tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_text(MAP, encoding="utf-8")
+    found = sv.audit(tmp_path / "file.toml")
+    assert not found.listed and not found.repeated_exact and found.simulated is not None
+    assert found.record.after < found.simulated.upper and found.simulated.lower <= found.repeated_guess
+    assert found.simulated.releases == 4
+
+
+def test_breach_about_some_places_is_refused_with_the_nearest_question(tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_text(MAP, encoding="utf-8")
+    with pytest.raises(FileError, match=r"is not followed; leave --about out .* `sievert audit`"):
+        breach_of(load_scenario(tmp_path / "file.toml"), [1], ["(0, 0)"])
+
+
+def test_breach_about_a_combination_of_columns(tmp_path: Path) -> None:
+    pairs = "{ product = [['a', 'b'], [1, 2, 3]] }"
+    scenario = written(tmp_path, values=pairs, records=900, query="histogram")
+    found = breach_of(scenario, [1], ["('b', 2)"]).found
+    assert found.breach is not None and found.breach.predicate == (("b", 2),)
+    # ε′ = 1/2: in the best case e^(1/2)/(e^(1/2) + 5 e^(-1/2)).
+    assert found.predicate.highest == pytest.approx(math.e / (math.e + 5))

@@ -1,4 +1,5 @@
 from ._breach_levels import AverageLevel as AverageLevel
+from ._breach_levels import PredicateBreach as PredicateBreach
 from ._breach_levels import WorstLevel as WorstLevel
 from ._breach_levels import average_level as average_level
 from ._breach_levels import predicate_breach as predicate_breach

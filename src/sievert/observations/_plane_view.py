@@ -64,6 +64,11 @@ class PlaneView(OneRecord):
     def __post_init__(self) -> None:
         object.__setattr__(self, "belief", np.asarray(self.belief, dtype=np.float64))
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether clamping is left out of the account: here it is part of the noise."""
+        return False
+
     @cached_property
     def grid(self) -> FloatArray:
         """The belief as a map, [rows, columns]."""

@@ -89,7 +89,7 @@ class RecordView(OneRecord):
         return Classes.of(statistic.cell_of, statistic.amount, self.belief)
 
     @property
-    def _is_cut(self) -> bool:
+    def is_cut(self) -> bool:
         """Whether clamping hides something: beyond the range only geometric ratios are constant."""
         return self.noise.limits is not None and not isinstance(self.noise.law, GeometricLaw)
 
@@ -125,7 +125,7 @@ class RecordView(OneRecord):
         count = observation_count(releases, GainError)
         before = worth(adversary, self.belief)
         found = self.gained(adversary, count)
-        if self._is_cut:
+        if self.is_cut:
             kept = Enclosed(before, max(before, found.bounds.upper))
             found = Found(kept, f"bound: noise before it is clamped ({found.method})")
         # No release makes the best action worse on average; rounding must not say so.

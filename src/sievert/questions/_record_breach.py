@@ -11,19 +11,24 @@ import math
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import singledispatch
 
 import numpy as np
 
-from sievert.channels import CellNoise, Channel, NoiseChannel, PlanarNoise, SumNoise
+from sievert.arrays import BoolArray, FloatArray, IntArray
+from sievert.channels import CellNoise, Channel, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise
 from sievert.errors import FileError, TooLargeError
-from sievert.numerics import require_size
+from sievert.measures import gains
+from sievert.numerics import brief, require_size
 from sievert.observations import (
     Breaches,
     BreachUntil,
     ObservationsUntil,
     OneRecord,
+    PredicateBreach,
     Rates,
+    RecordView,
     SimulatedGain,
     SuccessCurve,
     SuccessProbability,
@@ -33,11 +38,13 @@ from sievert.observations import (
     predicate_breach,
     rates,
     ratios_after,
+    record_breach_curve,
+    record_breach_until,
     worst_level,
 )
 from sievert.questions._seen import Seen, Unlisted
 
-__all__ = ["half_time", "record_breaches", "releases_until", "simulated_guess"]
+__all__ = ["about_predicate", "half_time", "record_breaches", "releases_until", "simulated_guess"]
 
 # Likelihood ratios with which a breach is followed from one release to the next.
 MOST_RATIOS = 64
@@ -73,6 +80,123 @@ def record_breaches(view: Seen, counts: Sequence[int], level: float | None) -> B
         success,
         None,
     )
+
+
+def about_predicate(
+    view: Seen, found: Breaches, named: Sequence[Hashable], most: int, level: float | None
+) -> tuple[Breaches, BreachUntil | None]:
+    """The same with breaches about some values of the record, and when one is likelier than not."""
+    assert isinstance(view, Unlisted)
+    seen, values = _view(view), view.scenario.policy.values
+    if not isinstance(seen, RecordView):
+        raise _unfollowed(view.noise, "belief in some values is not followed")
+    chosen = set(named)
+    holds = np.array([value in chosen for value in values])
+    first = _first_breach(view, seen, holds)
+    size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
+    members = np.flatnonzero(holds).tolist()
+    curve = record_breach_curve(seen, members, size, most, rng=SEED, values=values)
+    half = record_breach_until(seen, 0.5, members, size, rng=SEED) if curve.reachable else None
+    return replace(found, predicate=first, breach=curve), half
+
+
+def _first_breach(view: Unlisted, seen: RecordView, holds: BoolArray) -> PredicateBreach:
+    """What one release does to belief in the predicate."""
+    values = view.scenario.policy.values
+    named = tuple(values[i] for i in np.flatnonzero(holds).tolist())
+    before = float(seen.belief[holds].sum())
+    if not (before and seen.belief[~holds].any()):
+        raise FileError(
+            f"--about names values that are {'certain' if before else 'impossible'} before any release; name "
+            "some of the possible values, and not all of them"
+        )
+    pro, con = (largest_odds(view.noise, seen, part) for part in (holds, ~holds))
+    gained = seen.gain(gains.property(range(len(values)), np.flatnonzero(holds).tolist()))
+    if not gained.exact:
+        raise _unfollowed(view.noise, "the gain of this property is only bounded")
+    return PredicateBreach(
+        named,
+        before,
+        1 / (1 + 1 / pro),
+        "the likeliest for it",
+        1 / (1 + con),
+        "the likeliest against it",
+        math.log2(gained.after / gained.before),
+        -math.log1p(1 / pro) - math.log(before),
+        math.log1p(con) + math.log(before),
+    )
+
+
+def _unfollowed(noise: NoiseChannel, why: str) -> FileError:
+    return FileError(
+        f"--about: under {noise.words()} {why}; leave --about out for the two values that are easiest to "
+        "tell apart, or ask `sievert audit` with gains = [{ property = [...] }]"
+    )
+
+
+@singledispatch
+def largest_odds(noise: NoiseChannel, seen: RecordView, holds: BoolArray) -> float:
+    """The largest odds, after one release, that the record has one of some values."""
+    raise _unfollowed(noise, f"belief in some values ({brief(int(holds.sum()))}) is not followed")
+
+
+@largest_odds.register
+def _in_cells(noise: CellNoise, seen: RecordView, holds: BoolArray) -> float:
+    """Each cell's ratio lies between 1/r and r: the odds are largest where those that favour it have r.
+
+    A linear fraction over a box is largest at a corner that a threshold on the coefficients picks.
+    """
+    table = noise.statistic
+    nats = noise.law.nats_of(Fraction(1))
+    counted = table.amount != 0
+    if math.isinf(nats) or seen.is_cut or (np.abs(table.amount[counted]) != 1).any():
+        raise _unfollowed(noise, "no belief is the largest, or clamping hides it")
+    width = len(table.cells)
+    pro, con = (
+        _gathered(table.cell_of[counted & part], seen.belief[counted & part], width)
+        for part in (holds, ~holds)
+    )
+    some = pro + con > 0
+    pro, con = pro[some], con[some]
+    order = np.argsort(-pro / (pro + con), kind="stable")
+    high, low = math.exp(nats), math.exp(-nats)
+
+    def weighed(part: FloatArray, nowhere: float) -> FloatArray:
+        raised = np.concatenate([[0.0], np.cumsum(part[order])])
+        lowered = np.concatenate([np.cumsum(part[order][::-1])[::-1], [0.0]])
+        return np.asarray(nowhere + high * raised + low * lowered)
+
+    up = weighed(pro, float(seen.belief[holds & ~counted].sum()))
+    down = weighed(con, float(seen.belief[~holds & ~counted].sum()))
+    return float((up / down).max())
+
+
+@largest_odds.register
+def _in_sums(noise: SumNoise, seen: RecordView, holds: BoolArray) -> float:
+    """Between two positions the odds are monotone under geometric noise, so a position is the extreme."""
+    if not isinstance(noise.law, GeometricLaw):
+        raise _unfollowed(noise, "the largest belief has no closed form")
+    places, which = np.unique(noise.statistic.amount, return_inverse=True)
+    fade = np.exp(-noise.law.level.eps * np.diff(places).astype(np.float64))
+    pro, con = (_gathered(which[part], seen.belief[part], len(places)) for part in (holds, ~holds))
+    up, down = _seen_from(pro, fade), _seen_from(con, fade)
+    return float((up / down).max())
+
+
+def _gathered(where: IntArray, weights: FloatArray, size: int) -> FloatArray:
+    return np.asarray(np.bincount(where, weights, minlength=size), dtype=np.float64)
+
+
+def _seen_from(weights: FloatArray, fade: FloatArray) -> FloatArray:
+    """Σ_v w_v e^(-ε|x - x_v|) at every position x."""
+    found = weights.copy()
+    for shown, kept in ((found, fade), (found[::-1], fade[::-1])):
+        running = 0.0
+        source = weights if shown is found else weights[::-1]
+        for i in range(1, len(weights)):
+            running = (running + source[i - 1]) * kept[i - 1]
+            shown[i] += running
+    return found
 
 
 def _view(view: Unlisted) -> OneRecord:

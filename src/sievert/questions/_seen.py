@@ -27,6 +27,7 @@ from sievert.observations import (
     RecordGain,
     ReleasesWithin,
     RepeatedGuess,
+    SimulatedGain,
     guess_limit,
     ratios_after,
     record_view,
@@ -44,6 +45,7 @@ EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
+SEED = 0
 
 
 def seen(scenario: Scenario) -> Seen:
@@ -104,6 +106,10 @@ class Seen(ABC):
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
         """What an adversary gains about one record; only where the mechanism has no list."""
         raise TooLargeError("adversaries of a listed mechanism want to know its input", size=0)
+
+    def simulated(self, releases: int) -> SimulatedGain | None:
+        """The best guess after so many releases by simulation; None where nobody needs it, or too large."""
+        return None
 
     @abstractmethod
     def _own_record(self) -> RecordLeakage:
@@ -255,6 +261,14 @@ class Unlisted(Seen):
         if not found:
             raise TooLargeError(f"one record under {self.noise.words()} is not listed", size=math.inf)
         return (min if adversary.is_loss else max)(found, key=lambda item: item.after)
+
+    def simulated(self, releases: int) -> SimulatedGain | None:
+        """Beside a bound; not where what others leave possible differs, or clamping hides some noise."""
+        if len(self.views) != 1 or self.views[0].is_cut or self.repeated(releases).exact:
+            return None
+        with suppress(TooLargeError, NotImplementedError):
+            return self.views[0].simulated(releases, SEED)
+        return None
 
     @cached_property
     def guess_limit(self) -> float | None:

@@ -33,7 +33,7 @@ from sievert.measures import (
 )
 from sievert.mechanisms import randomised_response
 from sievert.numerics import brief, in_bits, in_percent
-from sievert.observations import PlaneView, RecordGain, ReleasesWithin
+from sievert.observations import PlaneView, RecordGain, ReleasesWithin, SimulatedGain
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._seen import Seen, belief_of, seen
@@ -84,6 +84,8 @@ class Audit(Result):
     exact_eps : ε as a release charges it, never below the true one (None: listed, or ε is infinite)
     proved : whether the certificate that the noise is enough was verified (None: listed, or nothing moves)
     standing : what this mechanism, its promise and any mechanism give away, side by side
+    simulated : the best guess after all releases by simulation, beside a bound (None: the guess is exact, or
+        there is no simulation); an estimate with a 99.9 % interval, never a bound
     unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     """
@@ -117,6 +119,7 @@ class Audit(Result):
     exact_eps: Fraction | None = None
     proved: bool | None = None
     standing: Standing = field(default_factory=Standing)
+    simulated: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
 
@@ -256,6 +259,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         steps=view.steps,
         exact_eps=view.exact_eps,
         proved=view.proved,
+        simulated=view.simulated(scenario.observations),
         unanswered=unanswered,
         inference=None if scenario.document.inference is None else infer(scenario),
     )

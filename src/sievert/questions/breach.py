@@ -26,7 +26,13 @@ from sievert.observations import (
     predicate_breach,
     predicate_members,
 )
-from sievert.questions._record_breach import half_time, record_breaches, releases_until, simulated_guess
+from sievert.questions._record_breach import (
+    about_predicate,
+    half_time,
+    record_breaches,
+    releases_until,
+    simulated_guess,
+)
 from sievert.questions._seen import seen
 from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
@@ -63,7 +69,8 @@ class BreachReport(Result):
     found : levels, rates and curves
     until : observations until a guess is right with probability 50 %, 90 % and 99 %
     about_record : whether all of it is about one record when the others are known, the mechanism having no
-        list of inputs; levels and breaches are then about the two values that are easiest to tell apart
+        list of inputs; levels are then about the two values that are easiest to tell apart, and so are
+        breaches unless values were named
     half : observations by which a breach is likelier than not (None: it cannot happen)
     simulated : the last guess by simulation, where only bounds on it are known; an estimate, never a bound
     """
@@ -192,13 +199,12 @@ def _about_record(
     channel: NoiseChannel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
 ) -> BreachReport:
     """About one record, where the channel has no list of inputs."""
-    if about:
-        raise FileError(
-            f"--about is {brief(about[0])}, but {channel.words()} has no list of inputs, and its breach is "
-            "about the two values of a record that are easiest to tell apart; leave --about out"
-        )
     view = seen(scenario)
+    named = _about(scenario.policy.values, about)
     found = record_breaches(view, _thinned(counts), level)
+    half = half_time(view, found) if named is None else None
+    if named is not None:
+        found, half = about_predicate(view, found, named, counts[-1], level)
     return BreachReport(
         scenario.title,
         scenario.policy.describe(),
@@ -208,7 +214,7 @@ def _about_record(
         scenario.policy.is_metric,
         found,
         releases_until(view, TARGETS),
-        half_time(view, found),
+        half,
         about_record=True,
         simulated=simulated_guess(view, found.success),
     )
@@ -235,6 +241,9 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
     named = []
     for text in texts:
         item = known.find(text)
+        if item is None:
+            # Cells and combinations of columns, as they are shown.
+            item = next((label for label in inputs if isinstance(label, tuple) and str(label) == text), None)
         if item is None:
             hint = did_you_mean(text, inputs)
             raise FileError(f"--about is {brief(text)}, which is no input; inputs are {listed(inputs)}{hint}")

@@ -132,6 +132,13 @@ def _record(audit: Audit) -> list[str]:
             f"{'exactly' if audit.repeated_exact else 'at most'} {in_percent(audit.repeated_guess)} "
             f"(total ε = {audit.repeated_eps:.4g})."
         )
+    if audit.simulated is not None:
+        found = audit.simulated
+        lines.append(
+            f"Simulated, which is no bound: {in_percent(found.value)} after {found.releases} of them, "
+            f"between {in_percent(found.lower)} and {in_percent(found.upper)} (99.9 %; {found.samples:,} "
+            "records drawn)."
+        )
     return lines + _budget(audit)
 
 
