@@ -33,6 +33,11 @@ class OneRecord(ABC):
 
     @property
     @abstractmethod
+    def is_cut(self) -> bool:
+        """Whether clamping hides some of the noise, so that what is known of the law is only a bound."""
+
+    @property
+    @abstractmethod
     def limit(self) -> float:
         """The best guess after infinitely many releases."""
 
