@@ -38,7 +38,7 @@ def test_json_proof_and_page(tmp_path: Path) -> None:
     assert data["explanation"]["after"] == pytest.approx(sv.explain(eps=1, values=3).after)
     assert sv.verify(proof)
     html = page.read_text(encoding="utf-8")
-    assert "<h2>False alarms against misses</h2>" in html
+    assert ">False alarms against misses</h2>" in html
     assert "57.6%" in html
     assert "<script>" in html and "http://" not in html.split("<body>")[1]
 

@@ -209,7 +209,7 @@ original_column = "sex"
     scenario = load_scenario(folder / "wide.toml")
     for place in ("sub", "sub/deep", "through", "."):
         made = folder / place / "made.toml"
-        made.write_text(designed_toml(scenario, "made.npz", 1.0, made.parent))
+        made.write_text(designed_toml(scenario, {"matrix": "made.npz", "eps": 1.0}, made.parent))
         moved = load_scenario(made)
         there = {os.path.realpath(path) for path in moved.reads()} - {os.path.realpath(made)}
         here = {os.path.realpath(path) for path in scenario.reads()} - {os.path.realpath(scenario.source)}

@@ -190,5 +190,5 @@ def test_a_table_with_too_many_answers_is_audited_by_its_sensitivity(tmp_path: P
         command = [sys.executable, "-m", "sievert", "audit", str(tmp_path / "file.toml"), "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == code, done.stderr
-        assert json.loads(done.stdout)["eps_exact"] == "1/2"
+        assert json.loads(done.stdout)["exact_eps_exact"] == "1/2"
         assert sievert(tmp_path, "--preview", text=accepting).returncode == code

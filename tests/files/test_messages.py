@@ -128,7 +128,7 @@ def test_a_prior_is_a_name_or_a_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"unifrom: no such file.*did you mean 'uniform'\?.*own folder"):
         _ = load_scenario(tmp_path / "file.toml").prior
     (tmp_path / "file.toml").write_text(HEAD + "[adversary]\nprior = 5\n")
-    rule = r"must be 'uniform', a list, the path of a file or a table .*\(given: 5\)"
+    rule = r"must be 'uniform', 'unknown', a list, the path of a file or a table .*\(given: 5\)"
     with pytest.raises(FileError, match=rule):
         load_scenario(tmp_path / "file.toml")
 

@@ -78,7 +78,7 @@ MISTAKES = {
     "prior twice": (HEAD + RESPONSE + '[adversary]\nprior = "twice.csv"\n', "twice.csv: 'a' is there twice"),
     "prior as a table": (
         HEAD + RESPONSE + "[adversary]\nprior = { a = 1 }\n",
-        "keys here are kind, probabilities, file; in place of the table write 'uniform', a list or the path",
+        "keys here are kind, probabilities, file, beta, normal, density; in place of the table write",
     ),
     "prior short": (HEAD + RESPONSE + '[adversary]\nprior = "short.csv"\n', "no weight for 'b'; give each"),
     "prior extra": (HEAD + RESPONSE + '[adversary]\nprior = "extra.csv"\n', "'c' is not one of 'a', 'b'"),
@@ -150,7 +150,7 @@ def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
 
 
 PATHS = {
-    "policy = { values = 5 }": "must be a list or a table with one of range, file, product (given: 5)",
+    "policy = { values = 5 }": "a list or a table with one of range, interval, file, product (given: 5)",
     "policy = { values = [1, { a = 1 }] }": "key policy.values, entry 2 must be a number, a text or a list",
     "policy = { values = [true] }": "entry 1 must be a number, a text or a list (given: True)",
     'policy = { values = [1], secrets = "complet" }': "must be 'complete', 'line', 'cycle' or a table with",

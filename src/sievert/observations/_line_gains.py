@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, singledispatch
 
 import numpy as np
-from scipy.signal import lfilter
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, GeometricLaw, NoiseLaw
@@ -209,6 +208,8 @@ def _filtered(weights: FloatArray, line: Line, eps: float) -> float:
     for row in weights:
         spread = np.zeros(size)
         spread[line.places - line.places[0]] = row
+        from scipy.signal import lfilter
+
         forward = lfilter([1.0], [1.0, -alpha], spread)
         backward = lfilter([1.0], [1.0, -alpha], spread[::-1])[::-1]
         # Each x itself is in one of the two only.

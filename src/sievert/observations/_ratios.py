@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
-from scipy.signal import fftconvolve
 from scipy.special import gammaln
 
 from sievert.arrays import FloatArray
@@ -179,7 +178,7 @@ def _convolved(first: Ratios, second: Ratios, tilt: float, far: bool) -> FloatAr
     logs = [part.log_pmf + tilt * part.logs for part in (first, second)]
     tops = [float(part.max()) for part in logs]
     weights = [np.exp(part - top) for part, top in zip(logs, tops, strict=True)]
-    found = fftconvolve(weights[0], weights[1]) if far else np.convolve(weights[0], weights[1])
+    found = _by_fourier(*weights) if far else np.convolve(weights[0], weights[1])
     if far:
         found = np.where(found > LOST * found.max(), found, 0.0)
     with np.errstate(divide="ignore"):
@@ -254,3 +253,9 @@ def log_affinity(law: NoiseLaw, steps: int) -> float:
     if missed < 0.5:
         return math.log1p(-missed)
     return float(log_sum(once.log_pmf + once.logs / 2, axis=0))
+
+
+def _by_fourier(first: FloatArray, second: FloatArray) -> FloatArray:
+    from scipy.signal import fftconvolve
+
+    return np.asarray(fftconvolve(first, second), dtype=np.float64)

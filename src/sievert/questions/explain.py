@@ -19,7 +19,6 @@ from sievert.questions._accept import (
     kept_promise,
     record_belief,
 )
-from sievert.questions._seen import Seen, seen
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from sievert.files import AcceptModel, ClaimModel, Scenario
     from sievert.limits import Explanation, Unknown, WeakestClaim
     from sievert.policies import Answers
+    from sievert.questions._seen import Seen
 
 __all__ = [
     "OTHER_NUMBERS",
@@ -129,7 +129,7 @@ def explain_file(
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim, curve)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
-    promise = None if curve is None or _states_claim(options) else kept_promise(seen(scenario))
+    promise = None if curve is None or _states_claim(options) else kept_promise(_seen(scenario))
     return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
 
 
@@ -142,7 +142,7 @@ def _with_own_guess(
     if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
         return found
     try:
-        own = seen(scenario).repeated(found.releases)
+        own = _seen(scenario).repeated(found.releases)
     except TooLargeError:
         return found
     if not own.exact or not math.isclose(own.before, found.before, rel_tol=1e-9):
@@ -208,7 +208,7 @@ def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
     if scenario.document.mechanism is None or scenario.policy.is_metric:
         return None
     try:
-        neighbours = _few_neighbours(seen(scenario))
+        neighbours = _few_neighbours(_seen(scenario))
     except TooLargeError:
         return None
     if neighbours is None:
@@ -283,3 +283,10 @@ def weakest_report(found: WeakestClaim) -> ClaimReport:
     # A symbol keeps its case: Σ is not σ.
     opening = text[0].upper() if text[0].isascii() else text[0]
     return ClaimReport(title, found.explanation, answer=f"{opening}{text[1:]}.")
+
+
+def _seen(scenario: Scenario) -> Seen:
+    """What the release of a file gives away; a promise alone asks for none, and starts sooner."""
+    from sievert.questions._seen import seen
+
+    return seen(scenario)
