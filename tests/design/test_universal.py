@@ -336,3 +336,12 @@ def test_irrational_distances_are_rounded_where_answers_are_floats() -> None:
     regret = sv.design.minimax_regret(metric, 1.0)
     gap = sv.design.universal_gap(regret.mechanism, metric, 1.0).gap
     assert float(regret) == pytest.approx(float(gap), abs=1e-7)  # type: ignore[arg-type]
+
+
+def test_a_loss_in_floats_beside_an_exact_mechanism() -> None:
+    """Floats stand for the fractions that they are, so a table of halves says what its fractions say."""
+    mechanism, line = sv.mechanisms.truncated_geometric(3, alpha="1/2"), sv.metrics.line(3)
+    rounded = [[0.5, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 1.0]]
+    exact = [["1/2", 0, 0], [0, "1/4", 0], [0, 0, 1]]
+    found = [sv.design.universal_gap(mechanism, line, loss=loss, alpha="1/2") for loss in (rounded, exact)]
+    assert found[0].holds == found[1].holds and found[0].gap == found[1].gap

@@ -57,6 +57,7 @@ EXEMPT = {
     "Channel.witness": "asked by sv.epsilon, with positions",
     "continuous.Density": "made by Density.uniform, beta, …",
     "Query": "made by Query.sum, count, …",
+    "plots.place_densities": "takes a region of a file",
     "Proof": "the base of the proofs",
     "constraints.Constraint": "the base of the rules",
     "protocols.Protocol": "the base of the protocols",

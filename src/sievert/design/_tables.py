@@ -24,7 +24,7 @@ from sievert.design._table_results import NO_PROOF, TableDesign, TableOption
 from sievert.errors import MechanismError, QueryError, SievertError, TooLargeError
 from sievert.measures import losses, record_leakage
 from sievert.mechanisms import noise_on_cells, on_cells, stairs_for
-from sievert.numerics import advance, instance, non_negative, read_eps, whole
+from sievert.numerics import advance, instance, non_negative, probability, read_eps, whole
 from sievert.observations import RepeatedGuess, record_view, repeated_guess
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.spaces import SecretGraph
@@ -84,7 +84,8 @@ def noise_for(
     statistic = query.statistic(policy)
     if statistic is None or query.is_record:
         raise QueryError(f"{query.words} is no table over all records; use a count, a sum or a histogram")
-    if not 0 < confidence < 1:
+    confidence = probability("confidence", confidence, MechanismError)
+    if confidence in (0, 1):
         raise MechanismError(f"confidence is {confidence}; it must be between 0 and 1")
     belief = np.asarray(as_prior(prior, policy.values), dtype=np.float64)
     return table_design(

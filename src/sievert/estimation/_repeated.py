@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import EstimationError
 from sievert.estimation._estimate import Estimate, IntervalKind, Method, estimate
-from sievert.numerics import brief, require_size
+from sievert.numerics import brief, choice, require_size
 from sievert.spaces import iterable, label
 
 __all__ = ["estimate_repeated"]
@@ -64,6 +64,8 @@ def estimate_repeated(
     >>> found.distribution.round(2).tolist()
     [0.6, 0.4]
     """
+    choice("method", method, get_args(Method), EstimationError)
+    choice("interval", interval, get_args(IntervalKind), EstimationError)
     if method in ("inversion", "projection"):
         raise EstimationError(
             f"method is {method!r}; vectors of several reports are not inverted",

@@ -45,6 +45,13 @@ class Optimum:
     weights: AnyArray
 
 
+def _as_fractions(values: AnyArray) -> AnyArray:
+    """Numbers as they are: a float is the fraction that it stands for."""
+    found = np.empty(values.shape, dtype=object)
+    found.ravel()[:] = [Fraction(value) for value in np.asarray(values).ravel().tolist()]
+    return found
+
+
 class VertexProgram:
     """All private mechanisms of a polytope, as weights of its extreme columns [column, input]."""
 
@@ -61,7 +68,8 @@ class VertexProgram:
         key = tuple(prior.tolist()) if self.exact else None
         if key in self._known:
             return self._known[key]
-        scores = self.columns.dot((loss * prior).T)
+        table = _as_fractions(loss) * _as_fractions(prior) if self.exact else loss * prior
+        scores = self.columns.dot(table.T)
         costs = np.array([min(row) for row in scores.tolist()], dtype=self.columns.dtype)
         found = self._exact(costs) if self.exact else self._floats(costs)
         if key is not None:

@@ -451,7 +451,10 @@ def _probabilities(entries: Any) -> AnyArray:
 
 def _whole_counts(entries: Any) -> Any:
     """Counts ≥ 0 as whole numbers."""
-    rows = [list(row) for row in entries]
+    try:
+        rows = [list(row) for row in entries]
+    except TypeError:
+        raise PriorError(f"counts is {brief(entries)}; give rows of counts, one for each secret") from None
     if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
         raise PriorError("counts is empty or ragged; give as many counts for every secret")
     found = np.empty((len(rows), len(rows[0])), dtype=np.int64)

@@ -30,6 +30,7 @@ from sievert.numerics import (
     as_fraction,
     brief,
     exact_matmul,
+    flag,
     in_percent,
     is_exact,
     read_eps,
@@ -283,6 +284,7 @@ class _Question:
         near: tuple[Any, Any],
     ) -> None:
         gain, use_gain = gains
+        insensitive = flag("insensitive", insensitive, MechanismError)
         several = isinstance(correlation, list | tuple) and any(
             isinstance(item, Correlation) for item in correlation
         )
@@ -299,7 +301,7 @@ class _Question:
         wants = [as_gain(gain, item.secrets) for item in self.correlations]
         self.gain_table = _table(worth)[:, self.use_of]
         self.guesses = _actions(worth)
-        self.robust = near != (None, None)
+        self.robust = any(item is not None for item in near)
         blocks = [
             (owner, adversary, world)
             for owner, (adversary, joint) in enumerate(zip(wants, joints, strict=True))

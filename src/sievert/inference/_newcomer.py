@@ -28,7 +28,7 @@ from sievert.channels import Channel, as_channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._correlation import Correlation
 from sievert.mechanisms import privacy, truncated_geometric
-from sievert.numerics import brief, choice, in_percent, taken
+from sievert.numerics import brief, choice, in_percent, non_negative, taken
 from sievert.results import Result
 from sievert.spaces import label, shown
 
@@ -221,7 +221,8 @@ def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerT
     e^ε =         1: oblivious 1.000000 / 0.700000, local 1.000000 / 0.700000 (loss / utility)
     e^ε =   7.38906: oblivious 1.040683 / 0.880797, local 1.000000 / 0.700000 (loss / utility)
     """
-    levels = tuple(float(value) for value in taken("eps", eps, MechanismError, "levels"))
+    given = taken("eps", eps, MechanismError, "levels")
+    levels = tuple(non_negative("eps", value, MechanismError) for value in given)
     found = {
         name: tuple(newcomer(table, query, level, name) for level in levels)
         for name in ("oblivious", "local")

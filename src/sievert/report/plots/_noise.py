@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.errors import DataError
-from sievert.numerics import finite, probability
+from sievert.numerics import finite, flag, probability
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -177,7 +177,8 @@ def guess_curve(
     heights = numbers("guesses", guesses, len(places))
     known = np.ones(len(places), dtype=bool)
     if exact is not None:
-        known = np.array(listed("exact", exact, "truth values"), dtype=bool)
+        given = listed("exact", exact, "truth values")
+        known = np.array([flag("exact", item, DataError) for item in given], dtype=bool)
         if len(known) != len(places):
             raise DataError(f"exact has {len(known)} entries; give one for each of {len(places)} levels")
     figure = go.Figure()
