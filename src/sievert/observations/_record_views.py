@@ -17,7 +17,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
-from sievert.errors import GainError
+from sievert.errors import GainError, TooLargeError
 from sievert.measures import Adversary
 from sievert.numerics import generator_of, instance, whole
 from sievert.observations._approximations import mean_interval
@@ -314,7 +314,7 @@ class LineView(RecordView):
 @singledispatch
 def record_view(noise: NoiseChannel, belief: FloatArray) -> OneRecord:
     """One record seen through the noise, for a belief about the policy's values."""
-    raise NotImplementedError(f"one record seen through {noise.words()}")
+    raise TooLargeError(f"one record seen through {noise.words()} has no closed form", size=math.inf)
 
 
 @record_view.register

@@ -103,7 +103,7 @@ def _at_levels(scenario: Scenario, belief: FloatArray, top: float) -> Iterator[t
     for eps in (top * (np.arange(1, EPS_POINTS + 1) / EPS_POINTS) ** 2).tolist():
         if time.perf_counter() - start > CURVE_SECONDS:
             return
-        with suppress(SievertError, NotImplementedError):
+        with suppress(SievertError):
             noise = scenario.with_eps(eps)
             if isinstance(noise, NoiseChannel):
                 guess = record_view(noise, belief).guess(1)

@@ -246,7 +246,7 @@ class Unlisted(Seen):
             masks = _possible(self.scenario.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
             return tuple(record_view(self.noise, found) for found in beliefs if found.any())
-        except (TooLargeError, NotImplementedError):
+        except TooLargeError:
             return ()
 
     @property
@@ -266,7 +266,7 @@ class Unlisted(Seen):
         """Beside a bound; not where what others leave possible differs, or clamping hides some noise."""
         if len(self.views) != 1 or self.views[0].is_cut or self.repeated(releases).exact:
             return None
-        with suppress(TooLargeError, NotImplementedError):
+        with suppress(TooLargeError):
             return self.views[0].simulated(releases, SEED)
         return None
 
@@ -276,7 +276,7 @@ class Unlisted(Seen):
 
     def releases_within(self, limit: float) -> ReleasesWithin | None:
         found = []
-        with suppress(TooLargeError, NotImplementedError):
+        with suppress(TooLargeError):
             found = [view.releases_within(limit) for view in self.views]
         return min(found, key=lambda kept: math.inf if kept.releases is None else kept.releases, default=None)
 
@@ -305,7 +305,7 @@ def belief_of(scenario: Scenario) -> FloatArray:
 def _worst(views: tuple[OneRecord, ...], count: int) -> RepeatedGuess | None:
     """The guess in the situation of the others where it grows most; None where it is not known."""
     found = []
-    with suppress(TooLargeError, NotImplementedError):
+    with suppress(TooLargeError):
         found = [view.guess(count) for view in views]
     return max(found, key=lambda guess: (guess.guess / guess.before, guess.guess), default=None)
 
@@ -336,14 +336,16 @@ class OnTable(Unlisted):
         policy, steps = self.scenario.policy, self.sensitivity.steps
         if policy.constrained or policy.is_metric or steps.denominator != 1 or steps == 0:
             return None
-        with suppress(TooLargeError, NotImplementedError):
+        with suppress(TooLargeError):
             return _pair(self.noise, int(steps), releases), metrics.discrete(2)
         return None
 
 
 @singledispatch
 def _pair(noise: TableNoise, steps: int, releases: int) -> Channel:
-    raise NotImplementedError(f"neighbours under {noise.words()}")
+    raise TooLargeError(
+        f"two tables under {noise.words()} have no law of their likelihood ratio", size=math.inf
+    )
 
 
 @_pair.register
