@@ -332,11 +332,11 @@ def test_a_bound_above_the_limit_is_not_called_a_breach(tmp_path: Path) -> None:
     assert "at most 99.8%" in sentences(result)
     (check,) = result.checks
     assert (check.passed, check.exact) == (False, False)
-    assert "NOT SHOWN to be within the limit 0.25" in str(check)
+    assert "NOT SHOWN to be within the limit 25.0%" in str(check)
     assert "EXCEEDS" not in str(result)
     strict = sv.audit(written(tmp_path, many.replace("guess = 0.25", "guess = 0.1")))
     (check,) = strict.checks
-    assert str(check) == "best guess about one record after one release: 0.1038 EXCEEDS the limit 0.1"
+    assert str(check) == "best guess about one record after one release: 10.4% EXCEEDS the limit 10.0%"
     assert isinstance(check, Check)
 
 
