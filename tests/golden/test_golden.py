@@ -72,6 +72,10 @@ SMALLER = {
     ("compare", "release/household-sizes"): ["records = 100 -> records = 10"],
     ("compare", "release/ages"): ["[0, 99] -> [0, 20]"],
     ("explain-guess", "release/taxis"): ["cell = 150 -> cell = 1000"],
+    ("explain-guess", "city-places"): ["cell = 200 -> cell = 1000"],
+    ("explain-guess", "salaries"): ["step = 500 -> step = 5000"],
+    ("estimate", "city-places"): ["cell = 200 -> cell = 1000"],
+    ("release", "register-table"): ['by = ["age", "municipality", "occupation"] -> by = ["age"]'],
 }
 # What is slow, and left out.
 SLOW = {
