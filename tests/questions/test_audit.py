@@ -419,3 +419,20 @@ guess = 0.6
         found.append(sv.audit(tmp_path / "file.toml").to_dict())
     alone, beside = ({k: v for k, v in item.items() if k != "query"} for item in found)
     assert alone == beside
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (Check("guess", "guess", 0.5, 0.3114, True), "guess: 31.1% within the limit 50.0%"),
+        (Check("guess", "guess", 0.1, 0.10002, False), "guess: 10.002% EXCEEDS the limit 10%"),
+        (
+            Check("advantage", "gain", 0.2, 0.25, False, exact=False),
+            "gain: at most 25.0 percentage points, NOT SHOWN to be within the limit 20.0 percentage points",
+        ),
+        (Check("bits", "bits", 2.5, 12345.6, False), "bits: 12,350 EXCEEDS the limit 2.5"),
+    ],
+)
+def test_limits_speak_as_other_sentences_do(check: Check, words: str) -> None:
+    """Percents where probabilities are, with enough digits to tell a value from its limit."""
+    assert str(check) == words
