@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import SurveyDesign as SurveyDesign
     from sievert.design import TableDesign as TableDesign
     from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
@@ -115,7 +116,7 @@ ROOMS = {
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
+        "MinimaxRegret Optimality OptimalMechanism Remap SurveyDesign TableDesign Universality"
     ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "
