@@ -69,6 +69,42 @@ def test_optimality_for_a_prior_in_floats() -> None:
     assert worse.better is not None
 
 
+def test_optimality_on_a_long_line_needs_no_matrix() -> None:
+    """2000 inputs: the rule tells ε and loss, the multipliers of the geometric mechanism the lower bound."""
+    n = 2000
+    loss = np.abs(np.arange(n) - np.array([[n // 4], [n // 2], [3 * n // 4]]))
+    geometric = sv.mechanisms.truncated_geometric(n, 0.1)
+    found = sv.is_optimal(geometric, line(n), 0.1, loss=loss)
+    assert found.holds
+    assert found.certificate.verify().holds
+    matrix = np.asarray(geometric.matrix)
+    assert float(found.loss) == pytest.approx((loss @ matrix / n).min(axis=0).sum(), rel=1e-12)
+    fractions = sv.optimal_mechanism(line(n), alpha="1/2", loss=loss)
+    assert isinstance(fractions.loss, F)
+    other = sv.is_optimal(sv.mechanisms.truncated_geometric(n, 0.05), line(n), 0.1, loss=loss)
+    assert other.holds is False
+    with pytest.raises(MechanismError, match="is allowed"):
+        sv.is_optimal(sv.mechanisms.truncated_geometric(200, 0.2), line(200), 0.1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 10**6))
+def test_the_order_of_the_inputs_does_not_matter(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 5, n)
+    prior = [F(int(w), int(weights.sum())) for w in weights]
+    loss = rng.integers(0, 6, (3, n)).tolist()
+    mechanism = sv.mechanisms.truncated_geometric(n, alpha=HALF)
+    order = rng.permutation(n).tolist()
+    moved = sv.Channel([mechanism.exact[x].tolist() for x in order], order, mechanism.outputs)
+    first = sv.is_optimal(mechanism, line(n), alpha=HALF, prior=prior, loss=loss)
+    second = sv.is_optimal(moved, line(n), alpha=HALF, prior=prior, loss=loss)
+    assert (first.holds, first.loss, first.lower_bound) == (second.holds, second.loss, second.lower_bound)
+    verified(first)
+    verified(second)
+    assert first.holds is sv.design.geometric_optimality(n, alpha=HALF, prior=prior, loss=loss).optimal
+
+
 def test_a_mechanism_that_is_not_private_is_refused() -> None:
     with pytest.raises(MechanismError, match="is allowed"):
         sv.is_optimal(sv.Channel([[1, 0], [0, 1]]), line(2), alpha=HALF)
