@@ -30,6 +30,6 @@ from ._table_results import TableOption as TableOption
 from ._tables import Setting as Setting
 from ._tables import noise_for as noise_for
 from ._tables import table_design as table_design
-from ._universal import Universality as Universality
 from ._universal import is_universally_optimal as is_universally_optimal
 from ._universal import universal_gap as universal_gap
+from ._universal_case import Universality as Universality
