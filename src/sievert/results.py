@@ -107,6 +107,8 @@ if TYPE_CHECKING:
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
+    from sievert.text import Flow as Flow
+    from sievert.text import Neighbours as Neighbours
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -142,6 +144,7 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
+    "text": "Flow Neighbours",
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
 __all__ = ["Result", *HOMES]

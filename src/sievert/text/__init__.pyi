@@ -1,0 +1,12 @@
+from ._distance import Flow as Flow
+from ._distance import Neighbours as Neighbours
+from ._distance import bottleneck as bottleneck
+from ._distance import distance as distance
+from ._distance import lower_bounds as lower_bounds
+from ._distance import nearest_documents as nearest_documents
+from ._embedding import Embedding as Embedding
+from ._embedding import bag as bag
+from ._words import STOP_WORDS as STOP_WORDS
+from ._words import Bag as Bag
+from ._words import ngrams as ngrams
+from ._words import tokens as tokens
