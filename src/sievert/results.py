@@ -107,8 +107,12 @@ if TYPE_CHECKING:
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
+    from sievert.text import BagLoss as BagLoss
     from sievert.text import Flow as Flow
+    from sievert.text import HideReveal as HideReveal
     from sievert.text import Neighbours as Neighbours
+    from sievert.text import WordCapacity as WordCapacity
+    from sievert.text import WordChannelEstimate as WordChannelEstimate
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -144,7 +148,7 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
-    "text": "Flow Neighbours",
+    "text": "BagLoss Flow HideReveal Neighbours WordCapacity WordChannelEstimate",
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
 __all__ = ["Result", *HOMES]
