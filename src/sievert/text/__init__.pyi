@@ -1,3 +1,8 @@
+from ._attack import AttackBench as AttackBench
+from ._attack import Corpus as Corpus
+from ._attack import Finding as Finding
+from ._attack import attack as attack
+from ._attack import read_corpus as read_corpus
 from ._bags import BagLoss as BagLoss
 from ._bags import bag_bound as bag_bound
 from ._bags import bag_channel as bag_channel
@@ -24,6 +29,18 @@ from ._noise import laplace_radius as laplace_radius
 from ._noise import marginal_tail as marginal_tail
 from ._noise import utility_bound as utility_bound
 from ._noise import utility_radius as utility_radius
+from ._obfuscate import MEANINGFUL as MEANINGFUL
+from ._obfuscate import Length as Length
+from ._obfuscate import Obfuscated as Obfuscated
+from ._obfuscate import Promise as Promise
+from ._obfuscate import obfuscate as obfuscate
+from ._obfuscate import promise as promise
+from ._obfuscate import released as released
+from ._obfuscate import verdict as verdict
+from ._profile import Profile as Profile
+from ._profile import TextCalibration as TextCalibration
+from ._profile import calibrate as calibrate
+from ._profile import replacement_profile as replacement_profile
 from ._word_channels import WordChannelEstimate as WordChannelEstimate
 from ._word_channels import estimate_word_channel as estimate_word_channel
 from ._word_channels import word_channel as word_channel

@@ -189,13 +189,19 @@ def as_bag(argument: str, given: Any) -> Bag:
         raise TextError(f"{argument}: {error}") from None
 
 
-def bag_of(found: list[str], vocabulary: Container[str], out_of_vocabulary: str, token: str | None) -> Bag:
-    """The bag of those words that the vocabulary has; the others go, or become the token."""
+def bag_of(
+    found: list[str],
+    vocabulary: Container[str],
+    out_of_vocabulary: str,
+    token: str | None,
+    most: int | None = None,
+) -> Bag:
+    """The bag of the first words that the vocabulary has; the others go, or become the token."""
     require_policy(out_of_vocabulary, token, vocabulary)
-    known = [word for word in found if word in vocabulary]
-    unknown = len(found) - len(known)
-    replaced = [token] * unknown if out_of_vocabulary == "token" else []
-    return Bag([*known, *replaced], unknown=unknown)
+    replaced = [word if word in vocabulary else token for word in found]
+    kept = replaced if out_of_vocabulary == "token" else [word for word in found if word in vocabulary]
+    unknown = sum(word not in vocabulary for word in found)
+    return Bag(kept[:most], unknown=unknown)
 
 
 def require_policy(out_of_vocabulary: object, token: str | None, vocabulary: Container[str]) -> None:
