@@ -12,7 +12,7 @@ from sievert.text._attackers import by_channel, by_ngrams, grams
 from sievert.text._mechanisms import word_mechanism
 from sievert.text._word_channels import intervals
 
-SMALL = Embedding.small()
+SMALL = Embedding.small().first(6000)
 LETTERS = Path("examples/letters")
 
 

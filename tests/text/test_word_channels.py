@@ -13,7 +13,7 @@ import sievert as sv
 from sievert.errors import MechanismError, TextError, TooLargeError
 from sievert.sampling import WideExponentialRows, exponential_rows
 from sievert.text import Embedding, capacity_bound, estimate_word_channel, marginal_tail, word_channel
-from sievert.text._mechanisms import ExponentialWords, word_mechanism
+from sievert.text._mechanisms import ExponentialWords, RoughDistances, word_mechanism
 
 SMALL = Embedding.small()
 places = st.lists(st.tuples(*[st.integers(-30, 30)] * 2), min_size=1, max_size=7)
@@ -142,6 +142,20 @@ def test_wide_rows_decide_every_word_by_integers_where_floats_cannot() -> None:
     assert WideExponentialRows(lambda row: lengths[row], (5, 5), 1).secure
     with pytest.raises(MechanismError, match="eps is -1"):
         WideExponentialRows(lambda row: lengths[row], (5, 5), -1)
+
+
+def test_rough_distances_are_within_their_error() -> None:
+    """And the rows made of them draw the same words as exact ones, bit for bit."""
+    table = SMALL.first(2500)
+    rough = RoughDistances(table.vectors)
+    places = np.arange(0, 2500, 50)
+    exact = table.distances([table.words[i] for i in places])
+    assert np.abs(rough.rows(places) - exact).max() <= rough.error
+    assert rough.error < 1e-11
+    mechanism = word_mechanism(table, 2.0, "word-exponential")
+    assert isinstance(mechanism, ExponentialWords)
+    plain = WideExponentialRows(mechanism.distances, (2500, 2500), Fraction(1), 5)
+    assert (plain.draw(places) == mechanism.sampler(5).draw(places)).all()
 
 
 def test_clusters_never_leave_their_cluster() -> None:

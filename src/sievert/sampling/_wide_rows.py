@@ -26,14 +26,17 @@ __all__ = ["WideExponentialRows"]
 
 # Bytes of cumulative rows that are kept.
 CACHE = 512 * 2**20
+# Rows that are made at once.
+BATCH = 64
 WORD = 2.0**-64
 
 
 class WideExponentialRows(Sampler):
     """Row positions in, column positions out: P(y | x) ∝ e^(-eps·distance(x, y)), rows made when needed.
 
-    `distances` gives the row of a position; its floats are taken as the exact numbers they store. The time of
-    a draw depends on which rows were asked for before, and (once in a million) on its bits.
+    `distances` gives the row of a position; its floats are taken as the exact numbers they store. `rough`
+    gives many rows at once, each number within `error` of the exact one, and is looked at first. The time of
+    a draw depends on which rows were asked for before, and (once in a hundred thousand) on its bits.
     """
 
     kind = "exponential"
@@ -44,6 +47,9 @@ class WideExponentialRows(Sampler):
         shape: tuple[int, int],
         eps: object,
         insecure_rng: object = None,
+        *,
+        rough: Callable[[IntArray], FloatArray] | None = None,
+        error: float = 0.0,
     ) -> None:
         super().__init__("fast", insecure_rng)
         self.eps = rational(eps, "eps")
@@ -55,7 +61,8 @@ class WideExponentialRows(Sampler):
         self._most = max(16, CACHE // (8 * shape[1]))
         # Each weight is within 2^-50 of its value, each of the m additions adds at most 2^-53, the quotient
         # and the word as a float 2^-51: doubled, for good measure.
-        self.margin = 2 * (shape[1] + 64) * 2.0**-52
+        self.margin = 2 * (shape[1] + 64) * 2.0**-52 + 4 * float(self.eps) * error
+        self._rough = rough
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -68,9 +75,29 @@ class WideExponentialRows(Sampler):
         words = self.source.words(0, lanes)
         out = np.empty(len(rows), dtype=np.int64)
         order = np.argsort(rows, kind="stable")
+        self._prepare(np.unique(rows))
         for part in np.split(order, np.flatnonzero(np.diff(rows[order])) + 1) if len(rows) else []:
             out[part] = self._of_row(int(rows[part[0]]), words[part], part + lanes.start)
         return out
+
+    def _prepare(self, rows: IntArray) -> None:
+        """Make the rows that are not there yet, many at once, as far as there is room for them."""
+        if self._rough is None:
+            return
+        new = np.array([row for row in rows.tolist() if row not in self._rows][: self._most], dtype=np.int64)
+        for start in range(0, len(new), BATCH):
+            part = new[start : start + BATCH]
+            for row, lengths in zip(part.tolist(), self._rough(part), strict=True):
+                self._keep(row, lengths)
+
+    def _keep(self, row: int, distances: FloatArray) -> FloatArray:
+        weights = np.exp(-float(self.eps) * (distances - distances.min()))
+        sums = np.cumsum(weights)
+        found = np.asarray((sums / sums[-1])[:-1])
+        if len(self._rows) >= self._most:
+            self._rows.popitem(last=False)
+        self._rows[row] = found
+        return found
 
     def _of_row(self, row: int, words: WordArray, lanes: IntArray) -> IntArray:
         bounds = self._cumulative(row)
@@ -85,15 +112,8 @@ class WideExponentialRows(Sampler):
     def _cumulative(self, row: int) -> FloatArray:
         found = self._rows.get(row)
         if found is None:
-            distances = self._distances(row)
-            weights = np.exp(-float(self.eps) * (distances - distances.min()))
-            sums = np.cumsum(weights)
-            found = (sums / sums[-1])[:-1]
-            if len(self._rows) >= self._most:
-                self._rows.popitem(last=False)
-            self._rows[row] = found
-        else:
-            self._rows.move_to_end(row)
+            return self._keep(row, self._distances(row))
+        self._rows.move_to_end(row)
         return found
 
 

@@ -18,7 +18,7 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TextError
 from sievert.numerics import log_sum
 from sievert.text._embedding import Embedding, pair_distances
-from sievert.text._mechanisms import ExponentialWords, WordMechanism
+from sievert.text._mechanisms import ExponentialWords, RoughDistances, WordMechanism
 from sievert.text._words import Bag, ngrams
 
 __all__ = ["by_channel", "by_linear_model", "by_ngrams", "nearest_author", "nearest_topic"]
@@ -157,10 +157,11 @@ def _log_rows(
     """ln K from every known word (rows) to every released one (columns)."""
     table = mechanism.embedding
     rate = mechanism.eps / 2 if isinstance(mechanism, ExponentialWords) else fitted_rate(mechanism, rng)
-    vectors, targets = table.vectors[table.places(words)], table.vectors[table.places(seen)]
+    places, rough = table.places(words), RoughDistances(table.vectors)
+    vectors, targets = table.vectors[places], table.vectors[table.places(seen)]
     rows = [
         -rate * pair_distances(vectors[start : start + 512], targets)
-        - log_sum(-rate * pair_distances(vectors[start : start + 512], table.vectors), axis=1)[:, None]
+        - log_sum(-rate * rough.rows(places[start : start + 512]), axis=1)[:, None]
         for start in range(0, len(vectors), 512)
     ]
     return np.concatenate(rows)
@@ -172,7 +173,7 @@ def fitted_rate(mechanism: WordMechanism, rng: np.random.Generator, tries: int =
     low = 200 if table.size > 400 else 0
     places = rng.integers(low, min(table.size, 10_000), tries)
     found = mechanism.sampler(rng).draw(places)
-    lengths = pair_distances(table.vectors[places], table.vectors)
+    lengths = RoughDistances(table.vectors).rows(places)
     moved = lengths[np.arange(tries), found]
     rates = mechanism.eps * np.geomspace(0.02, 2.0, 25)
     scores = [float((-rate * moved - log_sum(-rate * lengths, axis=1)).sum()) for rate in rates]
