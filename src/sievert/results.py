@@ -109,6 +109,18 @@ if TYPE_CHECKING:
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
+    from sievert.text import AttackBench as AttackBench
+    from sievert.text import BagLoss as BagLoss
+    from sievert.text import Finding as Finding
+    from sievert.text import Flow as Flow
+    from sievert.text import HideReveal as HideReveal
+    from sievert.text import Neighbours as Neighbours
+    from sievert.text import Obfuscated as Obfuscated
+    from sievert.text import Profile as Profile
+    from sievert.text import Promise as Promise
+    from sievert.text import TextCalibration as TextCalibration
+    from sievert.text import WordCapacity as WordCapacity
+    from sievert.text import WordChannelEstimate as WordChannelEstimate
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -145,6 +157,10 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
+    "text": (
+        "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
+        "WordCapacity WordChannelEstimate"
+    ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
 __all__ = ["Result", *HOMES]

@@ -24,4 +24,5 @@ from ._reports import counts_over as counts_over
 from ._reports import identifiability as identifiability
 from ._transport import Transport as Transport
 from ._transport import kantorovich as kantorovich
+from ._transport import prove_transport as prove_transport
 from .protocols._base import Frequencies as Frequencies
