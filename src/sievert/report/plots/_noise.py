@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.errors import DataError
-from sievert.numerics import finite, flag, probability
+from sievert.numerics import amount, finite, flag, probability
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -75,7 +75,7 @@ def noise_law(
     if radius is not None:
         inside = np.abs(places) <= finite("radius", radius, DataError) * (1 + 1e-12)
         share = probability("confidence", confidence, DataError)
-        names = [f"within {radius:g} (probability {100 * share:.4g}% or more)", "further off"]
+        names = [f"within {amount(radius, 6)} (probability {100 * share:.4g}% or more)", "further off"]
     figure = go.Figure()
     for name, chosen, colour in zip(names, (inside, ~inside), (AFTER, BEFORE), strict=True):
         if not chosen.any():
@@ -130,6 +130,8 @@ def belief_shift(
             figure.add_scatter(x=shown, y=beliefs, name=name, mode="lines", line=line)
     figure.update_layout(barmode="group", showlegend=True)
     figure.update_xaxes(type="linear" if along else "category")
+    if not few:
+        figure.update_xaxes(nticks=6)
     figure.update_yaxes(rangemode="tozero")
     return percents(laid_out(figure, "value of the record", "belief"))
 
