@@ -37,7 +37,7 @@ from sievert.questions._accept import record_belief
 from sievert.results import Result
 from sievert.tables import channel_bytes
 
-__all__ = ["Design", "NoiseDesign", "ResponseDesign", "design_of"]
+__all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of"]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
@@ -156,6 +156,12 @@ def _listed_files(
         "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
         "channel": (channel, channel_bytes(found, channel)),
     }
+
+
+def channel_suffixes(scenario: Scenario) -> tuple[str, ...]:
+    """How a designed channel may be named beside its file; noise for a table is named in the file alone."""
+    only_noise = scenario.document.query.is_table and scenario.document.use is None
+    return () if only_noise else (EXACT, FLOATS)
 
 
 def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign | ResponseDesign:
