@@ -31,6 +31,7 @@ from sievert.design import (
 )
 from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
+from sievert.measures import Gain
 from sievert.mechanisms import privacy
 from sievert.proofs import Proof
 from sievert.questions._accept import record_belief
@@ -233,7 +234,10 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
     """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss = scenario.answers, scenario.use_loss
     prior = None if scenario.prior_unknown else scenario.use_prior
-    gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
+    # Mechanisms on the answers are weighed by what they tell about the answer.
+    about_record = scenario.gains_about == "record"
+    models = [Gain.resolve("identity")] if about_record else scenario.document.adversary.gains
+    gains = [gain.adversary(answers.labels, scenario.distance) for gain in models]
     alpha = None if eps is not None else _file_alpha(scenario)
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
     found = candidates(answers, level, prior, loss, gains, alpha=alpha)
