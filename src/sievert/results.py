@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sievert.estimation import Identifiability as Identifiability
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
+    from sievert.estimation import TableEstimate as TableEstimate
     from sievert.estimation import Transport as Transport
     from sievert.geometry import Decomposition as Decomposition
     from sievert.geometry import Kernel as Kernel
@@ -117,7 +118,8 @@ ROOMS = {
         "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
     ),
     "estimation": (
-        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
+        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "
+        "TableEstimate Transport"
     ),
     "geometry": (
         "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "

@@ -138,6 +138,13 @@ def test_explain(arguments: list[object], code: int) -> None:
     assert checked("explain", "explain", *arguments, code=code)["passed"] is (code == 0)
 
 
+@pytest.mark.parametrize("name", ["household-sizes", "income-by-district"])
+def test_estimate_from_a_released_table(examples: Path, name: str) -> None:
+    file = examples / "release" / f"{name}.toml"
+    checked("release", "release", file)
+    assert checked("estimate-table", "estimate", file)["found"]["likeliest"]
+
+
 def test_estimate(tmp_path: Path) -> None:
     data = checked("estimate", "estimate", "examples/commute-reports.toml")
     assert sum(data["reported"].values()) == data["rows"] == 20_000

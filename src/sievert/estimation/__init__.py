@@ -6,6 +6,7 @@ import lazy_loader
 __all__ = [
     "audit_outputs",
     "estimate_repeated",
+    "estimate_table",
     "multiplicative_kantorovich",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)

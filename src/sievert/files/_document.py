@@ -193,6 +193,11 @@ class EstimateModel(Section):
         None, description="the column of the report; of places those of latitude and longitude"
     )
     counts: str | None = Field(None, description="the column that says how often a report occurs")
+    person: str | None = Field(
+        None,
+        description="the column that says who made a report: several of one person, each of the same true "
+        "value, count together",
+    )
     groups: list[ReportGroupModel] | None = Field(
         None, description="reports of users who applied the same family at another ε"
     )
@@ -215,6 +220,9 @@ class EstimateModel(Section):
     def _reports_once(self) -> Self:
         if self.reports is not None and self.groups is not None:
             raise ValueError("give reports, or groups with reports of their own, not both")
+        for key in ("groups", "counts"):
+            if self.person is not None and getattr(self, key) is not None:
+                raise ValueError(f"person goes with reports one a row, all at one ε: leave out {key}")
         if self.original_column is not None and self.original is None:
             raise ValueError("original_column goes with original")
         return self

@@ -318,6 +318,13 @@ class Scenario:
         """The limits an audit checks."""
         return self.document.accept
 
+    @property
+    def released(self) -> Path:
+        """Where a release goes, unless the command line names another place."""
+        rules = self.document.release
+        name = None if rules is None else rules.output
+        return self.folder / (name or f"{Path(self.source).stem}-released.csv")
+
     def reads(self) -> list[Path]:
         """The file itself and every file it names for reading."""
         return files_read(self.document, self.folder, self.source)

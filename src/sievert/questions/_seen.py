@@ -58,6 +58,7 @@ class Seen(ABC):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
+        self._repeated: dict[int, RepeatedGuess] = {}
 
     @property
     def epsilon(self) -> Epsilon:
@@ -132,6 +133,11 @@ class Seen(ABC):
 
     def repeated(self, count: int) -> RepeatedGuess:
         """The guess after several releases: the mechanism's own, or the least of the bounds on it."""
+        if count not in self._repeated:
+            self._repeated[count] = self._least_repeated(count)
+        return self._repeated[count]
+
+    def _least_repeated(self, count: int) -> RepeatedGuess:
         record = self.record
         if count == 1:
             return RepeatedGuess(record.before, record.after, not record.is_bound, count)
