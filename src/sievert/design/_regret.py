@@ -18,7 +18,7 @@ import numpy as np
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, Privacy, target_metric
 from sievert.design._existence import existence_by_theorem
-from sievert.design._optimal import as_loss
+from sievert.design._optimal import Designed, as_loss
 from sievert.design._universal import by_cells, is_universally_optimal
 from sievert.design._universal_case import Case, Universality
 from sievert.errors import MechanismError, MetricError, TooLargeError
@@ -28,7 +28,6 @@ from sievert.numerics import advance, brief, exp_above, fractions_of, rounded_to
 from sievert.policies import Answers, Policy
 from sievert.programs import ExactProgram, exact_optimum
 from sievert.proofs import LargestGapProof, Proof, RegretProof, UniversalProof
-from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = ["MinimaxRegret", "minimax_regret"]
@@ -40,7 +39,7 @@ LARGEST_EPS = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class MinimaxRegret(Result):
+class MinimaxRegret(Designed):
     """The mechanism whose largest regret over all priors is least.
 
     Attributes
@@ -62,6 +61,11 @@ class MinimaxRegret(Result):
     method: str
     certificate: Proof | None = field(repr=False)
 
+    @property
+    def gap(self) -> float:
+        """How much smaller the largest regret of another mechanism could be: nothing, up to rounding."""
+        return float(self.regret - self.lower_bound)
+
     def __float__(self) -> float:
         return float(self.regret)
 
@@ -73,12 +77,6 @@ class MinimaxRegret(Result):
             f"whatever the prior, this mechanism loses at most {value} more than the best for that prior; no "
             "private mechanism does better at worst"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; the proof is saved by itself."""
-        found = super().to_dict()
-        found.pop("certificate")
-        return found
 
 
 def minimax_regret(
