@@ -561,3 +561,74 @@ def test_backwards() -> None:
     for kind in ("absolute", "squared", "bayes-risk"):
         cells = resolution(0.01, eps=8).cells
         assert gap(None, kind, 8, cells).factor <= 1.01
+
+
+def test_distributions_without_a_density_are_refused() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for distribution, message in [
+        (stats.binom(1, 0.5), "no density"),
+        (stats.randint(0, 5), "no density"),
+        (stats.beta, "not frozen"),
+    ]:
+        with pytest.raises(sv.SievertError, match=message):
+            Density.from_scipy(distribution)
+
+    class Clamped:
+        """Half of it at 0 itself."""
+
+        def support(self) -> tuple[float, float]:
+            return 0.0, 1.0
+
+        def cdf(self, x: Any) -> Any:
+            return np.where(np.asarray(x) < 0, 0.0, np.minimum(0.5 + np.asarray(x) / 2, 1.0))
+
+        def pdf(self, x: Any) -> Any:
+            return np.full_like(x, 0.5)
+
+    with pytest.raises(sv.SievertError, match=r"probability 0\.5 at 0 itself"):
+        Density.from_scipy(Clamped())
+    with pytest.raises(sv.SievertError, match="error is -1"):
+        Density.from_scipy(stats.arcsine(), error=-1)
+
+
+def test_a_constant_that_the_loss_refutes_is_refused() -> None:
+    steep = sv.continuous.function_loss(lambda w, x: abs(w - x) * 100, [0, 0.5, 1], lipschitz=1e-9)
+    with pytest.raises(sv.SievertError, match="is 100 for one unit"):
+        laplace_loss(Density.uniform(), steep, 8)
+    with pytest.raises(sv.SievertError, match="must be a finite number"):
+        laplace_loss([1.0], sv.continuous.function_loss(lambda w, x: "x", [0], 1), 1)
+
+
+def test_what_is_known_exactly_is_said_so() -> None:
+    for loss, value in [
+        ({"threshold": 0}, 0),
+        ({"threshold": 5}, 0),
+        ({"pinball": 0}, 0),
+        ({"pinball": 1}, 0),
+        ({"tolerance": 2}, 0),
+        ({"tolerance": 0}, 1),
+        (sv.continuous.step_loss([[3], [4]], [0, 1]), 3),
+    ]:
+        found = laplace_loss(Density.beta(2, 5), loss, 8)
+        assert (found.low, found.value, found.high) == (value, value, value), loss
+        assert str(found).endswith("exactly")
+
+
+def test_no_bound_exceeds_what_is_lost_without_a_release() -> None:
+    for start in (0, 10**9, 10**15):
+        found = laplace_loss(Density.uniform((start, start + 1)), "absolute", 1)
+        assert found.value == pytest.approx(0.2378308113126, rel=1e-11)
+    wide = laplace_loss(Density.uniform((0, 1e300)), "absolute", 1)
+    assert (wide.low, wide.value) == (0, wide.high)
+    assert wide.high == pytest.approx(1)
+    assert "at most 1 (absolute error); no more is proved" in str(wide)
+
+
+def test_sizes_and_ranges_are_checked_before_work() -> None:
+    with pytest.raises(sv.SievertError, match="fewer cells"):
+        laplace_loss(Density.uniform(), {"cells": 10**6}, 8)
+    assert gap(None, "absolute", 5000, 1).cosh_bound == math.inf
+    assert "times as much" in str(gap(None, "absolute", 700, 4))
+    with pytest.raises(sv.SievertError, match="prior"):
+        gap(5, "absolute", 1)
+    assert "1 cell keeps" in str(sv.continuous.resolution(1e300, eps=1))

@@ -25,6 +25,7 @@ from sievert.numerics import (
     finite,
     instance,
     is_exact,
+    non_negative,
     taken,
     whole,
 )
@@ -36,6 +37,8 @@ MOST_DEVIATIONS = 30
 MOST_EXACT = 2000
 # The error of a distribution function of SciPy that a user does not state.
 SCIPY_ERROR = 1e-13
+# A jump of a distribution function between two neighbouring floats that is an atom.
+SMALLEST_ATOM = 1e-6
 
 
 def rational(argument: str, value: object, error: type[Any] = PriorError) -> Fraction:
@@ -272,7 +275,18 @@ class Density:
             raise PriorError(
                 f"distribution is {brief(distribution)}; give a frozen one, such as scipy.stats.beta(2, 5)"
             )
-        ends: Any = distribution.support() if interval is None else interval
+        if not hasattr(distribution, "pdf"):
+            raise PriorError(
+                f"distribution is {brief(distribution)}, which has no density; give its probabilities and "
+                "points to laplace_loss(probabilities, …, points=…)"
+            )
+        try:
+            ends: Any = distribution.support() if interval is None else interval
+        except TypeError:
+            raise PriorError(
+                f"distribution is {brief(distribution)}, which is not frozen; give its parameters, such as "
+                "scipy.stats.beta(2, 5)"
+            ) from None
         if not all(math.isfinite(float(end)) for end in ends):
             raise PriorError(
                 f"interval is missing; the distribution is on {brief(ends)}, so say where it is cut"
@@ -335,7 +349,13 @@ def _cut_there(distribution: Any, interval: tuple[Fraction, Fraction]) -> bool:
 def _by_masses(distribution: Any, interval: tuple[Fraction, Fraction], error: float) -> Density:
     low, high = (float(end) for end in interval)
     name = getattr(getattr(distribution, "dist", None), "name", type(distribution).__name__)
-    missed = finite("error", error, PriorError)
+    missed = non_negative("error", error, PriorError)
+    atom = float(distribution.cdf(low)) - float(distribution.cdf(np.nextafter(low, -math.inf)))
+    if atom > SMALLEST_ATOM + 2 * missed:
+        raise PriorError(
+            f"distribution has probability {atom:.3g} at {low:g} itself, which is no density; give "
+            "probabilities and points to laplace_loss(probabilities, …, points=…)"
+        )
     shape = Distribution(distribution, (low, high), missed, f"{name} of SciPy")
     if not shape.total > 1e3 * missed:
         raise PriorError(

@@ -70,6 +70,7 @@ class _Found:
     lost: float
     method: str
     least: float | None = None
+    exact: bool = False
 
 
 def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
@@ -81,6 +82,8 @@ def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
     if level > MOST_NATS:
         return _beyond(prior, loss, level)
     found = _found(loss, prior, model, level)
+    if found.exact:
+        return Enclosure(found.value, found.value, found.cells, found.method)
     scale, largest = _scale(loss, prior), loss.largest(1.0)
     spread = 2 * model.ends * model.spread * (1 + level)
     off = found.relative + 8 * scan_error(found.cells, level) + 4 * UNIT
@@ -131,12 +134,18 @@ def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> _Fo
     return _on(cells, value, float(missed.sum()), "variances, by Gauss–Legendre on cells")
 
 
+def _known(value: float) -> _Found:
+    return _Found(value, 0.0, 1, 0.0, 0.0, "known exactly", exact=True)
+
+
 def _on(cells: Mesh, value: float, missed: float, method: str, lost: float = 0.0) -> _Found:
     return _Found(value, missed, len(cells.centres), cells.relative, cells.lost + lost, method)
 
 
 @_found.register
 def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> _Found:
+    if loss.quantile in (0, 1):
+        return _known(0.0)
     cells = mesh(model, eps)
     value, missed = quantiles(cells, float(loss.quantile))
     factor = float(loss.factor)
@@ -171,7 +180,10 @@ def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> _Found:
     inside = [k for k in range(len(loss.edges) - 1) if loss.edges[k + 1] > low and loss.edges[k] < high]
     shares = [(loss.edges[k] - low) / (high - low) for k in inside[1:]]
     inner = np.array([float(share) for share in shares])
-    value, missed, cells = actions(model, eps, inner, np.array(loss.costs)[:, inside])
+    costs = np.array(loss.costs)[:, inside]
+    if len(inside) == 1 or not costs.any(axis=1).all():
+        return _known(float(costs.max(axis=1).min()))  # one action is best wherever the truth is
+    value, missed, cells = actions(model, eps, inner, costs)
     return _on(cells, value, missed, "crossings of the actions", _beside(model, shares, inner))
 
 
@@ -192,6 +204,8 @@ def _beside(model: Pieces, shares: list[Fraction], inner: FloatArray) -> float:
 @_found.register
 def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> _Found:
     radius = loss.radius / (prior.interval[1] - prior.interval[0])
+    if 2 * radius >= 1 or radius == 0:
+        return _known(float(radius == 0))
     found = windows(model, eps, radius)
     if found.attained:
         return _Found(found.value, found.missed, found.cells, 0.0, 0.0, "the two ends of the best window")
@@ -220,11 +234,26 @@ def _any(loss: Function, prior: Density, model: Pieces, eps: float) -> _Found:
         )
     parts = max(FEWEST_PARTS, min(MOST_PARTS, MOST_ENTRIES // len(loss.actions)))
     low, step = float(prior.interval[0]), prior.width / parts
-    table, _ = loss.table(np.asarray(low + step * (np.arange(parts) + 0.5), dtype=np.float64))
+    places = np.asarray(low + step * (np.arange(parts) + 0.5), dtype=np.float64)
+    table, _ = loss.table(places)
+    _require_lipschitz(table, places, constant)
     inner = np.arange(1, parts) / parts
     value, missed, cells = actions(model, eps, inner, table, halvings=0)
     slack = constant * step / 2 + cells.lost * max(0.0, float(table.max()) - 1)
     return _on(cells, value, missed + slack, "Lipschitz loss, constant on parts")
+
+
+def _require_lipschitz(table: FloatArray, places: FloatArray, constant: float) -> None:
+    """Refuse a constant that the loss itself refutes."""
+    allowed = constant * np.diff(places) + 8 * UNIT * np.abs(table).max()
+    change = np.abs(np.diff(table, axis=1))
+    if (change > allowed * (1 + 1e-9)).any():
+        i, j = np.unravel_index(int(np.argmax(change - allowed)), change.shape)
+        raise GainError(
+            f"lipschitz is {constant:g}, but from the truth {places[j]:.6g} to {places[j + 1]:.6g} the loss "
+            f"changes by {change[i, j]:.6g}, which is {change[i, j] / (places[j + 1] - places[j]):.6g} for "
+            "one unit; state the larger number"
+        )
 
 
 def _beyond(prior: Density, loss: IntervalLoss, level: float) -> Enclosure:

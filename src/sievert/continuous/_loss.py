@@ -31,7 +31,7 @@ class LaplaceLoss(Result):
 
     Attributes
     ----------
-    value : the loss
+    value : the loss; where no more than an upper bound is proved, that bound
     low, high : proved bounds on it
     loss : what is lost
     eps : nats for one unit
@@ -51,11 +51,15 @@ class LaplaceLoss(Result):
         return self.value
 
     def __str__(self) -> str:
+        noise = f"the truncated Laplace of ε = {self.eps:.6g}"
+        if self.low == self.high:
+            return f"{noise} loses {self.value:.6g} ({self.loss}), exactly"
+        if self.low == 0:
+            return f"{noise} loses at most {self.high:.6g} ({self.loss}); no more is proved"
         spread = max(self.high - self.low, math.ulp(self.high))
         digits = max(3, min(17, math.floor(-math.log10(spread / self.high)))) if self.high > 0 else 3
         return (
-            f"the truncated Laplace of ε = {self.eps:.6g} loses {self.value:.{digits}g} ({self.loss}), "
-            "certainly "
+            f"{noise} loses {self.value:.{digits}g} ({self.loss}), certainly "
             f"between {self.low:.{digits + 2}g} and {self.high:.{digits + 2}g}"
         )
 
@@ -111,7 +115,7 @@ def laplace_loss(
                 "points: a density is on an interval; leave points out, or give probabilities of points"
             )
         found = enclosed(prior, wanted, level)
-        middle = (found.low + found.high) / 2
+        middle = found.high if found.low == 0 else (found.low + found.high) / 2
         return LaplaceLoss(middle, found.low, found.high, wanted.words, level, found.cells, found.method)
     belief = belief_of(prior, points, level)
     _, value, error = on_points(wanted, belief)
