@@ -375,7 +375,9 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     spots: dict[tuple[float, float], list[str]] = {}
     for name, (x, y) in place.items():
         spots.setdefault((round(x, 6), round(y, 6)), []).append(name)
+    looked_for = {item.name for item in found.alternatives if item.is_optimal}
     for position, ((x, y), names) in enumerate(spots.items()):
+        star = bool(looked_for & set(names))
         figure.add_scatter(
             x=[x],
             y=[y],
@@ -383,8 +385,8 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
             name=", ".join(names),
             marker={
                 "color": CURVES[position % len(CURVES)],
-                "size": 14 if "optimal" in names else 10,
-                "symbol": "star" if "optimal" in names else "circle",
+                "size": 14 if star else 10,
+                "symbol": "star" if star else "circle",
             },
             hovertemplate=f"{', '.join(names)}<br>adversary %{{x:.4g}}<br>loss %{{y:.4g}}<extra></extra>",
         )
