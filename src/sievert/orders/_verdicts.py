@@ -212,7 +212,8 @@ def _sentence(verdicts: tuple[Verdict, ...], new: str, old: str) -> str:
         return f"{new} can replace {old} against every adversary{verdicts[0].precision}."
     strongest = next((verdict.order for verdict in verdicts if verdict.holds), None)
     # The order next above the strongest that holds says who objects.
-    failing = [verdict for verdict in verdicts if not verdict.holds]
+    failing = [verdict for verdict in verdicts if verdict.holds is False]
+    failing = failing or [verdict for verdict in verdicts if not verdict.holds]
     objector = failing[-1]
     reason = objector.witness.sentence(new, old) if objector.witness is not None else objector.method
     if strongest is None:
