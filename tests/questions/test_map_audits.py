@@ -137,11 +137,8 @@ def test_a_place_is_one_record(tmp_path):
 
 
 def test_losses_on_a_map_are_those_of_all_pairs(tmp_path):
-    text = (
-        TOWN.format(cell=600)
-        .replace("0.005", "0.0005")
-        .replace("{ tries = 3 }", '"shannon", "guessing", "bayes-risk"')
-    )
+    gains = '"shannon", "guessing", "bayes-risk"'
+    text = TOWN.format(cell=600).replace("0.005", "0.0005").replace("{ tries = 3 }", gains)
     (tmp_path / "people.csv").write_text(PEOPLE)
     (tmp_path / "town.toml").write_text(text + "observations = 2\n")
     scenario = load_scenario(tmp_path / "town.toml")

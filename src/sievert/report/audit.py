@@ -213,8 +213,8 @@ def _given_away(audit: Audit, factor: float, amount: str) -> str:
             return f"{whoever}, the release tells nothing."
         return f"{whoever}, no guess becomes more than {times(factor)} as likely on average ({amount})."
     if factor == 1:
-        return f"Of {audit.database_bits:.4g} bits in the database, the release gives away nothing."
-    given = f"Of {audit.database_bits:.4g} bits in the database, the release gives away at most {amount}"
+        return f"Of {in_bits(audit.database_bits)} in the database, the release gives away nothing."
+    given = f"Of {in_bits(audit.database_bits)} in the database, the release gives away at most {amount}"
     if math.isinf(factor):
         return f"{given}."
     return f"{given}: no guess about it becomes more than {times(factor)} as likely on average."
