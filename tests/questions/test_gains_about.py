@@ -192,3 +192,20 @@ def test_too_many_types_give_bounds_between_one_release_and_all(tmp_path: Path) 
     assert record_gain(channel, answers, gain, 40).after == pytest.approx(found.after)
     risk = repeated_gain(channel, sv.losses.bayes_risk(12), belief, 40)
     assert not risk.exact and 0.0 <= risk.after < risk.before
+
+
+def test_classes_of_outputs_are_not_quoted_as_if_published(tmp_path: Path) -> None:
+    audited(tmp_path, 3000)
+    told = CliRunner().invoke(app, ["breach", str(tmp_path / "file.toml")])
+    assert told.exit_code == 0 and "Output with odds e^" in told.output
+    assert "'" not in told.output.split("Output with odds")[1].split("\n")[0]
+
+
+def test_a_small_share_is_not_called_0(tmp_path: Path) -> None:
+    """A sum gives away some ten of thousands of bits."""
+    found = audited(tmp_path, 30000)
+    assert found.database is not None and found.worst is not None
+    share = found.database.bits / found.worst.upper.bits
+    assert 0 < share < 0.005
+    told = CliRunner().invoke(app, ["audit", str(tmp_path / "file.toml")])
+    assert "uses 0% of that" not in " ".join(told.output.split())

@@ -169,3 +169,27 @@ def test_a_gain_of_ones_own_above_1_grows_with_releases(tmp_path):
     true = float(euros.values(view.belief[:, None] * cubed).sum())
     assert once.exact and not thrice.exact
     assert once.after < true <= thrice.after * (1 + 1e-12) <= 5 * (1 + 1e-9)
+
+
+def test_the_promise_of_a_large_map_bounds_the_guess(tmp_path):
+    """No guess grows by more than the capacity that ε allows, with all cells equally likely."""
+    text = TOWN.format(cell=10).replace('prior = "people.csv"', "observations = 2")
+    (tmp_path / "town.toml").write_text(text)
+    found = sv.audit(tmp_path / "town.toml")
+    once, twice, whole = found.standing.rows
+    assert once.promise is not None and not once.promise.exact
+    assert once.promise.value == pytest.approx(once.before * 2**whole.promise.value)
+    assert once.mechanism.value <= once.promise.value <= twice.promise.value <= 1
+
+
+def test_what_the_policy_allows_is_solved_once(tmp_path, monkeypatch):
+    """The database, the promise and the bound on the guess ask the same of one space."""
+    from sievert.limits import _worst
+
+    solved, climb = [], _worst.climb
+    monkeypatch.setattr(_worst, "climb", lambda *given: solved.append(given) or climb(*given))
+    text = TOWN.format(cell=500).replace('prior = "people.csv"', "")
+    (tmp_path / "town.toml").write_text(text)
+    found = sv.audit(tmp_path / "town.toml")
+    assert found.worst is not None and found.worst.exact is not None
+    assert len(solved) == 1

@@ -84,6 +84,8 @@ class Scenario:
             return text
         if text.startswith(f"{table}."):
             return f"{self.source}, {text}"
+        if text.startswith("permitted: "):
+            return f"{self.source}, policy.{text}"
         return f"{self.source}, {table}: {text.removeprefix(f'{table}: ')}"
 
     @cached_property

@@ -170,10 +170,21 @@ def promised_guess(claim: Claim, policy: Policy, belief: FloatArray | None) -> t
         if few or grid_of(policy.secrets) is not None:
             found, blind = policy_guess(claim, policy, belief)
             return Amount(found.upper, found.lower >= found.upper * (1 - MEETS)), blind
-        if isinstance(claim, ApproximateClaim) and claim.lost == 0:
-            # Alvim et al., Prop 21: ε adds up over releases.
-            bound = record_leakage(claim.eps * claim.releases, policy, prior=belief)
-            return Amount(bound.after, False), bound.before
+    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
+        return _by_eps(claim.eps * claim.releases, policy, belief)
+    return None
+
+
+def _by_eps(eps: float, policy: Policy, belief: FloatArray | None) -> tuple[Amount, float] | None:
+    """What ε alone allows, which adds up over releases; without all distances, by the capacity it allows."""
+    with suppress(SievertError):
+        # Alvim et al., Prop 21.
+        bound = record_leakage(eps, policy, prior=belief)
+        return Amount(bound.after, False), bound.before
+    with suppress(SievertError):
+        blind = 1 / len(policy.values) if belief is None else float(belief.max())
+        most = worst_leakage(policy, eps, individual=True).upper.factor * blind
+        return Amount(min(1.0, most), False), blind
     return None
 
 

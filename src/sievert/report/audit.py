@@ -227,7 +227,8 @@ def _worst(audit: Audit) -> list[str]:
         return []
     uses = ""
     if audit.database is not None:
-        uses = f"; this one uses {audit.database.bits / worst.upper.bits:.0%} of that"
+        share = audit.database.bits / worst.upper.bits
+        uses = f"; this one uses {in_percent(share) if 0 < share < 0.005 else f'{share:.0%}'} of that"
     reached = (
         "some mechanism does"
         if worst.exact is not None
