@@ -195,6 +195,19 @@ def test_the_curve_is_concave_and_rises() -> None:
         found.at(0.1)
 
 
+@pytest.mark.slow
+def test_the_curve_of_two_hundred_people_is_found() -> None:
+    survey, line = survey_correlation(200, 0.5), sv.metrics.line(201)
+    found = curve(survey, eps=math.log(3), metric=line, within=1e-3)
+    assert found.accuracies[0] == pytest.approx(0.384, abs=1e-3)
+    assert found.accuracies[-1] == pytest.approx(0.5, abs=1e-7)
+    assert list(found.slopes) == sorted(found.slopes, reverse=True)
+    point = frontier(survey, 0.51, eps=math.log(3), metric=line)[0]
+    assert -1e-7 <= float(point.accuracy) - found.at(0.51) <= 1e-3
+    with pytest.raises(PolicyError, match="within is 2"):
+        curve(SURVEY, within=2)
+
+
 def test_without_a_promise_the_whole_use_may_be_told() -> None:
     found = curve(SURVEY)
     assert found.limits == pytest.approx((0.5, 0.75)) and found.accuracies == pytest.approx((0.75, 1.0))

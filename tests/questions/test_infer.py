@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from sievert.errors import FileError, NotAcceptedError
 from sievert.files import load_scenario
 from sievert.inference import newcomer, survey
 from sievert.questions.infer import infer
-from sievert.report.infer import lines, page
+from sievert.report.infer import lines, page, tradeoff
 
 CUSTODY = Path("examples/custody.toml")
 COMPAS = [
@@ -68,16 +69,54 @@ def run(*arguments: object) -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
-def test_the_example_is_scenario_b_of_the_thesis() -> None:
+def test_the_example_is_scenario_a_of_the_thesis() -> None:
     found = infer(load_scenario(CUSTODY))
-    stated = newcomer(COMPAS, 0, math.log(5))
+    own = [[sum(row) if i == j else 0 for j in range(6)] for i, row in enumerate(COMPAS)]
+    stated = newcomer(own, 0, math.log(5))
     assert float(found.loss.factor) == pytest.approx(float(stated.privacy_loss), rel=1e-9)
     assert float(found.accuracy.value) == pytest.approx(float(stated.utility), rel=1e-9)
     assert found.best is not None and found.best.certificate.verify().holds
     assert float(found.best.upper) == pytest.approx(5 / 6, rel=1e-9)
     assert found.passed and found.rows == 11710
+    said = str(found)
+    assert "guesses custody with 79.3% before and 82.9% after; the answer itself is right with 83.3%" in said
+    assert "no mechanism with ε = 1.609 that gives away as little does better than 83.3%" in said
+    # The frontier is a line with everything on or below it; local noise says nothing here.
+    assert found.curve is not None and len(found.curve.slopes) == 1
+    placed = {candidate.name: candidate for candidate in found.candidates}
+    assert len(placed) == len(found.candidates)
+    local = newcomer(own, [0], mechanism=sv.mechanisms.randomised_response(range(6), math.log(5)))
+    everybody = placed["randomised response by everybody"]
+    assert everybody.guess == pytest.approx(float(local.secret_after))
+    assert everybody.accuracy == pytest.approx(float(local.utility))
+    for candidate in found.candidates:
+        if "without ε" not in candidate.name:
+            assert candidate.accuracy <= found.curve.at(candidate.guess) + 1e-9
+
+
+def test_scenario_b_tells_nothing_better(tmp_path: Path) -> None:
+    marital = '["single", "significant other", "married", "separated", "divorced", "widowed"]'
+    text = CUSTODY.read_text(encoding="utf-8")
+    text = re.sub(r"values = \[.*?\]", f"values = {marital}", text, flags=re.DOTALL)
+    text = text.replace('where = "pretrial defendant"', 'where = "single"')
+    text = text.replace('use = "custody"', 'use = "marital"').replace(
+        "data/", f"{CUSTODY.parent.resolve()}/data/"
+    )
+    path = tmp_path / "b.toml"
+    path.write_text(text, encoding="utf-8")
+    found = infer(load_scenario(path))
+    stated = newcomer(COMPAS, 0, math.log(5))
+    assert float(found.loss.factor) == pytest.approx(float(stated.privacy_loss), rel=1e-9)
+    assert float(found.accuracy.value) == pytest.approx(float(stated.utility), rel=1e-9)
     assert 1.5 < found.loss.odds < 5
     assert "guesses custody with 79.3% before and 79.3% after" in str(found)
+
+
+def test_the_picture_is_in_percents() -> None:
+    figure = tradeoff(infer(load_scenario(CUSTODY)))
+    assert figure.layout.xaxis.tickformat == figure.layout.yaxis.tickformat == ".3~p"
+    assert figure.data[0].mode == "lines"
+    assert len({trace.marker.symbol for trace in figure.data[1:]}) == len(figure.data) - 1
 
 
 def test_a_record_and_its_secret(tmp_path: Path) -> None:
@@ -85,7 +124,7 @@ def test_a_record_and_its_secret(tmp_path: Path) -> None:
     channel = sv.mechanisms.randomised_response(["yes", "no"], 1.0)
     correlation = sv.inference.Correlation([[0.1, 0.4], [0.3, 0.2]], secrets=["A", "B"], uses=["yes", "no"])
     assert float(found.loss.after) == pytest.approx(float(sv.inference.vulnerability(channel, correlation)))
-    assert [c.name for c in found.candidates][1:3] == ["nothing", "the exact answer"]
+    assert [c.name for c in found.candidates][1:3] == ["nothing", "the exact answer, without ε"]
     assert found.curve is not None
     for candidate in found.candidates:
         if candidate.name not in ("the exact answer",):
@@ -212,3 +251,21 @@ def test_the_page_draws_the_frontier() -> None:
     found = infer(scenario)
     text = page(found, scenario)
     assert "Accuracy against inference" in text and "randomised response" in text
+
+
+@pytest.mark.parametrize("eps", [36, 100, 1000])
+def test_a_large_eps_never_promises_more_than_everything(tmp_path: Path, eps: int) -> None:
+    path = write(
+        tmp_path, records=11, query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", eps=eps
+    )
+    found = infer(load_scenario(path))
+    assert found.best is not None and found.best.upper <= 1 and found.best.certificate.verify().holds
+    assert found.best.upper - found.best.accuracy < 1e-9
+
+
+def test_a_hundred_answers_have_a_curve(tmp_path: Path) -> None:
+    options = dict(
+        query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", more='others = "random"'
+    )
+    found = infer(load_scenario(write(tmp_path, records=99, **options)))
+    assert found.curve is not None and len(found.curve.limits) > 1

@@ -66,13 +66,19 @@ class InferenceModel(Section):
 
 @dataclass(frozen=True, eq=False)
 class InferenceCase:
-    """What a file asks: secret against answer, the mechanism on these answers, and their distances."""
+    """What a file asks: secret against answer, the mechanism on these answers, and their distances.
+
+    `values` has the secret against the values of the table; `counted` those that a count of known rows
+    counts.
+    """
 
     correlation: Correlation
     channel: Channel
     metric: Metric
     rows: int
     answer: str
+    values: Correlation
+    counted: tuple[Hashable, ...] = ()
 
 
 def inference_case(scenario: Scenario) -> InferenceCase:
@@ -116,9 +122,8 @@ def _of_record(scenario: Scenario, values: Correlation) -> InferenceCase:
     channel = scenario.channel.finite()
     joint = _placed(values, [channel.input_index(use) for use in values.uses], len(channel.inputs))
     found = _named(Correlation(joint, values.secrets, channel.inputs), values, values.use_words)
-    return InferenceCase(
-        found, channel, scenario.answers.metric, values.total or 0, f"{values.use_words} itself"
-    )
+    answer = f"{values.use_words} itself"
+    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, answer, values)
 
 
 def _placed(values: Correlation, places: list[int], size: int) -> AnyArray:
@@ -160,7 +165,10 @@ def _joined(scenario: Scenario, values: Correlation) -> InferenceCase:
     joint = _placed(values, [used.index(answer) for answer in answers], len(used))
     part = _rows(scenario.channel, used)
     found = _named(Correlation(joint, values.secrets, used), values, scenario.query.words)
-    return InferenceCase(found, part, _distances(scenario, used), rows, scenario.query.words)
+    counts = set(adds) <= {0, 1}
+    counted = tuple(use for use, add in zip(values.uses, adds, strict=True) if counts and add == 1)
+    words = scenario.query.words
+    return InferenceCase(found, part, _distances(scenario, used), rows, words, values, counted)
 
 
 @singledispatch
@@ -208,7 +216,8 @@ def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
     joint[:, :-1] += floats[:, ~counted].sum(axis=1)[:, None] * others
     inputs = range(records + 1)
     found = _named(Correlation(joint / joint.sum(), values.secrets, inputs), values, scenario.query.words)
-    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, scenario.query.words)
+    words = scenario.query.words
+    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, words, values)
 
 
 def _number(value: Fraction) -> Hashable:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,8 @@ DENOMINATORS, LARGEST_SIMPLE = (1000, 10**6), 2500
 # By how much a private column is made more private than it must be, so that rounding cannot undo it.
 MARGIN = 1e-11
 GRID = 2**70
+# Bounds further apart than this are tried to be brought together by simpler prices.
+LOOSE = Fraction(1, 10**12)
 # The least positive entry of a private column.
 LEAST = 2.0**-200
 
@@ -40,6 +43,14 @@ class Exactly:
     leaks: tuple[ObjectArray, ...]
     tails: Fraction
     robust: bool
+
+    @cached_property
+    def worth(self) -> ObjectArray:
+        """What each guess is worth together with each input [guess, input]."""
+        table = np.full(self.gain.shape, Fraction(0), dtype=object)
+        places = np.nonzero(self.gain)
+        table[places] = self.gain[places] * self.prior[places[1]]
+        return table
 
     def given(self, mechanism: ObjectArray) -> tuple[Fraction, ...]:
         """What a mechanism gives away about each secret."""
@@ -57,7 +68,8 @@ class Exactly:
         multipliers: tuple[tuple[int, int, int, Fraction], ...] = (),
     ) -> FrontierProof:
         """The proof with the numbers that its own parts give."""
-        lower = Fraction((self.gain.T * self.prior[:, None] * mechanism).sum())
+        guesses, inputs = np.nonzero(self.worth)
+        lower = Fraction((self.worth[guesses, inputs] * mechanism[inputs, guesses]).sum())
         return FrontierProof(
             space, self.prior, self.gain, self.joints, self.wants, limits, mechanism, prices, weights,
             multipliers, self.given(mechanism), lower, self.bound(limits, prices, weights), self.tails,
@@ -75,7 +87,7 @@ class Exactly:
 
     def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> ObjectArray:
         """What each guess is worth beyond the prices [guess, input]."""
-        found = self.gain * self.prior[None, :] - prices[None, :]
+        found = self.worth - prices[None, :]
         for table, leak in zip(weights, self.leaks, strict=True):
             found = found - exact_matmul(table, leak)
         return np.asarray(found)
@@ -93,9 +105,12 @@ def certified(
             if simple is not None:
                 return simple
     mechanism = _kept(exact, limits, _repaired(problem.space, guess.mechanism))
-    options = [_raised(problem, exact, guess), _entrywise(exact, guess), _worthwhile(exact, guess)]
-    prices, weights, multipliers = min(options, key=lambda option: exact.bound(limits, *option[:2]))
-    return exact.proof(problem.space, limits, mechanism, prices, weights, multipliers)
+    proof = exact.proof(problem.space, limits, mechanism, *_raised(problem, exact, guess))
+    if proof.upper - proof.lower > LOOSE:
+        others = (option(exact, guess) for option in (_entrywise, _worthwhile))
+        proofs = [proof, *(exact.proof(problem.space, limits, mechanism, *other) for other in others)]
+        proof = min(proofs, key=lambda one: one.upper)
+    return proof
 
 
 def _simple(
@@ -141,7 +156,7 @@ def _kept(exact: Exactly, limits: tuple[Fraction, ...], mechanism: ObjectArray) 
     if not share:
         return mechanism
     share = min(Fraction(1), Fraction(int(share * GRID) + 1, GRID))
-    best = int(np.argmax((exact.gain * exact.prior[None, :]).sum(axis=1).astype(np.float64)))
+    best = int(np.argmax(exact.worth.sum(axis=1).astype(np.float64)))
     table = np.asarray(mechanism * (1 - share))
     table[:, best] = table[:, best] + share
     return table
@@ -238,7 +253,7 @@ def _worthwhile(
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """What telling the use itself is worth, whatever that gives away."""
     weights = tuple(np.full(table.shape, Fraction(0), dtype=object) for table in guess.weights)
-    return np.asarray((exact.gain * exact.prior[None, :]).max(axis=0)), weights, ()
+    return np.asarray(exact.worth.max(axis=0)), weights, ()
 
 
 def _levelled(tables: tuple[FloatArray, ...]) -> tuple[ObjectArray, ...]:

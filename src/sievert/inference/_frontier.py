@@ -16,9 +16,9 @@ import numpy as np
 from sievert.errors import PolicyError
 from sievert.inference._correlation import Correlation
 from sievert.inference._points import InferenceCurve, InferenceFrontier
-from sievert.inference._question import Question
+from sievert.inference._question import SMALLEST_KINK, Question
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, taken
+from sievert.numerics import advance, brief, taken
 from sievert.spaces import Metric
 
 __all__ = ["curve", "frontier"]
@@ -99,6 +99,7 @@ def curve(
     use_gain: object = None,
     ball: object = None,
     box: object = None,
+    within: float = SMALLEST_KINK,
 ) -> InferenceCurve:
     """The whole frontier: every limit at which its slope changes.
 
@@ -106,6 +107,7 @@ def curve(
     ----------
     correlation : how secret and use go together; several secrets have one limit
     eps, metric, insensitive, alpha, gain, use_gain, ball, box : as for `frontier`
+    within : how far the curve may be above the straight line between two kinks
 
     Returns
     -------
@@ -129,7 +131,9 @@ def curve(
     """
     level = _level(eps, alpha)
     question = Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
-    return question.curve()
+    if not (isinstance(within, float | int) and SMALLEST_KINK <= within <= 1):
+        raise PolicyError(f"within is {brief(within)}; it must be from {SMALLEST_KINK:g} to 1")
+    return question.curve(float(within))
 
 
 def _level(eps: object, alpha: object) -> Any:

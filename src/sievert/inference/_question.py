@@ -20,12 +20,12 @@ from sievert.inference._program import Optimum, Problem, Solver
 from sievert.inference._witness import no_free_lunch
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
-from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps
+from sievert.numerics import advance, as_fraction, brief, flag, is_exact, read_eps
 from sievert.programs import Unsolved
 from sievert.proofs import Neighbours, exact_rows
 from sievert.spaces import metric_of
 
-__all__ = ["Question"]
+__all__ = ["SMALLEST_KINK", "Question"]
 
 # What the ends of a line of tallies may stand for, at so many tallies or more.
 TAILS, LARGE_LINE = 1e-11, 60
@@ -157,17 +157,17 @@ class Question:
         count = len(self.correlations)
         return tuple(max(v for v, o in zip(values, self.owners, strict=True) if o == k) for k in range(count))
 
-    def _solve(self, limits: Sequence[float]) -> Optimum:
+    def _solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
         try:
-            return self.solver.solve(limits)
+            return self.solver.solve(limits, careful)
         except Unsolved as problem:
             raise PolicyError(
-                f"the best mechanism was not found ({problem}); give probabilities of similar size, or a "
-                "larger limit"
+                f"the best mechanism was not found: {problem}, from every start; group the inputs into "
+                "fewer, or ask for another limit"
             ) from None
 
-    def curve(self) -> InferenceCurve:
-        """Tangents from both ends until every two neighbours meet on the curve."""
+    def curve(self, within: float) -> InferenceCurve:
+        """Tangents from both ends until every two neighbours meet on the curve, or closely above it."""
         low = max(float(before) for before in self.before)
         top = max(float(max(leak.max(axis=0).sum() for leak in self.problem.leaks)) + _slack(self), low)
         ends = [self._tangent(low), self._tangent(top)]
@@ -180,15 +180,16 @@ class Question:
             meet = (value_b - flat * b - value_a + steep * a) / (steep - flat)
             if not a + SMALLEST_KINK < meet < b - SMALLEST_KINK:
                 continue
+            advance("kinks of the frontier", len(kinks), len(kinks) + len(open_) + 1)
             expected = value_a + steep * (meet - a)
             middle = self._tangent(meet)
             kinks[meet] = middle[1]
-            if expected - middle[1] > SMALLEST_KINK:
+            if expected - middle[1] > within:
                 open_ += [((a, value_a, steep), middle), (middle, (b, value_b, flat))]
-        return _pieces(kinks)
+        return _pieces(kinks, within)
 
     def _tangent(self, limit: float) -> tuple[float, float, float]:
-        found = self._solve([limit] * len(self.owners))
+        found = self._solve([limit] * len(self.owners), careful=False)
         return limit, found.value, float(found.slopes.sum())
 
 
@@ -197,7 +198,7 @@ def _slack(question: Question) -> float:
     return 1e-9 * max(float(np.abs(leak).sum()) for leak in question.problem.leaks)
 
 
-def _pieces(kinks: dict[float, float]) -> InferenceCurve:
+def _pieces(kinks: dict[float, float], within: float) -> InferenceCurve:
     """Kinks in order, those in the middle of a straight piece left out."""
     limits = sorted(kinks)
     kept = [limits[0]]
@@ -214,7 +215,7 @@ def _pieces(kinks: dict[float, float]) -> InferenceCurve:
     slopes = tuple(
         (b - a) / (y - x) for x, y, a, b in zip(kept[:-1], kept[1:], values[:-1], values[1:], strict=True)
     )
-    return InferenceCurve(tuple(kept), tuple(values), slopes)
+    return InferenceCurve(tuple(kept), tuple(values), slopes, within)
 
 
 def _refuse_same(correlations: list[Correlation], gain: Any, use_gain: Any) -> None:

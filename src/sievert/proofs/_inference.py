@@ -109,6 +109,15 @@ class Neighbours:
 
     def shrinks(self, length: Fraction) -> tuple[Fraction, Fraction]:
         """Numbers between which e^(-ε·length) lies."""
+        if length not in self._known:
+            self._known[length] = self._enclosed(length)
+        return self._known[length]
+
+    @cached_property
+    def _known(self) -> dict[Fraction, tuple[Fraction, Fraction]]:
+        return {}
+
+    def _enclosed(self, length: Fraction) -> tuple[Fraction, Fraction]:
         if self.alpha is not None:
             exact = self.alpha ** int(length)
             return exact, exact

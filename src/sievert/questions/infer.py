@@ -21,6 +21,7 @@ from sievert.inference import (
     accuracy,
     curve,
     frontier,
+    newcomer,
     no_free_lunch,
     privacy_loss,
 )
@@ -31,8 +32,11 @@ from sievert.results import Result
 
 __all__ = ["Candidate", "Inference", "infer", "inference_checks"]
 
-# Programs up to this many probabilities are solved for the whole curve too.
-LARGEST_CURVE = 3000
+# Programs up to this many probabilities are solved for the whole curve too; from so many on only as closely
+# as can be seen.
+LARGEST_CURVE, SEEN_CURVE, SEEN = 45_000, 3000, 1e-4
+# Answers on which standard noise is written out.
+LARGEST_NOISE = 3000
 
 
 @dataclass(frozen=True)
@@ -179,9 +183,13 @@ def _best(case: InferenceCase, limit: float, eps: float) -> InferencePoint | Non
 
 
 def _curve(case: InferenceCase, eps: float) -> InferenceCurve | None:
-    if len(case.correlation.uses) ** 2 > LARGEST_CURVE:
+    size = len(case.correlation.uses) ** 2
+    if size > LARGEST_CURVE:
         return None
-    return curve(case.correlation, **_promise(case, eps))
+    options = _promise(case, eps)
+    if size > SEEN_CURVE:
+        options["within"] = SEEN
+    return curve(case.correlation, **options)
 
 
 def _promise(case: InferenceCase, eps: float) -> dict[str, Any]:
@@ -194,24 +202,40 @@ def _promise(case: InferenceCase, eps: float) -> dict[str, Any]:
 def _candidates(
     scenario: Scenario, case: InferenceCase, eps: float, loss: PrivacyLoss, told: Accuracy
 ) -> Iterator[Candidate]:
-    """The file's mechanism, silence, the exact answer, and standard noise on the same answers."""
-    yield Candidate(scenario.mechanism.title(), float(loss.after), float(told.value))
+    """The file's mechanism, silence, the exact answer, and standard noise with the same ε."""
+    own = Candidate(scenario.mechanism.title(), float(loss.after), float(told.value))
+    yield own
     yield Candidate("nothing", float(loss.before), float(told.before))
+    yield Candidate("the exact answer, without ε", _exact_answer(case.correlation), 1.0)
+    if math.isinf(eps) or len(case.correlation.uses) < 2:
+        return
+    for candidate in (*_on_answers(case, eps), *_by_everybody(case, eps)):
+        # The file's own mechanism is on the picture already.
+        if candidate.name != own.name:
+            yield candidate
+
+
+def _on_answers(case: InferenceCase, eps: float) -> Iterator[Candidate]:
+    """Noise on the answer itself."""
     uses, correlation = case.correlation.uses, case.correlation
-    exact = _exact_answer(correlation)
-    yield Candidate("the exact answer", exact, 1.0)
-    if math.isinf(eps) or len(uses) < 2:
+    if len(uses) > LARGEST_NOISE:
         return
-    distances = case.metric.matrix if len(uses) <= LARGEST_CURVE else None
-    if distances is None:
-        return
+    distances = case.metric.matrix
     least = float(distances[distances > 0].min(initial=math.inf))
     if math.isfinite(least) and least * eps < 700:
         yield _placed("randomised response", randomised_response(uses, least * eps), correlation)
     steps = [b - a for a, b in pairwise(uses) if _numbers(a, b)]  # type: ignore[operator]
-    if steps == [1] * (len(uses) - 1) and case.metric.matrix[0, 1] == 1:
+    if steps == [1] * (len(uses) - 1) and distances[0, 1] == 1 and eps < 700:
         noise = truncated_geometric(list(uses), eps)  # type: ignore[arg-type]
-        yield _placed("truncated geometric noise", noise, correlation)
+        yield _placed("truncated geometric", noise, correlation)
+
+
+def _by_everybody(case: InferenceCase, eps: float) -> Iterator[Candidate]:
+    """Local noise: every record is randomised before it is counted."""
+    if not case.counted or not 0 < eps < 700 or len(case.values.uses) < 2:
+        return
+    local = newcomer(case.values, list(case.counted), mechanism=randomised_response(case.values.uses, eps))
+    yield Candidate("randomised response by everybody", float(local.secret_after), float(local.utility))
 
 
 def _numbers(*items: object) -> bool:
