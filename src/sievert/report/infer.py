@@ -18,6 +18,8 @@ __all__ = ["inference_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
 
 # Secret values that the sentences list; a page has them all.
 MOST_SHIFTS = 8
+# One for each mechanism on the picture, the file's first.
+SYMBOLS = ("star", "circle-open", "diamond", "square", "triangle-up")
 
 
 def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
@@ -77,7 +79,7 @@ def _best(found: Inference) -> list[str]:
         return ["The program of the best mechanism is too large; group the values."]
     best = found.best
     sentences = [
-        f"No mechanism with ε = {found.eps:.4g} that lets {found.secret} be guessed with at most "
+        f"No mechanism {found.rivals} that lets {found.secret} be guessed with at most "
         f"{in_percent(float(best.limit[0]))} tells the answer right more often than with "
         f"{in_percent(float(best.upper))}; this is proved, and one reaches it."
     ]
@@ -89,8 +91,8 @@ def _best(found: Inference) -> list[str]:
 def page(found: Inference, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
-    shifts = [(str(s.secret), s.before, s.least, s.most) for s in found.loss.shifts]
-    points = [(c.name, c.guess, c.accuracy) for c in found.candidates]
+    shifts = [(str(s.secret), *map(in_percent, (s.before, s.least, s.most))) for s in found.loss.shifts]
+    points = [(c.name, in_percent(c.guess), in_percent(c.accuracy)) for c in found.candidates]
     proofs = [
         f"`sievert infer {source} --proof proof.json` saves the best mechanism with the prices that prove "
         "it; "
@@ -119,7 +121,13 @@ def page(found: Inference, scenario: Scenario, command: str = "") -> str:
 
 def tradeoff_picture(found: Inference) -> Picture:
     """The frontier with its caption."""
-    caption = "Nothing with this ε lies above the line; every mechanism is a point on it or below."
+    if found.curve is None:
+        caption = "Each mechanism on the same answers: the further up and to the left, the better."
+    else:
+        caption = (
+            f"No mechanism {found.rivals} lies above the line. The exact answer, which keeps no ε, may; "
+            "whoever says nothing is at the left."
+        )
     return Picture("Accuracy against inference", caption, tradeoff(found))
 
 
@@ -128,12 +136,15 @@ def tradeoff(found: Inference) -> go.Figure:
     figure = go.Figure()
     if found.curve is not None:
         end = max(found.curve.limits[-1], *(c.guess for c in found.candidates))
+        # Where nobody guesses better whatever is told, the frontier is a point.
+        flat = end - found.curve.limits[0] < 1e-9
         figure.add_scatter(
             x=[*found.curve.limits, end],
             y=[*found.curve.accuracies, found.curve.accuracies[-1]],
-            mode="lines",
-            name=f"best with ε = {found.eps:.4g}",
+            mode="markers" if flat else "lines",
+            name=f"best {found.rivals}",
             line={"color": AFTER, "width": 2.5},
+            marker={"color": AFTER, "size": 16, "symbol": "line-ew-open"},
             hovertemplate="guessed %{x:.4g}<br>right %{y:.4g}<extra></extra>",
         )
     for place, candidate in enumerate(found.candidates):
@@ -142,10 +153,11 @@ def tradeoff(found: Inference) -> go.Figure:
             y=[candidate.accuracy],
             mode="markers",
             name=candidate.name,
-            marker={"color": MARK if place == 0 else BEFORE, "size": 14 if place == 0 else 9,
-                    "symbol": "star" if place == 0 else "circle"},
+            marker={"color": MARK if place == 0 else BEFORE, "size": 14 if place == 0 else 10,
+                    "symbol": SYMBOLS[place % len(SYMBOLS)]},
         )  # fmt: skip
     limit = next((check.limit for check in found.checks if check.key == "inference"), None)
     if limit is not None:
         figure.add_vline(x=limit, line={"color": LIMIT, "dash": "dash"}, annotation_text="accepted")
-    return laid_out(figure, f"how often {found.secret} is guessed", "how often the answer is told right")
+    figure.update_layout(xaxis={"tickformat": ".3~%"}, yaxis={"tickformat": ".3~%"})
+    return laid_out(figure, f"{found.secret}: guessed", "answer: told right")
