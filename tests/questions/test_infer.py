@@ -12,7 +12,7 @@ import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import FileError, NotAcceptedError
 from sievert.files import load_scenario
-from sievert.inference import newcomer, survey
+from sievert.inference import accuracy, newcomer, privacy_loss, survey
 from sievert.questions.infer import infer
 from sievert.report.infer import lines, page, tradeoff
 
@@ -127,7 +127,7 @@ def test_a_record_and_its_secret(tmp_path: Path) -> None:
     assert [c.name for c in found.candidates][1:3] == ["nothing", "the exact answer, without ε"]
     assert found.curve is not None
     for candidate in found.candidates:
-        if candidate.name not in ("the exact answer",):
+        if candidate.name != "the exact answer, without ε":
             assert candidate.accuracy <= found.curve.at(max(candidate.guess, found.curve.limits[0])) + 1e-9
 
 
@@ -269,3 +269,66 @@ def test_a_hundred_answers_have_a_curve(tmp_path: Path) -> None:
     )
     found = infer(load_scenario(write(tmp_path, records=99, **options)))
     assert found.curve is not None and len(found.curve.limits) > 1
+
+
+COUNT = 'kind = "count"\nwhere = "yes"'
+
+
+def test_eps_0_on_many_counts(tmp_path: Path) -> None:
+    found = infer(load_scenario(write(tmp_path, records=11, query=COUNT, kind="truncated-geometric", eps=0)))
+    assert found.loss.preserves and found.accuracy.value == float(found.accuracy.before)
+    data = f"{CUSTODY.parent.resolve()}/data/"
+    text = re.sub(r"(?m)^eps = .*$", "eps = 0", CUSTODY.read_text()).replace("data/", data)
+    (tmp_path / "custody.toml").write_text(text)
+    found = infer(load_scenario(tmp_path / "custody.toml"))
+    assert float(found.loss.after) == pytest.approx(float(found.loss.before), rel=1e-12)
+    assert float(found.accuracy.value) == pytest.approx(9349 / 11710, rel=1e-12)
+
+
+def test_gaussian_noise_has_no_eps(tmp_path: Path) -> None:
+    path = write(tmp_path, records=11, query=COUNT, kind="gaussian")
+    path.write_text(re.sub(r"(?m)^eps = .*$", "sigma = 1.0", path.read_text()))
+    found = infer(load_scenario(path))
+    assert found.eps == math.inf and found.best is not None
+    assert "no mechanism at all that gives away as little" in str(found)
+    text = " ".join(sentence for _, sentences in lines(found) for sentence in sentences)
+    assert "No mechanism at all that lets" in text and "ε" not in text
+
+
+def test_unclaimed_noise_keeps_the_eps_of_its_law(tmp_path: Path) -> None:
+    more = "[claim]\neps = 0.7\ndelta = 0.01"
+    path = write(tmp_path, records=11, query=COUNT, kind="geometric", eps=0.8, more=more)
+    assert infer(load_scenario(path)).eps == pytest.approx(0.8, rel=1e-12)
+
+
+def test_a_thousand_random_records(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, records=1000, query=COUNT, kind="truncated-geometric", secret='"answer"',
+        eps=math.log(3), more='others = "random"',
+    )  # fmt: skip
+    case = load_scenario(path).inference
+    stated = survey(1000, math.log(3), "geometric", 0.4)
+    assert float(privacy_loss(case.channel, case.correlation).after) == pytest.approx(
+        stated.privacy, rel=1e-9
+    )
+    assert float(accuracy(case.channel, case.correlation)) == pytest.approx(stated.accuracy, rel=1e-9)
+
+
+def test_a_limit_below_the_blind_guess_says_that_nothing_passes(tmp_path: Path) -> None:
+    found = infer(load_scenario(write(tmp_path, more="[accept]\ninference = 0.3")))
+    (check,) = found.checks
+    assert not check.passed
+    assert "no mechanism can pass: it is guessed with" in str(check)
+    (fair,) = infer(load_scenario(write(tmp_path, eps=3.0, more="[accept]\ninference = 0.6"))).checks
+    assert not fair.passed and "no mechanism can pass" not in str(fair)
+
+
+def test_the_page_speaks_in_percents_and_names_each_mechanism_once() -> None:
+    scenario = load_scenario(CUSTODY)
+    found = infer(scenario)
+    names = [candidate.name for candidate in found.candidates]
+    assert names.count("truncated geometric") == 1 and len(set(names)) == len(names)
+    text = page(found, scenario)
+    assert ">79.3%<" in text and ">0.793168<" not in text
+    symbols = {trace.marker.symbol for trace in tradeoff(found).data if trace.name in names}
+    assert len(symbols) == len(names)

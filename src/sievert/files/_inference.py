@@ -39,6 +39,8 @@ __all__ = ["InferenceCase", "InferenceModel", "inference_case"]
 NEGLIGIBLE = 1e-250
 # Outputs of noise without a list that are looked at.
 WIDEST = 200_000
+# Probabilities of outputs that are listed for all answers together.
+LARGEST_ROWS = 30_000_000
 
 
 class InferenceModel(Section):
@@ -182,18 +184,27 @@ def _rows(channel: Channel, used: Labels) -> Channel:
 
 @_rows.register
 def _rows_of_noise(channel: TableNoise, used: Labels) -> Channel:
-    """Noise without a list: the outputs around the answers that are likelier than NEGLIGIBLE."""
-    answers = [int(as_fraction(answer) / channel.statistic.step) for answer in used]
+    """Noise without a list: the outputs around the answers, what is rarer than NEGLIGIBLE at their ends."""
+    step = channel.statistic.step
+    answers = np.array([int(as_fraction(answer) / step) for answer in used], dtype=np.float64)
     low, high = (-math.inf, math.inf) if channel.limits is None else channel.limits
     reach = 64
     while channel.law.log_pmf(np.array([float(reach)]))[0] > math.log(NEGLIGIBLE) and reach < WIDEST:
         reach *= 2
-    first, last = max(low, min(answers) - reach), min(high, max(answers) + reach)
+    first, last = int(max(low, answers.min() - reach)), int(min(high, answers.max() + reach))
     require_size(last - first, WIDEST, "the outputs around the answers", "give a larger eps")
-    outputs = range(int(first), int(last) + 1)
-    rows = np.exp([[channel.log_probability(a, y) for y in outputs] for a in answers])
+    require_size(
+        len(answers) * (last - first + 1),
+        LARGEST_ROWS,
+        "the answers and outputs of inference",
+        "take fewer records or a larger eps",
+    )
+    # Whoever sees the clamped output sees what anybody could make of the output itself.
+    window = TableNoise(channel.statistic, channel.law, (first, last))
+    outputs = np.arange(first, last + 1)
+    rows = np.exp(window.log_cells(answers[:, None], outputs[None, :].astype(np.float64)))
     kept = np.flatnonzero(rows.max(axis=0) > NEGLIGIBLE)
-    return Channel(rows[:, kept], inputs=used, outputs=(kept + outputs[0]).tolist(), normalise=True)
+    return Channel(rows[:, kept], inputs=used, outputs=outputs[kept].tolist(), normalise=True)
 
 
 def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
@@ -205,7 +216,9 @@ def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
             f"{scenario.source}, inference.others: random records are added up for counts only; use others "
             '= "known"'
         )
-    channel, records = scenario.channel.finite(), scenario.policy.records
+    records = scenario.policy.records
+    inputs = range(records + 1)
+    channel = _rows(scenario.channel, inputs)
     counted = np.array(adds, dtype=bool)
     chance = float(values.use_prior.astype(np.float64)[counted].sum())
     odds = math.log(chance) - math.log1p(-chance) if 0 < chance < 1 else math.copysign(math.inf, chance - 0.5)
@@ -214,7 +227,6 @@ def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
     joint = np.zeros((len(values.secrets), records + 1))
     joint[:, 1:] += floats[:, counted].sum(axis=1)[:, None] * others
     joint[:, :-1] += floats[:, ~counted].sum(axis=1)[:, None] * others
-    inputs = range(records + 1)
     found = _named(Correlation(joint / joint.sum(), values.secrets, inputs), values, scenario.query.words)
     words = scenario.query.words
     return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, words, values)

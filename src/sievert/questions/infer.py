@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import singledispatch
+from itertools import combinations, pairwise
 from typing import Any
 
-from sievert.channels import Channel, epsilon
+from sievert.channels import Channel, TableNoise, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import InferenceCase, Scenario
 from sievert.inference import (
@@ -26,7 +27,7 @@ from sievert.inference import (
     privacy_loss,
 )
 from sievert.mechanisms import randomised_response, truncated_geometric
-from sievert.numerics import in_percent
+from sievert.numerics import as_fraction, in_percent
 from sievert.questions._accept import Check, is_within
 from sievert.results import Result
 
@@ -106,8 +107,12 @@ class Inference(Result):
         if self.best is None:
             return f"{found}."
         best = in_percent(float(self.best.upper))
-        others = f"no mechanism with ε = {self.eps:.4g} that gives away as little"
-        return f"{found}; {others} does better than {best}."
+        return f"{found}; no mechanism {self.rivals} that gives away as little does better than {best}."
+
+    @property
+    def rivals(self) -> str:
+        """Which mechanisms the best one is among; where no ε holds, all that see the answer."""
+        return "at all" if math.isinf(self.eps) else f"with ε = {self.eps:.4g}"
 
 
 def infer(scenario: Scenario) -> Inference:
@@ -162,6 +167,9 @@ def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
     if accept.inference is not None:
         value = float(loss.after)
         name = f"best guess of {secret} after the release"
+        before = float(loss.before)
+        if not is_within(before, accept.inference):
+            name += f" (no mechanism can pass: it is guessed with {in_percent(before)} without any release)"
         yield Check("inference", name, accept.inference, value, is_within(value, accept.inference))
     if accept.loss_factor is not None:
         value = float(loss.factor)
@@ -172,7 +180,24 @@ def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
 def _eps(scenario: Scenario, case: InferenceCase) -> float:
     """The ε that the file claims, or what its mechanism keeps on these answers."""
     claimed = scenario.claimed_eps
-    return epsilon(case.channel, case.metric).nats if claimed is None else claimed
+    return _kept(scenario.channel, case) if claimed is None else claimed
+
+
+@singledispatch
+def _kept(channel: Channel, case: InferenceCase) -> float:
+    """The least ε that a mechanism keeps on these answers; ∞ where none is large enough."""
+    return epsilon(case.channel, case.metric).nats
+
+
+@_kept.register
+def _kept_by_noise(channel: TableNoise, case: InferenceCase) -> float:
+    """Of noise without a list, by its law: outputs that are left out far in the tails count too."""
+    steps = [as_fraction(use) / channel.statistic.step for use in case.correlation.uses]
+    size = len(steps)
+    pairs = combinations(range(size), 2) if size <= 100 else pairwise(range(size))
+    moves = {(abs(steps[i] - steps[j]), float(case.metric.matrix[i, j])) for i, j in pairs}
+    found = (channel.law.nats_of(move) / length for move, length in moves if move and length)
+    return max(found, default=0.0)
 
 
 def _best(case: InferenceCase, limit: float, eps: float) -> InferencePoint | None:

@@ -83,7 +83,7 @@ def _best(found: Inference) -> list[str]:
     right, told = float(best.upper), float(best.accuracy)
     reached = "one reaches it" if right - told <= REACHED else f"one reaches {in_percent(told)}"
     sentences = [
-        f"No mechanism with ε = {found.eps:.4g} that lets {found.secret} be guessed with at most "
+        f"No mechanism {found.rivals} that lets {found.secret} be guessed with at most "
         f"{in_percent(float(best.limit[0]))} tells the answer right more often than with "
         f"{in_percent(right)}; this is proved, and {reached}."
     ]
@@ -97,8 +97,8 @@ def _best(found: Inference) -> list[str]:
 def page(found: Inference, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
-    shifts = [(str(s.secret), s.before, s.least, s.most) for s in found.loss.shifts]
-    points = [(c.name, c.guess, c.accuracy) for c in found.candidates]
+    shifts = [(str(s.secret), *map(in_percent, (s.before, s.least, s.most))) for s in found.loss.shifts]
+    points = [(c.name, in_percent(c.guess), in_percent(c.accuracy)) for c in found.candidates]
     proofs = [
         f"`sievert infer {source} --proof proof.json` saves the best mechanism with the prices that prove "
         "it; "
@@ -129,7 +129,7 @@ def tradeoff_picture(found: Inference) -> Picture:
     """The frontier with its caption."""
     caption = "Every mechanism is a point: how much it gives away, and how often its answer is right."
     if found.curve is not None and found.curve.slopes:
-        caption = f"No mechanism with ε = {found.eps:.4g} lies above the line. {caption}"
+        caption = f"No mechanism {found.rivals} lies above the line. {caption}"
     return Picture("Accuracy against inference", caption, tradeoff(found))
 
 
@@ -163,7 +163,7 @@ def _draw_frontier(figure: go.Figure, found: Inference, best: InferenceCurve) ->
         x=[*best.limits, end],
         y=[*best.accuracies, best.accuracies[-1]],
         mode="lines",
-        name=f"best with ε = {found.eps:.4g}",
+        name=f"best {found.rivals}",
         line={"color": AFTER, "width": 2.5},
         hovertemplate=f"guessed %{{x:{SHARE}}}<br>right %{{y:{SHARE}}}<extra></extra>",
     )
