@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import SurveyDesign as SurveyDesign
     from sievert.design import TableDesign as TableDesign
     from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
@@ -108,6 +109,18 @@ if TYPE_CHECKING:
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
+    from sievert.text import AttackBench as AttackBench
+    from sievert.text import BagLoss as BagLoss
+    from sievert.text import Finding as Finding
+    from sievert.text import Flow as Flow
+    from sievert.text import HideReveal as HideReveal
+    from sievert.text import Neighbours as Neighbours
+    from sievert.text import Obfuscated as Obfuscated
+    from sievert.text import Profile as Profile
+    from sievert.text import Promise as Promise
+    from sievert.text import TextCalibration as TextCalibration
+    from sievert.text import WordCapacity as WordCapacity
+    from sievert.text import WordChannelEstimate as WordChannelEstimate
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -115,7 +128,7 @@ ROOMS = {
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
+        "MinimaxRegret Optimality OptimalMechanism Remap SurveyDesign TableDesign Universality"
     ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "
@@ -144,6 +157,10 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
+    "text": (
+        "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
+        "WordCapacity WordChannelEstimate"
+    ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
 __all__ = ["Result", *HOMES]

@@ -173,6 +173,17 @@ def test_design(examples: Path, name: str) -> None:
     assert Path(data["written"]["file"]).exists()
 
 
+def test_design_of_a_survey(tmp_path: Path) -> None:
+    text = """
+version = 1
+policy = { values = ["a", "b", "c", "d", "e"] }
+mechanism = { kind = "randomised-response", eps = 0.5 }
+use = { loss = "estimation-variance", reports = 500 }
+"""
+    data = checked("design-survey", "design", written(tmp_path, text, "survey.toml"))
+    assert not data["found"]["proved"]
+
+
 def test_design_of_noise(examples: Path) -> None:
     data = checked("design-noise", "design", examples / "release" / "household-sizes.toml")
     assert data["found"]["best"] and Path(data["written"]["file"]).exists()

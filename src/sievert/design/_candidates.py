@@ -43,7 +43,9 @@ __all__ = [
     "Remap",
     "candidates",
     "candidates_beside",
+    "leak_of",
     "remap",
+    "standard",
 ]
 
 Relation = Literal["equivalent", "safer", "less safe", "neither", "undecided"]
@@ -236,8 +238,8 @@ def _weighed(
     looked_for: dict[str, Channel],
 ) -> Candidates:
     """What was looked for beside the standard mechanisms, by growing loss."""
-    standard, missing = _standard(metric, float(best.eps))
-    built = {**looked_for, **standard}
+    others, missing = standard(metric, float(best.eps))
+    built = {**looked_for, **others}
     rows = []
     for done, (name, channel) in enumerate(built.items()):
         advance("weighing the candidates", done, len(built))
@@ -248,7 +250,7 @@ def _weighed(
                 float(best.loss if channel is best.mechanism else found.after),
                 None if found.before is None else float(found.before),
                 epsilon(channel, metric).nats,
-                tuple(_leak(channel, belief, adversary) for adversary in adversaries),
+                tuple(leak_of(channel, belief, adversary) for adversary in adversaries),
                 channel,
             )
         )
@@ -262,7 +264,7 @@ def _weighed(
     return Candidates(float(best.eps), wanted.name, best, tuple(rows), compared, missing)
 
 
-def _standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, str]]:
+def standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, str]]:
     """Each family scaled to ε for the metric, or why it does not exist there."""
     built: dict[str, Channel] = {}
     missing: dict[str, str] = {}
@@ -276,7 +278,8 @@ def _standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str,
     return built, missing
 
 
-def _leak(channel: Channel, belief: Any, adversary: Adversary) -> Leak:
+def leak_of(channel: Channel, belief: Any, adversary: Adversary) -> Leak:
+    """What an adversary reaches before and after."""
     before = float(vulnerability(belief, adversary).value)
     after = float(posterior_vulnerability(channel, belief, adversary).value)
     return Leak(adversary.name, before, after, adversary.is_loss)

@@ -10,6 +10,7 @@ from ._estimate import estimate as estimate
 from ._estimate import prove_likelihood as prove_likelihood
 from ._inversion import Mean as Mean
 from ._inversion import estimate_mean as estimate_mean
+from ._inversion import frequency_variance as frequency_variance
 from ._multiplicative_transport import MultiplicativeTransport as MultiplicativeTransport
 from ._multiplicative_transport import multiplicative_kantorovich as multiplicative_kantorovich
 from ._noisy_tables import AdjustmentError as AdjustmentError
@@ -23,4 +24,5 @@ from ._reports import counts_over as counts_over
 from ._reports import identifiability as identifiability
 from ._transport import Transport as Transport
 from ._transport import kantorovich as kantorovich
+from ._transport import prove_transport as prove_transport
 from .protocols._base import Frequencies as Frequencies

@@ -75,6 +75,17 @@ class UseModel(Section):
     prior: StatedPrior | None = Field(
         None, description="what is known about the released answer; what the adversary knows unless given"
     )
+    reports: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description='with `loss = "estimation-variance"`: how many reports frequencies are estimated from, '
+        "1000 unless given",
+    )
+
+    @model_validator(mode="after")
+    def _reports_of_a_survey(self) -> Self:
+        if self.reports is not None and self.loss.of_one_release:
+            raise ValueError('reports goes with loss = "estimation-variance": leave it out')
+        return self
 
 
 class ClaimModel(Section):

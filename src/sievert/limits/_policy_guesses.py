@@ -45,6 +45,8 @@ MOST_PROGRAMS = 9
 MOST_KEPT = 64
 _Asked = tuple[float, float, bytes, bool]
 _KEPT: WeakKeyDictionary[Graph | Metric, dict[_Asked, Guess]] = WeakKeyDictionary()
+# Points of a metric up to which its nearest pairs are looked at by themselves.
+MOST_POINTS = 24
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,9 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
     if is_complete(target):
         return best_guess(claim, count, prior), before
     one = target.secrets if isinstance(target, Policy) else target
-    if isinstance(one, Metric):
-        claim = _over_distances(claim)
     weights = np.full(count, 1 / count) if prior is None else prior
+    if isinstance(one, Metric):
+        return _over_distances(claim, one, weights, prior is None), before
     best: Guess | None = None
     single = isinstance(claim, ApproximateClaim) and claim.releases == 1
     for eps, delta in _points(claim):
@@ -96,16 +98,48 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
     ), before
 
 
-def _over_distances(claim: Claim) -> Claim:
-    """A claim per unit of distance: ε adds up over releases; a curve δ(ε) says nothing of other pairs."""
-    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
-        return ApproximateClaim(claim.eps * claim.releases)
-    if isinstance(claim, ApproximateClaim) and claim.releases == 1:
-        return claim
-    raise PolicyError(
-        f"{claim.words}: on a metric a claim must be a pure ε per unit of distance, or (ε, δ) of one "
-        "release; a curve δ(ε) between neighbours says nothing about pairs that are farther apart"
-    )
+def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: bool) -> Guess:
+    """A claim per unit of distance; a curve δ(ε) says nothing of other pairs.
+
+    Over several releases ε adds up, and what one release of that ε allows is a bound, which several need not
+    reach; nor need the one by the nearest pairs alone, whose releases are composed exactly.
+    """
+    single = isinstance(claim, ApproximateClaim) and claim.releases == 1
+    if not isinstance(claim, ApproximateClaim) or (claim.lost and not single):
+        raise PolicyError(
+            f"{claim.words}: on a metric a claim must be a pure ε per unit of distance, or (ε, δ) of one "
+            "release; a curve δ(ε) between neighbours says nothing about pairs that are farther apart"
+        )
+    if single:
+        return _kept(metric, claim.eps, claim.lost, weights, uniform, True)
+    found = _kept(metric, claim.eps * claim.releases, 0.0, weights, uniform, False)
+    found = replace(found, method=f"ε of all releases added up: {found.method}")
+    nearest = _nearest_pairs(metric)
+    if nearest is not None and math.isfinite(claim.eps):
+        graph, length = nearest
+        prior = None if uniform else weights
+        other, _ = policy_guess(ApproximateClaim(claim.eps * length, 0.0, claim.releases), graph, prior)
+        if other.upper < found.upper:
+            found = replace(other, method=f"the nearest pairs alone, {other.method}")
+    # One release is a mechanism with the claim, and shows what it allows at least.
+    reached = max(float(weights.max()), _kept(metric, claim.eps, 0.0, weights, uniform, True).lower)
+    return replace(found, lower=min(reached, found.upper))
+
+
+def _nearest_pairs(metric: Metric) -> tuple[Graph, float] | None:
+    """The pairs of points at the least distance, and that; None where points are many, or that is 0."""
+    if not 1 < metric.size <= MOST_POINTS:
+        return None
+    matrix = metric.matrix
+    length = float(matrix[~np.eye(metric.size, dtype=bool)].min())
+    if not 0 < length < math.inf:
+        return None
+    # Lengths that differ in the last digits are one length; the longest of them bounds them all.
+    near = np.triu(matrix <= length * (1 + 1e-12), 1)
+    pairs = np.argwhere(near)
+    names = list(metric.points)
+    edges = [(names[i], names[j]) for i, j in pairs.tolist()]
+    return Graph(names, edges), float(matrix[near].max())
 
 
 def _points(claim: Claim) -> list[tuple[float, float]]:

@@ -46,6 +46,8 @@ ABOVE = "bound: one record seen through the noise"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
 SEED = 0
+# Columns of a channel that are proportional up to 1e-12 count as one, in each of up to a thousand releases.
+UNRESOLVED = 1e-9
 
 
 def seen(scenario: Scenario) -> Seen:
@@ -146,6 +148,8 @@ class Seen(ABC):
             found = RepeatedGuess(
                 record.before, _faded(self.scenario, self.epsilon.nats * count), False, count
             )
+        if self._is_unresolved(found):
+            found = replace(found, guess=_faded(self.scenario, self.epsilon.nats * count), exact=False)
         if not found.exact:
             allowed = allowed_guess(self.scenario, self.epsilon.nats, count, found.before)
             found = replace(found, guess=min(found.guess, allowed))
@@ -153,6 +157,11 @@ class Seen(ABC):
             # More releases never help less; rounding may say so by 1e-16.
             found = replace(found, guess=record.after)
         return found
+
+    def _is_unresolved(self, found: RepeatedGuess) -> bool:
+        """Whether a guess that does grow has grown by less than sums of rounded terms can tell."""
+        small = found.guess - found.before <= UNRESOLVED * found.before
+        return small and self.epsilon.nats > 0 and self.guess_limit != found.before
 
 
 @singledispatch
