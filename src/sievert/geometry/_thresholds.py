@@ -139,7 +139,7 @@ class _Minors:
             [[flint.fmpz(place) ** int(k) for k in row] for row in rows] for place in range(1, degree + 2)
         ]
         names: dict[tuple[int, ...], int] = {}
-        self.place: dict[tuple[int, ...], int] = {}
+        place: dict[tuple[int, ...], int] = {}
         found: list[tuple[int, int]] = []
         total = comb(len(rows), self.size)
         for done, chosen in enumerate(combinations(range(len(rows)), self.size)):
@@ -148,10 +148,18 @@ class _Minors:
             values = [int(flint.fmpz_mat([table[s] for s in chosen]).det()) for table in tables]
             sign = next((1 if v > 0 else -1 for v in values if v), 0)
             name = names.setdefault(tuple(sign * v for v in values), len(names)) if sign else 0
-            self.place[chosen] = len(found)
+            place[chosen] = len(found)
             found.append((name, sign))
         self.names, self.signs = np.array(found, dtype=np.int64).reshape(-1, 2).T
         self.polynomials = [_interpolated(values) for values in names]
+        bases = list(combinations(range(self.vertices), self.size))
+        ones = (self.vertices,)
+        self.bases = np.array(bases, dtype=np.int64).reshape(-1, self.size)
+        self.own = np.array([place[basis] for basis in bases], dtype=np.intp)
+        self.rests = np.array(
+            [[place[basis[:i] + basis[i + 1 :] + ones] for i in range(self.size)] for basis in bases],
+            dtype=np.intp,
+        ).reshape(-1, self.size)
 
     def roots(self) -> set[_Root]:
         """Roots from 0 to 1 of all minors."""
@@ -176,26 +184,15 @@ class _Minors:
         return self._count([_sign_at(polynomial, factor, root.near) for polynomial in self.polynomials])
 
     def _count(self, of_polynomials: list[int]) -> int:
-        """Different supports of bases whose weights are not negative."""
+        """Different supports of bases whose weights are not negative: the signs of Cramer's ratios."""
         known = self.signs * np.array([*of_polynomials, 0])[self.names]
-        supports = set()
-        turns = [(-1) ** (self.size - 1 - i) for i in range(self.size)]
-        for basis in combinations(range(self.vertices), self.size):
-            own = known[self.place[basis]]
-            if own == 0:
-                continue
-            support = []
-            for i, turn in enumerate(turns):
-                # Cramer: the vertex is replaced by the column of ones, which stands last.
-                rest = (*basis[:i], *basis[i + 1 :], self.vertices)
-                weight = own * turn * known[self.place[rest]]
-                if weight < 0:
-                    break
-                if weight > 0:
-                    support.append(basis[i])
-            else:
-                supports.add(tuple(support))
-        return len(supports)
+        own = known[self.own]
+        # The column of ones takes a vertex's place: it stands last, and moving it there turns the sign.
+        turns = (-1) ** (self.size - 1 - np.arange(self.size))
+        weights = own[:, None] * turns * known[self.rests]
+        feasible = (own != 0) & (weights >= 0).all(axis=1)
+        supports = np.where(weights[feasible] > 0, self.bases[feasible], -1)
+        return len(np.unique(np.sort(supports, axis=1), axis=0))
 
 
 @dataclass(frozen=True)
