@@ -214,3 +214,37 @@ def test_which_theorem_says_that_one_exists(
     for alpha in (0, 1):
         at_end = sv.design.universal_existence(metric, alpha=alpha, loss=loss)
         assert at_end.holds
+
+
+def test_existence_where_inputs_are_apart_alike_or_hardly_protected() -> None:
+    """Thm 6.14 and 6.15 on components, distances 0, and Theorem SC for an ε at which e^-ε·d is singular."""
+    far = math.inf
+    cases = [
+        sv.Metric([[0, 1, far], [1, 0, far], [far, far, 0]]),
+        sv.Metric([[0, far, far], [far, 0, far], [far, far, 0]]),
+        sv.Metric([[0, 0], [0, 0]]),
+        sv.Metric([[0, 0, 2], [0, 0, 2], [2, 2, 0]]),
+    ]
+    rng = np.random.default_rng(0)
+    for metric in cases:
+        n = metric.size
+        found = sv.design.universal_existence(metric, alpha="1/3")
+        assert found.holds
+        assert "Thm 6.15" in found.theorem
+        assert found.mechanism is not None
+        for _ in range(5):
+            loss = rng.integers(0, 5, (3, n)).tolist()
+            assert sv.design.universal_gap(found.mechanism, metric, alpha="1/3", loss=loss).gap == 0
+    small = sv.design.universal_existence(line(3), 1e-9, sv.losses.absolute(3))
+    assert "Theorem SC" in small.theorem
+    assert small.mechanism is not None
+    assert sv.epsilon(small.mechanism, line(3)).nats == pytest.approx(1e-9, rel=1e-6)
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-6, 0.3, 5.0, 800.0])
+def test_the_exponential_kernel_of_lines_keeps_its_digits(eps: float) -> None:
+    gaps = sv.metrics.line([0.0, 1.0, 3.5, 4.0])
+    kernel = sv.mechanisms.tight_constraints(gaps, eps)
+    assert np.exp(kernel.log_matrix).sum(axis=1) == pytest.approx(np.ones(4), rel=1e-14)
+    even = sv.mechanisms.tight_constraints(line(4), eps).log_matrix
+    assert even == pytest.approx(sv.mechanisms.truncated_geometric(4, eps).log_matrix, rel=1e-12)

@@ -44,6 +44,8 @@ ROUNDED = (
     "in floats no gap is found that is larger than rounding may be; fractions for alpha, the mechanism and "
     "the loss decide"
 )
+# Corners up to which all of them are settled in fractions although one has a gap.
+COMPLETE = 500
 # Inputs up to which the worst prior of all is looked for before any prior is.
 FEW = 6
 
@@ -228,6 +230,10 @@ def by_cells(case: Case) -> Universality | None:
         np.array(corner, dtype=object) if case.exact else np.array([float(p) for p in corner])
         for corner in corners
     ]
+    if case.exact and len(corners) > COMPLETE:
+        found = _at_likely_corners(case, priors, program)
+        if found is not None:
+            return found
     gaps = []
     for k, prior in enumerate(priors):
         advance("corners of the cells of priors", k, len(corners))
@@ -244,6 +250,24 @@ def by_cells(case: Case) -> Universality | None:
     if proof is None:
         return found
     return replace(found, certificate=LargestGapProof(case.attained(prior, better, gap), proof))
+
+
+def _at_likely_corners(case: Case, corners: list[AnyArray], program: VertexProgram) -> Universality | None:
+    """No at the corner whose gap is largest in floats, if it has one in fractions; others may be larger."""
+    table, loss = case.table.astype(np.float64), case.loss.astype(np.float64)
+    gaps = []
+    for k, corner in enumerate(corners):
+        advance("corners of the cells of priors", k, len(corners))
+        prior = corner.astype(np.float64)
+        lost = (loss @ (prior[:, None] * table)).min(axis=0).sum()
+        gaps.append(float(lost) - program.estimate(prior, loss))
+    likely = corners[int(np.argmax(gaps))]
+    best = program.optimum(likely, case.loss)
+    gap = case.lost(likely) - best.value
+    if gap <= 0:
+        return None
+    better = program.channel(best.weights, case.metric.points).entries
+    return case.no(likely, better, gap, f"the worst in floats of {len(corners)} corners of its cells")
 
 
 def cells_proof(
