@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial, singledispatch
 from pathlib import Path
@@ -46,7 +46,6 @@ from sievert.spaces import Metric
 __all__ = [
     "Audit",
     "Finding",
-    "IntervalAudit",
     "LeakageCurves",
     "Unanswered",
     "audit",
@@ -88,6 +87,7 @@ class Audit(Result):
         there is no simulation); an estimate with a 99.9 % interval, never a bound
     unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
+    interval : what noise on an interval means for real numbers (None: the noise is none of those)
     """
 
     title: str
@@ -122,12 +122,14 @@ class Audit(Result):
     simulated: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
+    interval: IntervalFacts | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; a file without [inference] has no such key."""
+        """Fields as plain data; inference and interval only where there are any."""
         found = super().to_dict()
-        if self.inference is None:
-            del found["inference"]
+        for name in ("inference", "interval"):
+            if getattr(self, name) is None:
+                del found[name]
         return found
 
     @property
@@ -179,18 +181,6 @@ class Audit(Result):
             return f"{before} before and {after} after"
         repeated = f"{'' if self.repeated_exact else 'at most '}{in_percent(self.repeated_guess)}"
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
-
-
-@dataclass(frozen=True)
-class IntervalAudit(Audit):
-    """The audit of noise on an interval: what an audit finds, and what it means for real numbers.
-
-    Attributes
-    ----------
-    interval : the loss to expect, the best one, guesses within a distance, and the pixels to use
-    """
-
-    interval: IntervalFacts | None = None
 
 
 def audit(scenario: Scenario | str | Path) -> Audit:
@@ -262,12 +252,9 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         simulated=view.simulated(scenario.observations),
         unanswered=unanswered,
         inference=None if scenario.document.inference is None else infer(scenario),
+        interval=interval_facts(scenario) if view.listed else None,
     )
-    result = replace(result, standing=standing(scenario, result))
-    facts = interval_facts(scenario) if view.listed else None
-    if facts is None:
-        return result
-    return IntervalAudit(**{part.name: getattr(result, part.name) for part in fields(result)}, interval=facts)
+    return replace(result, standing=standing(scenario, result))
 
 
 def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:

@@ -16,6 +16,7 @@ from sievert.continuous import (
     Resolution,
     gap,
     laplace_loss,
+    pixelated_loss,
     resolution,
 )
 from sievert.files import Scenario
@@ -39,7 +40,10 @@ class Within(Result):
     after: LaplaceLoss
 
     def __str__(self) -> str:
-        return f"Within {self.radius:g}: {_between(self.before)} before, {_between(self.after)} after."
+        return (
+            f"The number itself, not the nearest value, is guessed within {self.radius:g}: "
+            f"{_between(self.before)} before, {_between(self.after)} after seeing every digit."
+        )
 
 
 def _between(missed: LaplaceLoss) -> str:
@@ -55,6 +59,8 @@ class IntervalFacts(Result):
     Attributes
     ----------
     loss : what Laplace noise of every digit loses for the belief's density, certified
+    released : what the file's release loses: the number rounded to the nearest value, and one of its pixels;
+        None where the loss has no closed form for pixels
     on_grid : the same on the file's grid, beside the geometric mechanism's
     optimal : whether no mechanism that is private on the whole interval loses less
     within : guesses within a distance, for each such gain of the file
@@ -63,6 +69,7 @@ class IntervalFacts(Result):
     """
 
     loss: LaplaceLoss | None
+    released: LaplaceLoss | None
     on_grid: Gap
     optimal: bool
     within: tuple[Within, ...]
@@ -77,7 +84,12 @@ class IntervalFacts(Result):
                 ", and no mechanism that is private on the whole interval loses less" if self.optimal else ""
             )
             said = str(self.loss)
-            found.append(f"{said[0].upper()}{said[1:]}{best}.")
+            found.append(f"With every digit {said}{best}.")
+        if self.released is not None:
+            found.append(
+                f"As the file releases it, of the nearest value and in {self.pixels} pixels, it loses "
+                f"{self.released.amount()}."
+            )
         grid = str(self.on_grid)
         found.append(f"{grid[0].upper()}{grid[1:]}.")
         found += [str(item) for item in self.within]
@@ -111,8 +123,10 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
     loss, density = _loss(scenario), _density(channel, scenario)
     on_grid = gap(scenario.use_prior, loss, eps, cells, interval=channel.interval)
     whole = None if density is None else laplace_loss(density, loss, eps)
+    released = None if density is None else pixelated_loss(density, loss, eps, channel.pixels, cells)
     return IntervalFacts(
         loss=whole,
+        released=released,
         on_grid=on_grid,
         optimal=on_grid.single_crossing is True,
         within=() if density is None else tuple(_within(density, r, eps) for r in _radii(scenario)),

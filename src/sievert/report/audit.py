@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, IntervalAudit, Unanswered
+from sievert.questions.audit import Audit, Finding, Unanswered
 from sievert.questions.samples import SamplesAudit
 from sievert.report._audit_pictures import pictures
 from sievert.report._page import Page, Table, page_html
@@ -45,15 +45,10 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     )
     if audit.inference is not None:
         yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
-    if audit.checks:
-        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
-
-
-@lines.register
-def _(audit: IntervalAudit) -> Iterator[tuple[str, list[str]]]:
-    yield from lines.dispatch(Audit)(audit)
     if audit.interval is not None:
         yield "Real numbers", audit.interval.sentences()
+    if audit.checks:
+        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 
 
 def _unanswered(item: Unanswered) -> str:
