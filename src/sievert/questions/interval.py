@@ -66,6 +66,8 @@ class IntervalFacts(Result):
     within : guesses within a distance, for each such gain of the file
     advice : the grid and pixels for which little is lost
     pixels : how many the file has
+    step : how far apart the values are that numbers are rounded to; two numbers that are less apart may be
+        that far apart when rounded
     """
 
     loss: LaplaceLoss | None
@@ -75,6 +77,7 @@ class IntervalFacts(Result):
     within: tuple[Within, ...]
     advice: Resolution
     pixels: int
+    step: float
 
     def sentences(self) -> list[str]:
         """The facts, one a sentence."""
@@ -97,6 +100,11 @@ class IntervalFacts(Result):
         found.append(
             f"{self.advice.pixels} pixels {enough} to lose at most 1% more than with every digit; the file "
             f"has {self.pixels}."
+        )
+        eps = self.on_grid.eps
+        found.append(
+            "Numbers are rounded to the nearest value first: two that are d apart are protected like "
+            f"⌊d/{self.step:g}⌋ + 1 steps of {self.step:g} ({eps * self.step:.4g} nats each) between them."
         )
         return found
 
@@ -132,6 +140,7 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
         within=() if density is None else tuple(_within(density, r, eps) for r in _radii(scenario)),
         advice=resolution(SHARE, eps=eps, interval=channel.interval),
         pixels=channel.pixels,
+        step=float((channel.interval[1] - channel.interval[0]) / cells),
     )
 
 
