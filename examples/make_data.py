@@ -86,6 +86,12 @@ def taxis(rng: np.random.Generator) -> None:
     write("taxis.csv", ["driver", "lat", "lon"], rows)
 
 
+def solar(rng: np.random.Generator) -> None:
+    """300 households and the share of its power that each makes itself."""
+    rows = [(f"h{k:03d}", f"{share:.3f}") for k, share in enumerate(rng.beta(2, 5, 300), 1)]
+    write("solar.csv", ["household", "share"], rows)
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -96,6 +102,7 @@ def main() -> None:
     ages(rng)
     taxis(rng)
     commute(np.random.default_rng(20260102))
+    solar(np.random.default_rng(20260103))
 
 
 if __name__ == "__main__":
