@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
@@ -14,19 +15,23 @@ from sievert.continuous import (
     Gap,
     LaplaceLoss,
     Resolution,
+    TruncatedLaplace,
     gap,
     laplace_loss,
     pixelated_loss,
     resolution,
+    truncated_laplace,
 )
 from sievert.files import Scenario
 from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import in_percent
 from sievert.results import Result
 
-__all__ = ["IntervalFacts", "Within", "interval_facts"]
+__all__ = ["IntervalFacts", "IntervalView", "Within", "interval_facts", "interval_view"]
 # The share of the loss that coarse pixels may add, for the number of pixels that is recommended.
 SHARE = 0.01
+# Grids on which the price of Laplace noise is drawn.
+PRICED = (2, 4, 8, 16, 32, 64, 128)
 # What the file's loss is where it states none.
 DEFAULT_LOSS = "absolute"
 
@@ -142,6 +147,37 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
         pixels=channel.pixels,
         step=float((channel.interval[1] - channel.interval[0]) / cells),
     )
+
+
+@dataclass(frozen=True)
+class IntervalView:
+    """What is drawn of noise on an interval: its density for some inputs, its price on finer grids."""
+
+    noise: TruncatedLaplace
+    inputs: tuple[float, ...]
+    prices: tuple[Gap, ...]
+
+
+def interval_view(scenario: Scenario) -> IntervalView | None:
+    """The noise and its price, where the file's noise is on an interval."""
+    return _view(scenario.channel, scenario)
+
+
+@singledispatch
+def _view(channel: Channel, scenario: Scenario) -> IntervalView | None:
+    return None
+
+
+@_view.register
+def _view_on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalView | None:
+    if math.isinf(channel.level.eps):
+        return None
+    eps = channel.level.exact_eps if channel.level.exact_eps is not None else channel.level.eps
+    low, high = channel.interval
+    loss, density = _loss(scenario), _density(channel, scenario)
+    prices = () if density is None else tuple(gap(density, loss, eps, cells) for cells in PRICED)
+    inputs = tuple(float(low + (high - low) * share) for share in (Fraction(1, 4), Fraction(1, 2)))
+    return IntervalView(truncated_laplace(eps, (low, high)), inputs, prices)
 
 
 def _loss(scenario: Scenario) -> Any:
