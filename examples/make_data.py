@@ -137,6 +137,12 @@ def city(rng: np.random.Generator) -> None:
     write("scooter-reports.csv", ["lat", "lon", "reports"], rows)
 
 
+def solar(rng: np.random.Generator) -> None:
+    """300 households and the share of its power that each makes itself."""
+    rows = [(f"h{k:03d}", f"{share:.3f}") for k, share in enumerate(rng.beta(2, 5, 300), 1)]
+    write("solar.csv", ["household", "share"], rows)
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -150,6 +156,7 @@ def main() -> None:
     register(np.random.default_rng(20260103))
     salaries(np.random.default_rng(20260104))
     city(np.random.default_rng(20260105))
+    solar(np.random.default_rng(20260103))
 
 
 if __name__ == "__main__":

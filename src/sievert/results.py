@@ -101,7 +101,6 @@ if TYPE_CHECKING:
     from sievert.policies import Answers as Answers
     from sievert.proofs import Verification as Verification
     from sievert.questions.audit import Audit as Audit
-    from sievert.questions.audit import IntervalAudit as IntervalAudit
     from sievert.questions.interval import IntervalFacts as IntervalFacts
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
@@ -153,7 +152,7 @@ ROOMS = {
     "orders": "Comparison Deficiency Objection Verdict",
     "policies": "Answers",
     "proofs": "Verification",
-    "questions.audit": "Audit IntervalAudit",
+    "questions.audit": "Audit",
     "questions.interval": "IntervalFacts",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",

@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.continuous import Density, laplace_loss
+from sievert.continuous import Density, laplace_loss, pixelated_loss
 
 mp = mpmath.mp.clone()
 mp.dps = 30
@@ -292,3 +293,41 @@ def test_intervals_scale_exactly() -> None:
         one, two = laplace_loss(near, loss, 8), laplace_loss(far, other, 2)
         assert two.value == pytest.approx(scale * one.value, rel=1e-12)
     assert sv.continuous.gap(far, "absolute", 2, 8).cells == 8
+
+
+@pytest.mark.parametrize(
+    "loss", ["squared", "absolute", {"pinball": "0.8"}, {"threshold": "0.3"}, {"cells": 3}]
+)
+def test_pixels_of_rounded_numbers_lose_what_brute_force_says(loss: Any) -> None:
+    """Many fine points, each with the chances of its nearest grid point."""
+    prior, count, cells, pixels = Density.beta("2.5", 4), 30_000, 12, 7
+    points = (np.arange(count) + 0.5) / count
+    rows = sv.continuous.truncated_laplace(5).pixelated(pixels, cells).matrix
+    joint = prior.masses(count)[:, None] * rows[np.rint(points * cells).astype(int)]
+    if loss == "squared":
+        means = points @ joint / joint.sum(axis=0)
+        wanted = (joint * (points[:, None] - means) ** 2).sum()
+    elif loss == "absolute" or "pinball" in loss:
+        q, factor = (0.5, 2) if loss == "absolute" else (0.8, 1)
+        guess = points[(np.cumsum(joint, axis=0) < q * joint.sum(axis=0)).sum(axis=0)]
+        off = points[:, None] - guess
+        wanted = factor * (joint * np.where(off > 0, q * off, (q - 1) * off)).sum()
+    else:
+        part = points >= 0.3 if "threshold" in loss else (points * 3).astype(int)
+        sums = np.array([joint[part == k].sum(axis=0) for k in np.unique(part)])
+        wanted = (sums.sum(axis=0) - sums.max(axis=0)).sum()
+    found = pixelated_loss(prior, loss, 5, pixels, cells)
+    assert found is not None
+    assert found.value == pytest.approx(wanted, rel=1e-7)
+    assert found.high - found.low <= 1e-11 * found.value
+    # Rounding and pixels only lose more than every digit.
+    assert found.high > laplace_loss(prior, loss, 5).low
+
+
+def test_fine_pixels_of_a_fine_grid_lose_as_much_as_every_digit() -> None:
+    prior = Density.truncated_normal("0.4", "0.2")
+    for loss in ("squared", "absolute"):
+        found = pixelated_loss(prior, loss, 6, 1000, 2000)
+        assert found is not None
+        assert found.value == pytest.approx(laplace_loss(prior, loss, 6).value, rel=1e-4)
+    assert pixelated_loss(prior, {"tolerance": "0.1"}, 6, 10, 10) is None

@@ -72,6 +72,7 @@ SMALLER = {
     ("breach", "commute-reports"): ["[0, 60] -> [0, 3]", "eps = 0.2 -> eps = 2.0"],
     ("breach", "release/ages"): ["[0, 99] -> [0, 2]", "4/5 -> 1/4"],
     ("breach", "release/household-sizes"): ["records = 100 -> records = 1", "eps = 0.5 -> eps = 3.0"],
+    ("breach", "solar-share"): ["cells = 20 -> cells = 4", "pixels = 16 -> pixels = 4"],
     ("compare", "release/household-sizes"): ["records = 100 -> records = 10"],
     ("compare", "release/ages"): ["[0, 99] -> [0, 20]"],
     ("explain-guess", "release/taxis"): ["cell = 150 -> cell = 1000"],

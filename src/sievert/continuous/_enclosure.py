@@ -38,7 +38,7 @@ from sievert.continuous._windows import windows
 from sievert.errors import GainError
 from sievert.numerics import UNIT
 
-__all__ = ["Enclosure", "enclosed"]
+__all__ = ["Enclosure", "Found", "closed", "enclosed", "inner_places"]
 # Points that take the place of a density that is known by its masses alone.
 MASSES = 200_000
 # Parts of the interval on which a function stands for itself at the middle: fewest, most, and all entries.
@@ -60,7 +60,7 @@ class Enclosure:
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """A loss over [0, 1], what its integral misses, how many cells, and what the density may be off by."""
 
     value: float
@@ -81,7 +81,11 @@ def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
     level = eps * prior.width
     if level > MOST_NATS:
         return _beyond(prior, loss, level)
-    found = _found(loss, prior, model, level)
+    return closed(_found(loss, prior, model, level), loss, prior, model, level)
+
+
+def closed(found: Found, loss: IntervalLoss, prior: Density, model: Pieces, level: float) -> Enclosure:
+    """The two numbers, in the interval's units, with what the density, its ends and rounding may change."""
     if found.exact:
         return Enclosure(found.value, found.value, found.cells, found.method)
     scale, largest = _scale(loss, prior), loss.largest(1.0)
@@ -110,12 +114,12 @@ def _of_areas(loss: Squared, prior: Density) -> float:
 
 
 @singledispatch
-def _found(loss: IntervalLoss, prior: Density, model: Pieces, eps: float) -> _Found:
+def _found(loss: IntervalLoss, prior: Density, model: Pieces, eps: float) -> Found:
     raise GainError(f"loss: {loss.words} is not known on an interval; give a prior on points")
 
 
 @_found.register
-def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> _Found:
+def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> Found:
     raise GainError(
         "loss is a table [action, point], but the prior has a density; give points, or "
         "continuous.step_loss(costs, edges) for a loss that is constant between edges"
@@ -123,7 +127,7 @@ def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> _Found:
 
 
 @_found.register
-def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> _Found:
+def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> Found:
     cells = mesh(model, eps)
     for _ in range(HALVINGS):
         value, missed = squares(cells)
@@ -134,16 +138,16 @@ def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> _Fo
     return _on(cells, value, float(missed.sum()), "variances, by Gauss–Legendre on cells")
 
 
-def _known(value: float) -> _Found:
-    return _Found(value, 0.0, 1, 0.0, 0.0, "known exactly", exact=True)
+def _known(value: float) -> Found:
+    return Found(value, 0.0, 1, 0.0, 0.0, "known exactly", exact=True)
 
 
-def _on(cells: Mesh, value: float, missed: float, method: str, lost: float = 0.0) -> _Found:
-    return _Found(value, missed, len(cells.centres), cells.relative, cells.lost + lost, method)
+def _on(cells: Mesh, value: float, missed: float, method: str, lost: float = 0.0) -> Found:
+    return Found(value, missed, len(cells.centres), cells.relative, cells.lost + lost, method)
 
 
 @_found.register
-def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> _Found:
+def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> Found:
     if loss.quantile in (0, 1):
         return _known(0.0)
     cells = mesh(model, eps)
@@ -160,17 +164,27 @@ def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> 
 
 
 @_found.register
-def _in_cells(loss: Cells, prior: Density, model: Pieces, eps: float) -> _Found:
+def _in_cells(loss: Cells, prior: Density, model: Pieces, eps: float) -> Found:
     return _of_steps(loss.steps(prior.interval), prior, model, eps)
 
 
 @_found.register
-def _at_threshold(loss: Threshold, prior: Density, model: Pieces, eps: float) -> _Found:
+def _at_threshold(loss: Threshold, prior: Density, model: Pieces, eps: float) -> Found:
     return _of_steps(loss.steps(prior.interval), prior, model, eps)
 
 
 @_found.register
-def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> _Found:
+def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> Found:
+    inner, inside, lost = inner_places(loss, prior, model)
+    costs = np.array(loss.costs)[:, inside]
+    if len(inside) == 1 or not costs.any(axis=1).all():
+        return _known(float(costs.max(axis=1).min()))  # one action is best wherever the truth is
+    value, missed, cells = actions(model, eps, inner, costs)
+    return _on(cells, value, missed, "crossings of the actions", lost)
+
+
+def inner_places(loss: Steps, prior: Density, model: Pieces) -> tuple[FloatArray, list[int], float]:
+    """Where the parts within the interval end, which they are, and the mass beside those places."""
     low, high = prior.interval
     if loss.edges[0] > low or loss.edges[-1] < high:
         raise GainError(
@@ -180,11 +194,7 @@ def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> _Found:
     inside = [k for k in range(len(loss.edges) - 1) if loss.edges[k + 1] > low and loss.edges[k] < high]
     shares = [(loss.edges[k] - low) / (high - low) for k in inside[1:]]
     inner = np.array([float(share) for share in shares])
-    costs = np.array(loss.costs)[:, inside]
-    if len(inside) == 1 or not costs.any(axis=1).all():
-        return _known(float(costs.max(axis=1).min()))  # one action is best wherever the truth is
-    value, missed, cells = actions(model, eps, inner, costs)
-    return _on(cells, value, missed, "crossings of the actions", _beside(model, shares, inner))
+    return inner, inside, _beside(model, shares, inner)
 
 
 def _beside(model: Pieces, shares: list[Fraction], inner: FloatArray) -> float:
@@ -202,13 +212,13 @@ def _beside(model: Pieces, shares: list[Fraction], inner: FloatArray) -> float:
 
 
 @_found.register
-def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> _Found:
+def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> Found:
     radius = loss.radius / (prior.interval[1] - prior.interval[0])
     if 2 * radius >= 1 or radius == 0:
         return _known(float(radius == 0))
     found = windows(model, eps, radius)
     if found.attained:
-        return _Found(found.value, found.missed, found.cells, 0.0, 0.0, "the two ends of the best window")
+        return Found(found.value, found.missed, found.cells, 0.0, 0.0, "the two ends of the best window")
     # No single window does what each end would: the best of a few is a bound.
     places = np.linspace(0.0, float(1 - 2 * radius), WINDOWS)
     inner = np.unique(np.concatenate([places, places + float(2 * radius)]))
@@ -220,11 +230,11 @@ def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> _Found:
     value, missed, cells = actions(model, eps, inner, 1.0 - covered)
     least = max(0.0, found.value - found.missed)
     how = "from below by the ends of a window, from above by the best of some windows; ends disagree"
-    return _Found(value, missed, len(cells.centres), cells.relative, cells.lost, how, least)
+    return Found(value, missed, len(cells.centres), cells.relative, cells.lost, how, least)
 
 
 @_found.register
-def _any(loss: Function, prior: Density, model: Pieces, eps: float) -> _Found:
+def _any(loss: Function, prior: Density, model: Pieces, eps: float) -> Found:
     """The loss at the middle of each part stands for the part, up to its Lipschitz constant."""
     constant = loss.lipschitz(prior.width)
     if constant is None:

@@ -50,18 +50,21 @@ class LaplaceLoss(Result):
     def __float__(self) -> float:
         return self.value
 
-    def __str__(self) -> str:
-        noise = f"the truncated Laplace of ε = {self.eps:.6g}"
+    def amount(self) -> str:
+        """The loss with its bounds, in words."""
         if self.low == self.high:
-            return f"{noise} loses {self.value:.6g} ({self.loss}), exactly"
+            return f"{self.value:.6g} ({self.loss}), exactly"
         if self.low == 0:
-            return f"{noise} loses at most {self.high:.6g} ({self.loss}); no more is proved"
+            return f"at most {self.high:.6g} ({self.loss}); no more is proved"
         spread = max(self.high - self.low, math.ulp(self.high))
-        digits = max(3, min(17, math.floor(-math.log10(spread / self.high)))) if self.high > 0 else 3
+        digits = max(3, min(17, math.floor(-math.log10(spread / self.high))))
         return (
-            f"{noise} loses {self.value:.{digits}g} ({self.loss}), certainly "
-            f"between {self.low:.{digits + 2}g} and {self.high:.{digits + 2}g}"
+            f"{self.value:.{digits}g} ({self.loss}), certainly between {self.low:.{digits + 2}g} and "
+            f"{self.high:.{digits + 2}g}"
         )
+
+    def __str__(self) -> str:
+        return f"the truncated Laplace of ε = {self.eps:.6g} loses {self.amount()}"
 
 
 def laplace_loss(

@@ -109,7 +109,7 @@ class Mesh:
         return centred(self.edges)[1]
 
     @cached_property
-    def _nodes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def nodes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """For both halves of all cells [cell, half, node]: t, mass, and ε times the distance to 0."""
         nodes, weights = legendre()
         t = np.stack([(nodes - 1) / 2, (nodes + 1) / 2])
@@ -120,7 +120,7 @@ class Mesh:
     @cached_property
     def masses(self) -> FloatArray:
         """Of the halves of the cells, in order."""
-        return np.asarray(self._nodes[1].sum(axis=2).ravel())
+        return np.asarray(self.nodes[1].sum(axis=2).ravel())
 
     @cached_property
     def before(self) -> FloatArray:
@@ -132,7 +132,7 @@ class Mesh:
 
         `factors` [action, cell] multiply the density, for an action each.
         """
-        _, mass, exponent = self._nodes
+        _, mass, exponent = self.nodes
         step = self.eps * self.halves[:, None, None]
         shift = np.array([0.0, 1.0])[None, :, None]
         up = (mass * np.exp(exponent - shift * step)).sum(axis=2)
@@ -155,7 +155,7 @@ class Mesh:
     @cached_property
     def groups(self) -> tuple[Groups, Groups]:
         """What lies below each place, and above it."""
-        t, mass, exponent = self._nodes
+        t, mass, exponent = self.nodes
         step = self.eps * self.halves[:, None, None]
         shift = np.array([0.0, 1.0])[None, :, None]
         off = self.halves[:, None, None] * t

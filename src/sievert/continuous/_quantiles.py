@@ -23,6 +23,8 @@ from sievert.continuous._mesh import RATES, Mesh, legendre, missed_by_gauss, sca
 __all__ = ["quantiles"]
 # Points through which the rule goes on a cell, Newton's steps to each, and halvings of a cell.
 POINTS, NEWTON, HALVINGS = 16, 10, 14
+# A step of Newton after which the next would change nothing: they square.
+SETTLED = 1e-9
 # Parts between the least guess and the next place, each half of the one before.
 SHRINKING = 14
 # Nats beyond a cell's outputs within which the best one is proved to lie, and a distance that is none.
@@ -47,10 +49,10 @@ def quantiles(cells: Mesh, quantile: float) -> tuple[float, float]:
     value = sums.outside(first, last)
     missed = sums.slip(first) + sums.slip(last)
     places, outputs = _broken(sums, first, last)
-    edges, total = cells.edges, 0.0
+    edges, total = cells.edges, value
     for halving in range(HALVINGS + 1):
         parts = _Parts.of(sums, places, outputs)
-        found, error = parts.integral()
+        found, error = parts.integral(ENOUGH * total / len(edges))
         total = max(total, value + float(found.sum()))
         again = error > ENOUGH * total * np.maximum(parts.halves, 1 / len(edges))
         if halving == HALVINGS:
@@ -150,7 +152,12 @@ class _Sums:
                 off = sign * (np.log(height) + sign * self.eps * (centre + half * u)) - wanted
                 low, high = np.where(off < 0, u, low), np.where(off > 0, u, high)
                 new = u - off / (sign * horner(slopes, u) / height + step)
-                u = np.where((new > low) & (new < high), new, (low + high) / 2)
+                step_back = ~((new > low) & (new < high))
+                new[step_back] = (low[step_back] + high[step_back]) / 2
+                settled = np.abs(new - u).max(initial=0.0) < SETTLED
+                u = new
+                if settled:
+                    break
         return np.asarray(centre + half * u)
 
     def median(self) -> float:
@@ -295,17 +302,23 @@ class _Parts:
         outputs = np.stack([self.first[chosen], at, at, self.last[chosen]], axis=1)
         return places.reshape(-1, 2), outputs.reshape(-1, 2)
 
-    def integral(self) -> tuple[FloatArray, FloatArray]:
+    def integral(self, enough: float) -> tuple[FloatArray, FloatArray]:
         """∫ V(t, ỹ(t)) dt on each part, and what is missed: by Gauss–Legendre, and by the rule."""
         sums = self.sums
         terms = _Terms(sums, self.centres, self.halves, (self.first + self.last) / 2)
         points, to_coefficients, _ = _chebyshev()
         rule = self._rule(terms, points) @ to_coefficients
         value, error = self._of_rule(terms, rule)
-        # Near the least and the largest guess the best output is a root of t: there one output does.
-        rule[:, 0], rule[:, 1:] = (self.first + self.last) / 2, 0.0
-        other, missed = self._of_rule(terms, rule)
-        return np.where(missed < error, other, value), np.minimum(missed, error)
+        unsure = np.flatnonzero(error > enough)
+        if len(unsure):
+            # Near the least and the largest guess the best output is a root of t: there one output does.
+            rest = _Parts(sums, *(part[unsure] for part in (self.starts, self.ends, self.first, self.last)))
+            constant = np.zeros((len(unsure), POINTS))
+            constant[:, 0] = (rest.first + rest.last) / 2
+            other, missed = rest._of_rule(_Terms(sums, rest.centres, rest.halves, constant[:, 0]), constant)
+            better = missed < error[unsure]
+            value[unsure[better]], error[unsure[better]] = other[better], missed[better]
+        return value, error
 
     def _of_rule(self, terms: _Terms, rule: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The same for a rule, given by its coefficients [part, order]."""
@@ -325,7 +338,10 @@ class _Parts:
         with np.errstate(divide="ignore"):
             level = np.log(horner(terms.near, terms.shift[:, None] + terms.scale[:, None] * points))
         wanted = sign * (level + sign * sums.eps * places - np.log(terms.share)[:, None])
-        return sums.newton(sums.both, terms.out, wanted, sign, np.zeros_like(places))
+        # The outputs at the ends of a part are known: begin on the line between them.
+        middle, half = (self.first + self.last) / 2, (self.last - self.first) / 2
+        start = (middle[:, None] + half[:, None] * points - terms.middle[:, None]) / terms.half[:, None]
+        return sums.newton(sums.both, terms.out, wanted, sign, np.clip(start, -1.0, 1.0))
 
     def _regret(self, steep: FloatArray, right: BoolArray) -> FloatArray:
         """What a rule may lose at any t of a part, whose best outputs lie between two that are proved."""

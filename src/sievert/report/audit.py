@@ -11,7 +11,7 @@ from typing import Any
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
 from sievert.questions import Finding, Unanswered
-from sievert.questions.audit import Audit, IntervalAudit
+from sievert.questions.audit import Audit
 from sievert.questions.samples import SamplesAudit
 from sievert.report._page import Page, Table, page_html
 from sievert.results import Result
@@ -46,15 +46,10 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         from sievert.report.infer import inference_lines
 
         yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
-    if audit.checks:
-        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
-
-
-@lines.register
-def _(audit: IntervalAudit) -> Iterator[tuple[str, list[str]]]:
-    yield from lines.dispatch(Audit)(audit)
     if audit.interval is not None:
         yield "Real numbers", audit.interval.sentences()
+    if audit.checks:
+        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 
 
 def _unanswered(item: Unanswered) -> str:
