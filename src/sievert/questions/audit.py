@@ -254,7 +254,7 @@ def _interval(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
     return None
 
 
-@_interval.register
+@_interval.register(PixelatedLaplaceChannel)
 def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts | None:
     from sievert.questions.interval import interval_facts
 
