@@ -17,7 +17,7 @@ from sievert.measures import table_adversary
 from sievert.numerics import whole
 from sievert.policies import Answers, Policy
 from sievert.report.plots._channels import _bare, _frame, _points
-from sievert.report.plots._style import AFTER, BEFORE, CURVES, EDGE, LIMIT, MARK, SYMBOLS
+from sievert.report.plots._style import AFTER, BEFORE, CORNER, CURVES, EDGE, LIMIT, MARK, SYMBOLS, folded
 from sievert.spaces import Metric
 
 __all__ = ["optimality_map", "private_posteriors"]
@@ -156,8 +156,8 @@ def _tetrahedron(figure: go.Figure, names: list[str]) -> None:
             )  # fmt: skip
     figure.add_scatter(
         x=TETRAHEDRON[:, 0], y=TETRAHEDRON[:, 1], mode="text", showlegend=False, hoverinfo="skip",
-        text=[f"surely {name}" for name in names],
-        textposition=["bottom left", "bottom right", "top center", "middle right"],
+        text=[folded(f"surely {name}", CORNER) for name in names],
+        textposition=["bottom center", "bottom center", "top center", "middle right"],
     )  # fmt: skip
 
 
