@@ -188,6 +188,7 @@ def test_families_agree_with_their_exact_forms_beyond_floats() -> None:
         exact, logs = make(alpha=alpha), make(eps=eps)
         assert (exact.form, logs.form) == ("exact", "log")
         assert np.allclose(logs.log_matrix, exact.log_matrix, rtol=1e-14, atol=0)
+    assert np.isfinite(sv.mechanisms.versus(line([0, 1e10]), [0], 1e300).log_matrix).all()
     half = line([0, 0.5])
     assert sv.mechanisms.two_point_blocks(half, math.inf).exact.tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
     assert sv.mechanisms.versus(half, [0], 0).exact.tolist() == [[F(1, 2)] * 2] * 2  # type: ignore[union-attr]

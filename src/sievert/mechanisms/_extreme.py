@@ -30,6 +30,8 @@ __all__ = ["Magnitude", "balanced_collection", "magnitude", "pull_back", "two_po
 
 # What rounding may add to the slope of a map.
 SLOPE_ROUNDING = 1e-12
+# The least logarithm of a probability > 0; the normaliser leaves it a float.
+LEAST_LOG = -1e308
 
 
 def _ratio(level: Privacy, distance: float) -> Any:
@@ -55,7 +57,9 @@ def _in_proportion(
         table = table * np.array(weights, dtype=object)
         return Channel.trusted(table / table.sum(axis=1, keepdims=True), "exact", inputs, outputs)
     # ∞·0 does not arise: a level without alpha has 0 < ε < ∞.
-    exponents = -level.eps * distances
+    # A product beyond floats stays finite, as the distance is.
+    with np.errstate(over="ignore"):
+        exponents = np.where(np.isinf(distances), -np.inf, np.maximum(-level.eps * distances, LEAST_LOG))
     numbers = np.array([float(weight) for weight in weights])
     elsewhere = np.where(distances > 0, np.exp(exponents), 0.0) @ numbers
     logs = exponents + np.log(numbers) - np.log1p(elsewhere)[:, None]
