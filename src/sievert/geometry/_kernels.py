@@ -38,9 +38,13 @@ __all__ = ["Kernel", "KernelThresholds", "Kernels", "exact_polytope", "kernel_th
 # Vertices among which kernels are looked for.
 LARGEST_VERTICES = 4096
 # Beyond this many vertices a limit is met by programs with random costs instead of a complete search.
-LARGEST_COMPLETE = 64
+LARGEST_COMPLETE = 32
 # Subsets of vertices whose determinants are computed as polynomials.
 LARGEST_MINORS = 250_000
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,8 @@ class Kernel(Result):
         return len(self.support)
 
     def __str__(self) -> str:
-        return f"a kernel with {len(self)} outputs, of probabilities {', '.join(map(str, self.outers))}"
+        outers = ", ".join(map(str, self.outers))
+        return f"a kernel with {_several(len(self), 'output')}, of probabilities {outers}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +111,9 @@ class Kernels(Result):
         return self.vertices.columns()
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{count:,} with {size} outputs" for size, count in self.sizes.items())
+        parts = ", ".join(f"{count:,} with {_several(size, 'output')}" for size, count in self.sizes.items())
         more = "" if self.complete else ", not all"
-        return f"{len(self):,} kernels{more}: {parts}"
+        return f"{_several(len(self), 'kernel')}{more}: {parts}"
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, and the support of each kernel, as plain data."""
@@ -293,7 +298,7 @@ class KernelThresholds(Result):
 
     def __str__(self) -> str:
         if not self.thresholds:
-            return f"{self.between[0]:,} kernels whatever ε is"
+            return f"{_several(self.between[0], 'kernel')} whatever ε is"
         parts = [f"{self.between[0]:,} below"]
         for value, known, here, after in zip(
             self.thresholds, self.exact, self.at, self.between[1:], strict=True
@@ -331,12 +336,14 @@ def kernel_thresholds(metric: Metric | Policy | Answers) -> KernelThresholds:
     kernels as e^-ε grows: 6 below, 1/2 (6 there), then 9
     """
     shape = exact_polytope(metric, Fraction(1, 2))
-    n = shape.dimension + 1
-    way = "take a metric with fewer vertices"
-    require_size(comb(shape.count() + 1, n), LARGEST_MINORS, "the minors of the vertices", way)
-    if shape.shapes == ("uniform",):
-        return KernelThresholds((), (), (len(kernels(metric, Fraction(1, 2))),), (), ())
-    roots = sorted(_roots(shape), key=lambda item: item[0])
+    parts = _components(shape)
+    for part in parts:
+        size = comb(part.count() + 1, part.dimension + 1)
+        way = "take a metric with fewer vertices"
+        require_size(size, LARGEST_MINORS, "the minors of the vertices", way)
+    # A kernel of several components is one of each (their weights do not mix), and so are the thresholds.
+    found = {(item[2], item[0]): item for part in parts for item in _roots(part)}
+    roots = sorted(found.values(), key=lambda item: item[0])
     cuts = [Fraction(0), *(item[0] for item in roots), Fraction(1)]
     between = [len(kernels(metric, _simplest(a, b))) for a, b in pairwise(cuts)]
     kept: list[tuple[float, Fraction | None, int | None, tuple[int, ...]]] = []
@@ -370,10 +377,19 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
             return value
 
 
+def _components(shape: Polytope) -> list[Polytope]:
+    """The polytopes of the inputs at finite distance of each other."""
+    home = shape._component_of[shape._group_of]
+    names = [[name for name, c in zip(shape.inputs, home.tolist(), strict=True) if c == k]
+             for k in range(int(home.max()) + 1)]  # fmt: skip
+    return [Polytope(shape.metric.restricted(part), shape.level, None) for part in names]
+
+
 def _roots(shape: Polytope) -> list[tuple[Fraction, Fraction | None, tuple[int, ...]]]:
     """Roots from 0 to 1 of all minors: an approximation to 1e-30, the root if rational, its polynomial."""
     factors: dict[tuple[int, ...], Any] = {}
-    for minor in _minors(shape):
+    # Under the discrete metric kernels are balanced collections, whatever ε is.
+    for minor in _minors(shape) if shape.shapes != ("uniform",) else ():
         for factor, _ in minor.factor()[1]:
             if factor.degree() > 0:
                 factors.setdefault(tuple(int(c) for c in factor.coeffs()), factor)
