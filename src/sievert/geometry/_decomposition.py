@@ -246,7 +246,10 @@ def to_vertex_mechanism(
     pieces: dict[tuple[Any, ...], list[tuple[int, Any]]] = {}
     posteriors: list[AnyArray] = []
     for y, column in enumerate(columns.table.T):
-        for part, weight in _split(columns, column):
+        # What overflows is no channel any more, and is refused below.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            split = _split(columns, column)
+        for part, weight in split:
             # Floats are one posterior where nine digits of every entry agree, however small it is.
             key = tuple(part.tolist() if columns.exact else (f"{value:.8e}" for value in part))
             if key not in pieces:
@@ -258,10 +261,15 @@ def to_vertex_mechanism(
         for y, weight in found:
             shares[i, y] += weight
     totals = shares.sum(axis=1)
+    if not columns.exact and not (np.isfinite(totals) & (totals > 0)).all():
+        raise MechanismError(HIDDEN)
     table = np.array(posteriors, dtype=columns.table.dtype).T * totals
     form = "exact" if columns.exact else "float"
     if not columns.exact:
-        table = table / table.sum(axis=1)[:, None]
+        sums = table.sum(axis=1)
+        if not (np.isfinite(sums) & (sums > 0)).all():
+            raise MechanismError(HIDDEN)
+        table = table / sums[:, None]
     mechanism = Channel.trusted(table, form, columns.polytope.inputs)  # type: ignore[arg-type]
     remap = Channel.trusted(shares / totals[:, None], form, mechanism.outputs)  # type: ignore[arg-type]
     if not columns.exact:
