@@ -150,7 +150,10 @@ class RecordView(OneRecord):
         # No release makes the best action worse on average; rounding must not say so.
         better = (min if adversary.is_loss else max) if adversary.is_convex else _first
         lower, upper = better(found.bounds.lower, before), better(found.bounds.upper, before)
-        exact = found.bounds.exact
+        exact, ends = found.bounds.exact, adversary.bounds()
+        if ends is not None:
+            # Nor is any gain beyond the greatest or the least.
+            lower, upper = (min(max(end, float(ends[0])), float(ends[1])) for end in (lower, upper))
         after = lower if adversary.is_loss and not exact else upper
         lower = after if exact else lower
         return RecordGain(adversary.name, before, after, exact, lower, upper, found.method, count)
