@@ -31,7 +31,7 @@ NAMESPACES = [
     "adapters", "adversaries", "bounds", "constraints", "continuous", "design", "divergences", "errors",
     "estimation", "gains", "geometry", "graphs", "inference", "information", "lattice", "losses",
     "mechanisms", "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results",
-    "sampling", "secrets", "symmetries", "testing", "transformations",
+    "sampling", "secrets", "symmetries", "testing", "text", "transformations",
 ]  # fmt: skip
 
 

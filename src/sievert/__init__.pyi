@@ -11,6 +11,7 @@ from . import release as release
 from . import results as results
 from . import sampling as sampling
 from . import testing as testing
+from . import text as text
 from .channels import divergences as divergences
 from .channels import priors as priors
 from .channels._channel import Channel as Channel

@@ -26,6 +26,7 @@ __all__ = [
     "PriorError",
     "QueryError",
     "SievertError",
+    "TextError",
     "TooLargeError",
 ]
 
@@ -106,6 +107,10 @@ class MechanismError(SievertError):
 
 class EstimationError(SievertError):
     """Reports from which the asked estimate cannot be made."""
+
+
+class TextError(SievertError):
+    """A document, a vocabulary or an embedding that cannot be used."""
 
 
 class FileError(SievertError):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import SurveyDesign as SurveyDesign
     from sievert.design import TableDesign as TableDesign
     from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from sievert.estimation import Identifiability as Identifiability
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
+    from sievert.estimation import TableEstimate as TableEstimate
     from sievert.estimation import Transport as Transport
     from sievert.geometry import Decomposition as Decomposition
     from sievert.geometry import Kernel as Kernel
@@ -106,6 +108,18 @@ if TYPE_CHECKING:
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
+    from sievert.text import AttackBench as AttackBench
+    from sievert.text import BagLoss as BagLoss
+    from sievert.text import Finding as Finding
+    from sievert.text import Flow as Flow
+    from sievert.text import HideReveal as HideReveal
+    from sievert.text import Neighbours as Neighbours
+    from sievert.text import Obfuscated as Obfuscated
+    from sievert.text import Profile as Profile
+    from sievert.text import Promise as Promise
+    from sievert.text import TextCalibration as TextCalibration
+    from sievert.text import WordCapacity as WordCapacity
+    from sievert.text import WordChannelEstimate as WordChannelEstimate
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -113,10 +127,11 @@ ROOMS = {
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
+        "MinimaxRegret Optimality OptimalMechanism Remap SurveyDesign TableDesign Universality"
     ),
     "estimation": (
-        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
+        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "
+        "TableEstimate Transport"
     ),
     "geometry": (
         "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "
@@ -141,6 +156,10 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "release": "Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
+    "text": (
+        "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
+        "WordCapacity WordChannelEstimate"
+    ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
 __all__ = ["Result", *HOMES]

@@ -5,6 +5,7 @@ from ._candidates import Candidates as Candidates
 from ._candidates import Leak as Leak
 from ._candidates import Remap as Remap
 from ._candidates import candidates as candidates
+from ._candidates import candidates_beside as candidates_beside
 from ._domination import Domination as Domination
 from ._domination import dominating_remap as dominating_remap
 from ._existence import Existence as Existence
@@ -22,11 +23,14 @@ from ._optimal import OptimalMechanism as OptimalMechanism
 from ._optimal import optimal_mechanism as optimal_mechanism
 from ._regret import MinimaxRegret as MinimaxRegret
 from ._regret import minimax_regret as minimax_regret
+from ._surveys import SurveyDesign as SurveyDesign
+from ._surveys import SurveyOption as SurveyOption
+from ._surveys import survey_design as survey_design
 from ._table_results import TableDesign as TableDesign
 from ._table_results import TableOption as TableOption
 from ._tables import Setting as Setting
 from ._tables import noise_for as noise_for
 from ._tables import table_design as table_design
-from ._universal import Universality as Universality
 from ._universal import is_universally_optimal as is_universally_optimal
 from ._universal import universal_gap as universal_gap
+from ._universal_case import Universality as Universality

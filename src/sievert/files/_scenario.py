@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._inference import InferenceCase, inference_case
-from sievert.files._noise import Tabulated, tabulated, unlisted_noise
+from sievert.files._noise import Tabulated, added_noise, tabulated, unlisted_noise
 from sievert.files._paths import files_read
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
@@ -42,6 +42,8 @@ __all__ = [
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
+# By how much a difference of logarithms of listed probabilities may be off: some units in their last place.
+ROUNDED_LOGARITHMS = 1e-13
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,20 @@ class Scenario:
             )
         return prior, about_record
 
+    @property
+    def gains_about(self) -> Literal["value", "record", "answer"]:
+        """What adversaries want to know: by the file alone, however many records and answers there are.
+
+        Where the query is the record, its value is the answer too.
+        """
+        model = self.document.adversary
+        if self.query.is_record:
+            return "value"
+        if model.about is not None:
+            return model.about
+        states_answer = model.prior is not None and not model.prior.is_uniform
+        return "record" if self.document.query.is_table and not states_answer else "answer"
+
     @cached_property
     def gains(self) -> list[Adversary]:
         """What adversaries want to know about the channel's input."""
@@ -247,7 +263,7 @@ class Scenario:
             return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
 
     def gain_about_record(self, place: int) -> Adversary:
-        """What one of the adversaries wants to know about one record, where the channel has no list."""
+        """What one of the adversaries wants to know about one record."""
         with self._at("adversary.gains"):
             return self.document.adversary.gains[place].adversary(self.policy.values, self.record_distance)
 
@@ -318,6 +334,13 @@ class Scenario:
         """The limits an audit checks."""
         return self.document.accept
 
+    @property
+    def released(self) -> Path:
+        """Where a release goes, unless the command line names another place."""
+        rules = self.document.release
+        name = None if rules is None else rules.output
+        return self.folder / (name or f"{Path(self.source).stem}-released.csv")
+
     def reads(self) -> list[Path]:
         """The file itself and every file it names for reading."""
         return files_read(self.document, self.folder, self.source)
@@ -329,8 +352,21 @@ class Scenario:
 
 @singledispatch
 def _epsilon(channel: Channel, scenario: Scenario) -> Epsilon:
-    """By looking at all outputs of all neighbours."""
-    return epsilon(channel, scenario.answers)
+    """By looking at all outputs of all neighbours; to the last digits where the law of the noise is known."""
+    found = epsilon(channel, scenario.answers)
+    law = _eps_of_law(scenario)
+    same = law is not None and abs(found.nats - law) <= ROUNDED_LOGARITHMS + SAME_PROBABILITY * law
+    return replace(found, nats=law) if law is not None and same and found.exact is None else found
+
+
+def _eps_of_law(scenario: Scenario) -> float | None:
+    """The ε of noise that is added to a table, by its sensitivity; None where public knowledge is in play."""
+    if scenario.document.mechanism is None or scenario.policy.constrained:
+        return None
+    if not scenario.document.query.is_table:
+        return None
+    noise = added_noise(scenario)
+    return noise.nats_of(scenario.tabulated.sensitivity) if isinstance(noise, TableNoise) else None
 
 
 @_epsilon.register

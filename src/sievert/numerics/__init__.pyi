@@ -41,6 +41,7 @@ from ._exact import sum_error as sum_error
 from ._logs import entropy_excess as entropy_excess
 from ._logs import exp_excess as exp_excess
 from ._logs import exp_or_infinity as exp_or_infinity
+from ._logs import log_binomial as log_binomial
 from ._logs import log_difference as log_difference
 from ._logs import log_fraction as log_fraction
 from ._logs import log_matmul as log_matmul
@@ -54,6 +55,7 @@ from ._progress import listening as listening
 from ._rays import extreme_rays as extreme_rays
 from ._rays import ray_blocks as ray_blocks
 from ._rays import support_rows as support_rows
+from ._words import amount as amount
 from ._words import at_most as at_most
 from ._words import belief_growth as belief_growth
 from ._words import claim_in_words as claim_in_words

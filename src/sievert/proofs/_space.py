@@ -137,6 +137,15 @@ class ProofSpace:
         return len(self.pairs) == self.size - self.components
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether there is an edge between any two of at least two points, and all are equally long."""
+        every = self.size * (self.size - 1) // 2
+        if not 0 < len(self.pairs) == every or (self.lengths != self.lengths[0]).any():
+            return False
+        low, high = self.pairs.min(axis=1), self.pairs.max(axis=1)
+        return bool((low < high).all()) and len(np.unique(low * self.size + high)) == every
+
+    @property
     def whole(self) -> bool:
         """Whether every length is a whole number, so that float path lengths are exact."""
         return bool((self.lengths == np.floor(self.lengths)).all() and self.lengths.sum() < 2**53)
@@ -232,7 +241,7 @@ class ProofSpace:
         q is rounded down, which only lowers Φy, and 1 - q² = (1-q)(1+q) loses 3 units.
         """
         q = np.minimum(_enclosed(-eps, self.lengths, METRIC_ERROR if self.metric else 0.0)[0], 1.0)
-        order, parent, edge = self._outward()
+        order, parent, edge = self.outward()
         inward = np.array(y, dtype=np.float64)
         for v in reversed(order):
             if parent[v] >= 0:
@@ -244,7 +253,7 @@ class ProofSpace:
                 total[v] = rest[edge[v]] * inward[v] + q[edge[v]] * total[parent[v]]
         return total * (1 - sum_error(6 * self.size + 16))
 
-    def _outward(self) -> tuple[list[int], list[int], list[int]]:
+    def outward(self) -> tuple[list[int], list[int], list[int]]:
         """Points of a forest, parents before children, with each one's parent and the edge to it."""
         near: list[list[tuple[int, int]]] = [[] for _ in range(self.size)]
         for e, (a, b) in enumerate(self.pairs.tolist()):

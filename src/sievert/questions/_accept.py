@@ -17,6 +17,7 @@ from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsi
 from sievert.errors import FileError, PolicyError, TooLargeError
 from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, claim_of
+from sievert.numerics import amount, in_percent
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 
+# Limits that are probabilities, and differences of two.
+UNITS = {"guess": "%", "inference": "%", "advantage": " percentage points"}
+
+
 @dataclass(frozen=True)
 class Check(Result):
     """One limit of [accept]: its key, what it limits, the limit, the value found and whether it holds.
@@ -53,11 +58,22 @@ class Check(Result):
     exact: bool = True
 
     def __str__(self) -> str:
+        value, limit = self._amounts()
         if self.exact:
             relation = "within" if self.passed else "EXCEEDS"
-            return f"{self.name}: {self.value:.4g} {relation} the limit {self.limit:g}"
+            return f"{self.name}: {value} {relation} the limit {limit}"
         relation = "within" if self.passed else "NOT SHOWN to be within"
-        return f"{self.name}: at most {self.value:.4g}, {relation} the limit {self.limit:g}"
+        return f"{self.name}: at most {value}, {relation} the limit {limit}"
+
+    def _amounts(self) -> tuple[str, str]:
+        """Value and limit as the other sentences write them; with more digits where they would look alike."""
+        unit = UNITS.get(self.key)
+        if unit is None:
+            return amount(self.value), f"{self.limit:g}"
+        value, limit = in_percent(self.value), in_percent(self.limit)
+        if value == limit:
+            value, limit = f"{100 * self.value:.10g}%", f"{100 * self.limit:.10g}%"
+        return value.replace("%", unit), limit.replace("%", unit)
 
 
 def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
@@ -167,6 +183,8 @@ def allowed_guess(scenario: Scenario, eps: float, count: int, before: float) -> 
 
 # A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
 CLAIM_TOLERANCE = 1e-9
+# Differences of logarithms of probabilities are off by some units in their last place, however small ε is.
+ROUNDED = 1e-14
 # Orders α at which Rényi divergences are compared with α·ρ first, and levels ε at which two curves δ(ε)
 # are; then intervals between them are halved where what holds at their ends leaves open what does between.
 ORDERS = np.concatenate([[1.0], 1 + np.geomspace(1e-3, 1.0, 16), np.geomspace(2.2, 1e3, 24)])
@@ -208,8 +226,11 @@ def kept_promise(view: Seen) -> Promise | None:
 def _pure(claimed: float | None, eps: float) -> Promise | None:
     if claimed is None:
         return None
-    kept = eps <= claimed * (1 + CLAIM_TOLERANCE)
-    return Promise(f"ε = {claimed:.6g}", kept, f"ε = {eps:.6g}")
+    kept = eps <= claimed * (1 + CLAIM_TOLERANCE) + ROUNDED
+    claim, satisfied = (f"ε = {level:.6g}" for level in (claimed, eps))
+    if not kept and claim == satisfied:
+        claim, satisfied = (f"ε = {level:.17g}" for level in (claimed, eps))
+    return Promise(claim, kept, satisfied)
 
 
 def _stated(view: Seen, stated: ClaimModel) -> Promise:

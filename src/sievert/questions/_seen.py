@@ -20,7 +20,7 @@ import numpy as np
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import FileError, TooLargeError
-from sievert.files import Scenario
+from sievert.files import Scenario, added_noise
 from sievert.measures import Adversary, Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
 from sievert.observations import (
     OneRecord,
@@ -30,6 +30,7 @@ from sievert.observations import (
     SimulatedGain,
     guess_limit,
     ratios_after,
+    record_gain,
     record_view,
     releases_within,
     repeated_guess,
@@ -46,6 +47,8 @@ ABOVE = "bound: one record seen through the noise"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
 SEED = 0
+# Columns of a channel that are proportional up to 1e-12 count as one, in each of up to a thousand releases.
+UNRESOLVED = 1e-9
 
 
 def seen(scenario: Scenario) -> Seen:
@@ -58,6 +61,7 @@ class Seen(ABC):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
+        self._repeated: dict[int, RepeatedGuess] = {}
 
     @property
     def epsilon(self) -> Epsilon:
@@ -103,9 +107,9 @@ class Seen(ABC):
     def uniform_bits(self) -> float | None:
         """Bits that one release leaks about a record of any value, all equally likely; None: not known."""
 
+    @abstractmethod
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
-        """What an adversary gains about one record; only where the mechanism has no list."""
-        raise TooLargeError("adversaries of a listed mechanism want to know its input", size=0)
+        """What an adversary gains about one record when all others are known."""
 
     def simulated(self, releases: int) -> SimulatedGain | None:
         """The best guess after so many releases by simulation; None where nobody needs it, or too large."""
@@ -132,6 +136,11 @@ class Seen(ABC):
 
     def repeated(self, count: int) -> RepeatedGuess:
         """The guess after several releases: the mechanism's own, or the least of the bounds on it."""
+        if count not in self._repeated:
+            self._repeated[count] = self._least_repeated(count)
+        return self._repeated[count]
+
+    def _least_repeated(self, count: int) -> RepeatedGuess:
         record = self.record
         if count == 1:
             return RepeatedGuess(record.before, record.after, not record.is_bound, count)
@@ -140,6 +149,8 @@ class Seen(ABC):
             found = RepeatedGuess(
                 record.before, _faded(self.scenario, self.epsilon.nats * count), False, count
             )
+        if self._is_unresolved(found):
+            found = replace(found, guess=_faded(self.scenario, self.epsilon.nats * count), exact=False)
         if not found.exact:
             allowed = allowed_guess(self.scenario, self.epsilon.nats, count, found.before)
             found = replace(found, guess=min(found.guess, allowed))
@@ -147,6 +158,11 @@ class Seen(ABC):
             # More releases never help less; rounding may say so by 1e-16.
             found = replace(found, guess=record.after)
         return found
+
+    def _is_unresolved(self, found: RepeatedGuess) -> bool:
+        """Whether a guess that does grow has grown by less than sums of rounded terms can tell."""
+        small = found.guess - found.before <= UNRESOLVED * found.before
+        return small and self.epsilon.nats > 0 and self.guess_limit != found.before
 
 
 @singledispatch
@@ -185,6 +201,28 @@ class Listed(Seen):
         with suppress(TooLargeError):
             return releases_within(scenario.channel, scenario.answers, limit, scenario.record_prior)
         return None
+
+    @cached_property
+    def _view(self) -> OneRecord | None:
+        """One record seen through noise of a known law, that looks alike whatever the others are."""
+        scenario = self.scenario
+        if scenario.policy.constrained:
+            return None
+        noise = added_noise(scenario)
+        if not isinstance(noise, TableNoise):
+            return None
+        least, greatest = noise.statistic.range(scenario.policy, scenario.tabulated.absence)
+        if noise.limits is not None and (noise.limits[0] > least or noise.limits[1] < greatest):
+            return None
+        view = record_view(noise, belief_of(scenario))
+        return None if view.is_cut else view
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """By the law of the noise where it has one, else in every situation of the others."""
+        if self._view is not None:
+            return self._view.gain(adversary, releases)
+        scenario = self.scenario
+        return record_gain(scenario.channel, scenario.answers, adversary, releases, scenario.record_prior)
 
     @property
     def uniform_bits(self) -> float:

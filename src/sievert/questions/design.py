@@ -1,7 +1,8 @@
 """The design for a file: the best mechanism on a list of answers, or the noise that a table could get.
 
 Where the answers can be listed and [use] says what they are for, a linear program finds the best of all
-mechanisms. A table over all records has too many answers, but few mechanisms apply, and they are weighed.
+mechanisms. A table over all records has too many answers, but few mechanisms apply, and they are weighed; so
+are those for a survey, whose frequencies are estimated from many reports.
 """
 
 from __future__ import annotations
@@ -18,26 +19,33 @@ from sievert.design import (
     Existence,
     MinimaxRegret,
     Setting,
+    SurveyDesign,
     TableDesign,
     Universality,
     candidates,
+    candidates_beside,
     existence_by_theorem,
     is_universally_optimal,
     minimax_regret,
+    survey_design,
     table_design,
 )
-from sievert.errors import MechanismError, TooLargeError
+from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
+from sievert.measures import Gain
 from sievert.mechanisms import privacy
+from sievert.policies import Answers
 from sievert.proofs import Proof
 from sievert.questions._accept import record_belief
 from sievert.results import Result
 from sievert.tables import channel_bytes
 
-__all__ = ["Design", "NoiseDesign", "design_of"]
+__all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of"]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
+# Reports of a survey that says nothing about their number.
+REPORTS = 1000
 # Inputs up to which other priors are asked about, and linear programs that may be spent on them.
 LARGEST_UNIVERSAL, EFFORT = 12, 2000
 
@@ -90,13 +98,7 @@ class Design(Result):
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism, and a file that names it, ready for `audit` and `release`."""
-        found = self.mechanism
-        channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
-        mechanism = {"matrix": channel.name, "eps": self.found.optimal.eps}
-        return {
-            "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
-            "channel": (channel, channel_bytes(found, channel)),
-        }
+        return _listed_files(scenario, target, self.mechanism, self.found.optimal.eps)
 
 
 @dataclass(frozen=True)
@@ -124,10 +126,54 @@ class NoiseDesign(Result):
         return {"file": (target, designed_toml(scenario, mechanism, target.parent).encode())}
 
 
-def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign:
+@dataclass(frozen=True)
+class ResponseDesign(Result):
+    """Mechanisms for reports one a record, by the variance of the frequencies estimated from them."""
+
+    title: str
+    policy: str
+    query: str
+    found: SurveyDesign
+
+    def __str__(self) -> str:
+        return f"{self.found}."
+
+    @property
+    def certificate(self) -> None:
+        """None: no mechanism is proved to be best."""
+        return None
+
+    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+        """The mechanism of least variance, and a file that names it, ready for `audit` and `release`."""
+        mechanism = self.found.chosen.mechanism
+        assert mechanism is not None
+        return _listed_files(scenario, target, mechanism, self.found.eps)
+
+
+def _listed_files(
+    scenario: Scenario, target: Path, found: Channel, eps: float
+) -> dict[str, tuple[Path, bytes]]:
+    channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
+    mechanism = {"matrix": channel.name, "eps": eps}
+    return {
+        "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
+        "channel": (channel, channel_bytes(found, channel)),
+    }
+
+
+def channel_suffixes(scenario: Scenario) -> tuple[str, ...]:
+    """How a designed channel may be named beside its file; noise for a table is named in the file alone."""
+    only_noise = scenario.document.query.is_table and scenario.document.use is None
+    return () if only_noise else (EXACT, FLOATS)
+
+
+def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign | ResponseDesign:
     """The design for a file: its policy and query, its loss, at its own ε or another."""
     if eps == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
+    use = scenario.document.use
+    if use is not None and not use.loss.of_one_release:
+        return response_design(scenario, eps)
     over_all = scenario.document.query.is_table
     if over_all and scenario.document.use is None:
         return noise_design(scenario, eps)
@@ -161,15 +207,46 @@ def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
     return NoiseDesign(scenario.title, policy.describe(), table.statistic.words, found, checked)
 
 
+def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDesign:
+    """The mechanisms for a survey: one report a record, frequencies estimated from all."""
+    words = scenario.use.loss.words()
+    if not scenario.query.is_record:
+        raise FileError(
+            f"{scenario.source}, use.loss: the {words} is for surveys, in which every record reports by "
+            'itself (query.kind = "record"); leave [use] out to weigh the noise of a table'
+        )
+    if scenario.prior_unknown:
+        raise FileError(
+            f'{scenario.source}, use.prior: "unknown" goes with a loss of one release; give the frequencies '
+            "that are expected, or leave it out where all are alike"
+        )
+    answers = scenario.answers
+    gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
+    found = survey_design(
+        answers,
+        file_eps(scenario) if eps is None else eps,
+        scenario.use_prior,
+        gains,
+        reports=scenario.use.reports or REPORTS,
+    )
+    return ResponseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
+
+
 def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
     """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss = scenario.answers, scenario.use_loss
     prior = None if scenario.prior_unknown else scenario.use_prior
-    gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
+    # Mechanisms on the answers are weighed by what they tell about the answer.
+    about_record = scenario.gains_about == "record"
+    models = [Gain.resolve("identity")] if about_record else scenario.document.adversary.gains
+    gains = [gain.adversary(answers.labels, scenario.distance) for gain in models]
     alpha = None if eps is not None else _file_alpha(scenario)
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
-    found = candidates(answers, level, prior, loss, gains, alpha=alpha)
-    regret = minimax_regret(answers, level, loss, alpha=alpha) if scenario.prior_unknown else None
+    regret = _least_regret(answers, level, loss, alpha) if scenario.prior_unknown else None
+    if regret is None:
+        found = candidates(answers, level, prior, loss, gains, alpha=alpha)
+    else:
+        found = candidates_beside(regret.mechanism, answers, level, loss, gains, alpha)
     universal, exists = None, None
     if regret is None and len(answers.labels) <= LARGEST_UNIVERSAL:
         mechanism = found.optimal.mechanism
@@ -189,6 +266,18 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
         exists,
         regret,
     )
+
+
+def _least_regret(answers: Answers, eps: float | None, loss: object, alpha: object) -> MinimaxRegret:
+    """The mechanism for an unknown prior; where it cannot be found, the key that asks for it is named."""
+    try:
+        return minimax_regret(answers, eps, loss, alpha=alpha)
+    except TooLargeError as problem:
+        raise TooLargeError(
+            f'[use] prior is "unknown", and {problem}; or give a prior, and read for which others another '
+            "mechanism is better",
+            size=problem.size,
+        ) from problem
 
 
 def _sentence(result: Result) -> str:

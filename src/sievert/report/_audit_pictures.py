@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
@@ -12,21 +13,24 @@ from sievert.files import Scenario
 from sievert.numerics import guess_words, in_percent
 from sievert.questions import (
     GuessCurve,
+    LeakageCurves,
     MapOfNoise,
     NoiseOfCell,
     Seen,
     guess_by_eps,
     guess_by_releases,
+    leakage_curves,
     noise_picture,
     seen,
 )
-from sievert.questions.audit import Audit, LeakageCurves, leakage_curves
-from sievert.questions.interval import IntervalView, interval_view
+from sievert.questions.audit import Audit
 from sievert.report import plots
 from sievert.report._page import Picture
-from sievert.report.infer import tradeoff_picture
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
+
+if TYPE_CHECKING:
+    from sievert.questions.interval import IntervalView
 
 __all__ = ["noise_pictures", "pictures", "releases_picture"]
 
@@ -38,8 +42,13 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
     view = seen(scenario)
     drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
-    drawn += _of_interval(interval_view(scenario) if audit.interval is not None else None)
+    if audit.interval is not None:
+        from sievert.questions.interval import interval_view
+
+        drawn += _of_interval(interval_view(scenario))
     if audit.inference is not None:
+        from sievert.report.infer import tradeoff_picture
+
         drawn.append(tradeoff_picture(audit.inference))
     secrets = scenario.policy.secrets
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:

@@ -192,10 +192,14 @@ def guess_curve(
             figure.add_scatter(
                 x=places, y=shown, name=name, mode=mode, line=line, marker={"size": 6}, showlegend=True
             )
+    top = max([*heights.tolist(), before, *(value for value in (limit, ever) if value is not None)])
+    # Words stand where no other line does.
+    crowded = here is not None and here - places[0] < 0.2 * (places[-1] - places[0])
+    free = limit is not None and limit - before > 0.1 * top
     lines = (
         (before, BEFORE, "before", "top right"),
         (ever, MARK, "never above", "bottom right"),
-        (limit, LIMIT, "limit", "top left"),
+        (limit, LIMIT, "limit", "top right" if crowded and free else "top left"),
     )
     for value, colour, words, place in lines:
         if value is not None:
@@ -205,7 +209,6 @@ def guess_curve(
                 annotation={"text": words, "font": {"color": colour if colour == LIMIT else MARK}},
                 annotation_position=place,
             )
-    top = max([*heights.tolist(), before, *(value for value in (limit, ever) if value is not None)])
     figure.update_yaxes(range=[0, min(1.05, 1.15 * top)])
     wide = len(places) > 2 and places[0] >= 1 and places[-1] >= WIDE * places[0]
     laid_out(figure, text("axis", axis), "probability of a right guess")
@@ -282,12 +285,15 @@ def noise_map(
         hoverinfo="name",
     )
     laid_out(figure, "metres east of the true place", "metres north of it")
-    figure.update_xaxes(constrain="domain")
+    figure.update_xaxes(constrain="domain", nticks=5, tickangle=0)
     return figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
 
 
 def released_numbers(
-    names: Sequence[Hashable], values: Sequence[float], interval: Sequence[Sequence[float]] | None = None
+    names: Sequence[Hashable],
+    values: Sequence[float],
+    interval: Sequence[Sequence[float]] | None = None,
+    adjusted: Sequence[float] | None = None,
 ) -> go.Figure:
     """Numbers of a released table, with the interval of each.
 
@@ -296,6 +302,7 @@ def released_numbers(
     names : of the cells
     values : the noisy number of each
     interval : lower and upper end for each; nothing is drawn by default
+    adjusted : the nearest possible number of each; nothing is drawn by default
 
     Returns
     -------
@@ -330,5 +337,9 @@ def released_numbers(
         )
     drawn = {"color": AFTER, "size": 8 if len(shown) <= LARGEST_BARS else 4}
     figure.add_scatter(x=labels, y=heights[shown], mode="markers", name="released", marker=drawn)
+    if adjusted is not None:
+        nearest = numbers("adjusted", adjusted, len(cells))[shown]
+        mark = {"color": MARK, "symbol": "line-ew-open", "size": 12 if len(shown) <= LARGEST_BARS else 5}
+        figure.add_scatter(x=labels, y=nearest, mode="markers", name="adjusted", marker=mark)
     figure.update_xaxes(type="category")
     return laid_out(figure, "cell", "released number")

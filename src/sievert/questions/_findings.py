@@ -1,0 +1,236 @@
+"""What the release changes for each adversary of the file, in the adversary's own unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.channels import Channel, NoiseChannel, PlanarNoise
+from sievert.errors import TooLargeError
+from sievert.files import Scenario
+from sievert.measures import Adversary, Gain, Identity, Unit, WithinGain, adversary_title, leakage
+from sievert.numerics import brief, in_bits
+from sievert.observations import PlaneView, RecordGain, repeated_gain
+from sievert.questions._seen import Seen, belief_of
+from sievert.results import Result
+
+__all__ = ["Finding", "Unanswered", "findings"]
+
+
+@dataclass(frozen=True)
+class Finding(Result):
+    """What the release changes for one adversary.
+
+    Attributes
+    ----------
+    name : what the file calls the adversary
+    unit : what `before` and `after` are; "probability" where all gains are between 0 and 1, "bits" for
+        Shannon uncertainty
+    before, after : expected gain (or loss) without and with the release
+    factor : after/before for gains, before/after for losses; None for gains whose prior value is not positive
+    difference : improvement of the adversary in the unit
+    bits : log2 of the factor for gains, bits of uncertainty taken away for Shannon; None for other losses
+    blind_guess : the best action before the release; None where several are equally good
+    exact : whether `after` is exact; otherwise the adversary gains at most that
+    releases : how many releases of the same data the file speaks of
+    repeated : expected gain (or loss) after all of them
+    repeated_exact : whether `repeated` is exact; otherwise the adversary gains at most that
+    """
+
+    name: str
+    unit: Unit
+    before: Any
+    after: Any
+    factor: Any
+    difference: Any
+    bits: float | None
+    blind_guess: Hashable
+    exact: bool = True
+    releases: int = 1
+    repeated: Any = 0.0
+    repeated_exact: bool = True
+
+    @property
+    def title(self) -> str:
+        """What tables and pictures call the adversary."""
+        return adversary_title(self.name)
+
+    def __str__(self) -> str:
+        growth = "" if self.bits is None else f" ({in_bits(self.bits)})"
+        return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
+
+
+@dataclass(frozen=True)
+class Unanswered(Result):
+    """An adversary of the file whose gain is not known, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: not known, because {self.reason}"
+
+
+Findings = tuple[tuple[Finding, ...], tuple[Unanswered, ...]]
+
+
+def findings(view: Seen) -> Findings:
+    """One finding for each gain of the file, and the gains that are not known.
+
+    What they are about is said by the file (`Scenario.gains_about`), never by how many answers there are.
+    """
+    scenario = view.scenario
+    if scenario.gains_about == "record":
+        return _about_record(view)
+    return _about_answer(scenario.channel, view)
+
+
+def _about_record(view: Seen) -> Findings:
+    """About one record when all others are known."""
+    scenario = view.scenario
+
+    def found(place: int, model: Gain) -> Finding:
+        gain = scenario.gain_about_record(place)
+        return _record_finding(gain, partial(view.gain, gain), model.unit, view)
+
+    return _answered(scenario, found)
+
+
+@singledispatch
+def _about_answer(channel: Channel, view: Seen) -> Findings:
+    """About the channel's input."""
+    scenario = view.scenario
+    # Fractions beside rounded entries gain nothing and cost much.
+    belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
+    models = scenario.document.adversary.gains
+    found = (
+        _finding(channel, belief, gain, model.unit, view)
+        for model, gain in zip(models, scenario.gains, strict=True)
+    )
+    return tuple(found), ()
+
+
+@_about_answer.register
+def _about_unlisted_answer(channel: NoiseChannel, view: Seen) -> Findings:
+    """No list holds the answers."""
+    reason = 'no list holds the answers; about = "record" asks about one record when all others are known'
+    models = view.scenario.document.adversary.gains
+    return (), tuple(Unanswered(_name(model), reason) for model in models)
+
+
+def _answered(scenario: Scenario, found: Callable[[int, Gain], Finding]) -> Findings:
+    """What was found of each gain; of one whose table would be too large, that it was not."""
+    known, unknown = [], []
+    for place, model in enumerate(scenario.document.adversary.gains):
+        try:
+            known.append(found(place, model))
+        except TooLargeError as problem:
+            unknown.append(Unanswered(_name(model), problem.in_file()))
+    return tuple(known), tuple(unknown)
+
+
+def _name(model: Gain) -> str:
+    """What to call a gain that was not built: its name, or how the file spells it."""
+    spelled = model.spelled()
+    if isinstance(spelled, str):
+        return adversary_title(spelled)
+    given = getattr(model, "name", None)
+    if given:
+        return str(given)
+    return ", ".join(
+        f"{key} {value:g}" if isinstance(value, int | float) else f"{key} {brief(value)}"
+        for key, value in spelled.items()
+    )
+
+
+def _record_finding(
+    gain: Adversary, gained: Callable[[int], RecordGain], unit: Unit | None, view: Seen
+) -> Finding:
+    """After one release and after all of them; `gained` says what the adversary gains after so many."""
+    once, count = gained(1), view.scenario.observations
+    before, after = once.before, _unless_rounding(once.before, once.after)
+    better = before - after if gain.is_loss else after - before
+    above, below = (before, after) if gain.is_loss else (after, before)
+    repeated = _after_all(gain, gained(count), view) if count > 1 else once
+    return Finding(
+        once.gain,
+        unit or gain.unit,
+        before,
+        after,
+        above / below if below > 0 else None,
+        better,
+        gain.bits(before, after),
+        None,
+        once.exact,
+        count,
+        _unless_rounding(repeated.before, repeated.after),
+        repeated.exact,
+    )
+
+
+def _after_all(gain: Adversary, found: RecordGain, view: Seen) -> RecordGain:
+    """What is found after all releases; a guess in one try never above the least bound on it."""
+    if found.exact or not isinstance(gain, Identity) or found.gain != gain.name:
+        return found
+    least = view.repeated(found.releases)
+    if least.before != found.before or least.guess >= found.after:
+        return found
+    return replace(found, after=least.guess, exact=least.exact)
+
+
+def _unless_rounding(before: float, after: float) -> float:
+    """What differs in the last digits alone is rounding."""
+    return before if math.isclose(before, after, rel_tol=1e-13) else after
+
+
+@_about_answer.register
+def _about_place(channel: PlanarNoise, view: Seen) -> Findings:
+    """About one place, without all pairs of cells where the gain needs none."""
+    scenario = view.scenario
+    plane = PlaneView(channel, belief_of(scenario))
+    return _answered(scenario, lambda _, model: _place_finding(model, plane, view))
+
+
+@singledispatch
+def _place_finding(model: Gain, plane: PlaneView, view: Seen) -> Finding:
+    scenario = view.scenario
+    gain = model.adversary(scenario.policy.values, scenario.record_distance)
+    return _record_finding(gain, partial(plane.gain, gain), model.unit, view)
+
+
+@_place_finding.register
+def _place_within(model: WithinGain, plane: PlaneView, view: Seen) -> Finding:
+    # A gain of one's own is a table of all pairs of cells, which distances on a map do not need.
+    return _record_finding(plane.identity, partial(plane.within, model.within), model.unit, view)
+
+
+def _finding(
+    channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None, view: Seen
+) -> Finding:
+    releases, repeated = view.scenario.observations, None
+    if releases > 1:
+        repeated = repeated_gain(channel, gain, belief.astype(np.float64), releases)
+        if view.scenario.gains_about == "value":
+            repeated = _after_all(gain, repeated, view)
+    found = leakage(channel, belief, gain, kind="additive")
+    factor = None if math.isnan(float(found.factor)) else found.factor
+    return Finding(
+        gain.name,
+        unit or gain.unit,
+        found.prior,
+        found.posterior,
+        factor,
+        found.difference,
+        gain.bits(float(found.prior), float(found.posterior)),
+        gain.sole_best(belief.astype(np.float64)),
+        True,
+        releases,
+        found.posterior if repeated is None else repeated.after,
+        repeated is None or repeated.exact,
+    )

