@@ -102,8 +102,8 @@ class Audit(Result):
     simulated: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
-    secret: Literal["value", "record", "answer"] = "answer"
     interval: IntervalFacts | None = None
+    secret: Literal["value", "record", "answer"] = "answer"
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; inference and interval only where there are any."""
@@ -250,7 +250,7 @@ def _inference(scenario: Scenario) -> Inference | None:
 
 @singledispatch
 def _interval(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
-    """What noise on an interval means for real numbers; None for other noise."""
+    """What noise on an interval means for real numbers."""
     return None
 
 
