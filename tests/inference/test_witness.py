@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import sievert as sv
-from sievert.errors import ChannelError, MechanismError
+from sievert.errors import ChannelError, MechanismError, PriorError
 from sievert.inference import (
     accuracy_counterexample,
     inference_counterexample,
@@ -142,3 +142,9 @@ def test_on_a_disconnected_metric_some_mechanism_is_optimal() -> None:
     best = sv.Channel([[x, 1 - x, 0], [1 - x, x, 0], [0, 0, 1]])
     for other in ([["3/5", "2/5"], ["2/5", "3/5"], [0, 1]], [["1/2", "1/2"], ["1/4", "3/4"], ["1", 0]]):
         assert sv.refines(best, sv.Channel(other)).holds
+
+
+@pytest.mark.parametrize("prior", ["abc", None, True, 1.5, "3/2", -1, object()])
+def test_no_free_lunch_of_something_else(prior: Any) -> None:
+    with pytest.raises(PriorError, match="prior is"):
+        no_free_lunch(prior)

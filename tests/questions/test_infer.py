@@ -182,7 +182,7 @@ def test_the_command_its_json_page_and_proof(tmp_path: Path) -> None:
 def test_a_limit_that_is_exceeded_exits_1_everywhere(tmp_path: Path) -> None:
     path = write(tmp_path, eps=3.0, more="[accept]\ninference = 0.6")
     code, text = run("infer", path)
-    assert code == 1 and "EXCEEDS the limit 0.6" in text
+    assert code == 1 and "EXCEEDS the limit 60.0%" in text
     assert run("audit", path)[0] == 1
     path = write(tmp_path, eps=3.0, more="[accept]\nloss_factor = 1.2")
     assert run("audit", path)[0] == 1

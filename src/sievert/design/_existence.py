@@ -113,7 +113,7 @@ def existence_by_theorem(
 ) -> Existence | None:
     """The first theorem that decides; None where none does."""
     wanted, rate = as_loss(loss, space.points), privacy(eps, alpha).eps
-    table = np.asarray(wanted.table, dtype=np.float64)
+    table: AnyArray = wanted.table
     kinds = classify_loss(wanted)
     if kinds.trivial is not None:
         constant = Channel([[1]] * space.size, space.points)

@@ -88,7 +88,7 @@ class VertexProgram:
         found = exact_optimum(program)
         if found is None:
             raise TooLargeError(
-                "the least loss could not be settled in fractions; give eps as a float", size=m
+                "the least loss could not be settled in fractions; give a larger ε, or fewer inputs", size=m
             )
         return Optimum(found.value, found.dual, found.primal)
 

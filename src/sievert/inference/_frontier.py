@@ -7,7 +7,6 @@ none exceeds it (`_certificates`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -122,6 +121,7 @@ def curve(
 
     Examples
     --------
+    >>> import math
     >>> survey = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
     >>> found = curve(survey, eps=math.log(3), metric=Metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]]))
     >>> [round(x, 6) for x in found.limits], [round(x, 6) for x in found.accuracies]
@@ -134,8 +134,7 @@ def curve(
 
 def _level(eps: object, alpha: object) -> Any:
     """What is promised; None for nothing."""
-    level = None if eps is None and alpha is None else privacy(eps, alpha)
-    return None if level is None or math.isinf(level.eps) else level
+    return None if eps is None and alpha is None else privacy(eps, alpha)
 
 
 def _listed(limits: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from sievert.channels import Channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._certificates import Exactly, certified
 from sievert.inference._correlation import Correlation, correlation_of
-from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells
+from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
 from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
 from sievert.inference._program import Optimum, Problem, Solver
@@ -63,21 +63,25 @@ class Question:
         wants = [as_gain(gain, item.secrets) for item in self.correlations]
         self.guesses = actions_of(worth)
         blocks = [
-            (owner, gained(adversary, world))
-            for owner, (adversary, joint) in enumerate(zip(wants, joints, strict=True))
+            (owner, world)
+            for owner, joint in enumerate(joints)
             for world in worlds(joint, possible_cells(joint, self.labels, uses), *near)
         ]
         self.owners = [owner for owner, _ in blocks]
-        self.before = [max(leak.sum(axis=1).tolist()) for _, leak in blocks]
+        self.wants = tuple(wanted(wants[owner]) for owner in self.owners)
+        self.before = [
+            max(gained(want, world).sum(axis=1).tolist())
+            for want, (_, world) in zip(self.wants, blocks, strict=True)
+        ]
         space = neighbours_of(self.labels, given, level)
-        robust = any(item is not None for item in near)
-        plain = all(adversary.name == "identity" for adversary in (worth, *wants)) and not robust
+        self.robust = any(item is not None for item in near)
+        plain = worth.name == "identity" and not self.robust and all(want is None for want in self.wants)
         whole = (0, len(self.labels) - 1)
         self.first, self.last = _window(space, prior) if plain else whole
-        self._set_up(space, prior, gain_table(worth)[:, use_of], [leak for _, leak in blocks])
+        self._set_up(space, prior, gain_table(worth)[:, use_of], [world for _, world in blocks])
 
     def _set_up(
-        self, space: Neighbours, prior: ObjectArray, gain: AnyArray, leaks: list[ObjectArray]
+        self, space: Neighbours, prior: ObjectArray, gain: AnyArray, joints: list[ObjectArray]
     ) -> None:
         """The program; of a long line, its two ends stand for all that lies beyond them."""
         first, last = self.first, self.last
@@ -93,9 +97,10 @@ class Question:
             for end in (0, -1):
                 # Told right as often as before it stood for others.
                 gain[:, end] *= prior[kept][end] / merged[end]
-            prior, leaks = merged, [_merged(leak, first, last) for leak in leaks]
+            prior, joints = merged, [_merged(joint, first, last) for joint in joints]
             self.outputs = self.guesses[first : last + 1]
-        self.exact = Exactly(prior, exact_rows(gain), tuple(leaks), tails)
+        leaks = tuple(gained(want, joint) for want, joint in zip(self.wants, joints, strict=True))
+        self.exact = Exactly(prior, exact_rows(gain), tuple(joints), self.wants, leaks, tails, self.robust)
         value = gain.astype(np.float64) * prior.astype(np.float64)[None, :]
         self.problem = Problem(value, tuple(leak.astype(np.float64) for leak in leaks), space)
         self.solver = Solver(self.problem)
@@ -128,7 +133,7 @@ class Question:
         """The best mechanism, repaired and proved."""
         guess = self._solve([float(limit) for limit in limits])
         proof = certified(self.problem, self.exact, limits, guess)
-        exact = proof.lower == proof.upper
+        exact = proof.lower == proof.upper and proof.within
         tables = proof.mechanism
         if self.last - self.first + 1 < len(self.labels):
             places = np.clip(np.arange(len(self.labels)), self.first, self.last) - self.first

@@ -21,7 +21,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, MechanismError, PriorError
 from sievert.inference._correlation import Correlation
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, exp_below, is_exact, probability, read_eps, require_size
+from sievert.numerics import as_fraction, brief, exp_below, is_exact, probability, read_eps, require_size
 from sievert.orders import aligned
 from sievert.orders import refines as refinement
 from sievert.programs import LinearProgram, solve
@@ -208,12 +208,24 @@ def no_free_lunch(prior: Any) -> Any:
     >>> no_free_lunch(["1/2", "1/4", "1/4"])
     Fraction(1, 4)
     """
-    if isinstance(prior, str | int | float | Fraction):
-        value: Any = Fraction(prior) if is_exact(prior) else probability("prior", prior, PriorError)
-        probability("prior", float(value), PriorError)
-        return (1 - value) / 2
-    belief = as_prior(prior, len(prior))
+    if not isinstance(prior, str) and hasattr(prior, "__len__"):
+        belief = as_prior(prior, len(prior))
+    else:
+        belief = np.array([_guess(prior)], dtype=object)
     return (1 - max(belief.tolist())) / 2
+
+
+def _guess(given: Any) -> Any:
+    """A best guess: one probability, a fraction where it is exact."""
+    exact = is_exact(given) and not isinstance(given, bool)
+    try:
+        value: Any = as_fraction(given) if exact else probability("prior", given, PriorError)
+    except ValueError:
+        raise PriorError(
+            f"prior is {brief(given)}; give probabilities that sum to 1, or the best guess among them"
+        ) from None
+    probability("prior", float(value), PriorError)
+    return value
 
 
 def lunch_counterexample(channel: Channel, prior: Any = None) -> NoFreeLunchProof:

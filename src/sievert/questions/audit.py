@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sievert.channels import Channel, Epsilon
 from sievert.errors import TooLargeError
@@ -43,8 +43,9 @@ class Audit(Result):
     claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
     promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
     satisfied : whether the claim is kept; where it is a pure ε, or there is none, whether ε is finite too
-    leakages : for each gain of the file, about the mechanism's input; where that is not listed, about one
-        record when all others are known
+    leakages : for each gain of the file, what the release changes
+    secret : what they are about: the "value" that is released, one "record" when all others are known, or the
+        "answer" that all records lead to
     record : one record when all others are known
     database : the whole database, whatever the prior (None: no closed form is known)
     radii : for metric policies, distances and how much the odds between two values so far apart change; on a
@@ -100,6 +101,7 @@ class Audit(Result):
     simulated: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
+    secret: Literal["value", "record", "answer"] = "answer"
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; a file without [inference] has no such key."""
@@ -240,6 +242,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
         simulated=view.simulated(scenario.observations),
         unanswered=unanswered,
         inference=_inference(scenario),
+        secret=scenario.gains_about,
     )
     return _of_form(scenario.channel, scenario, replace(result, standing=standing(scenario, result)))
 

@@ -192,10 +192,14 @@ def guess_curve(
             figure.add_scatter(
                 x=places, y=shown, name=name, mode=mode, line=line, marker={"size": 6}, showlegend=True
             )
+    top = max([*heights.tolist(), before, *(value for value in (limit, ever) if value is not None)])
+    # Words stand where no other line does.
+    crowded = here is not None and here - places[0] < 0.2 * (places[-1] - places[0])
+    free = limit is not None and limit - before > 0.1 * top
     lines = (
         (before, BEFORE, "before", "top right"),
         (ever, MARK, "never above", "bottom right"),
-        (limit, LIMIT, "limit", "top left"),
+        (limit, LIMIT, "limit", "top right" if crowded and free else "top left"),
     )
     for value, colour, words, place in lines:
         if value is not None:
@@ -205,7 +209,6 @@ def guess_curve(
                 annotation={"text": words, "font": {"color": colour if colour == LIMIT else MARK}},
                 annotation_position=place,
             )
-    top = max([*heights.tolist(), before, *(value for value in (limit, ever) if value is not None)])
     figure.update_yaxes(range=[0, min(1.05, 1.15 * top)])
     wide = len(places) > 2 and places[0] >= 1 and places[-1] >= WIDE * places[0]
     laid_out(figure, text("axis", axis), "probability of a right guess")
@@ -282,7 +285,7 @@ def noise_map(
         hoverinfo="name",
     )
     laid_out(figure, "metres east of the true place", "metres north of it")
-    figure.update_xaxes(constrain="domain")
+    figure.update_xaxes(constrain="domain", nticks=5, tickangle=0)
     return figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
 
 
