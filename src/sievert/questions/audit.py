@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial, singledispatch
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise
 from sievert.errors import SievertError, TooLargeError
-from sievert.files import Scenario, load_scenario
+from sievert.files import Described, Scenario, load_scenario, text_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import (
     Adversary,
@@ -42,6 +42,10 @@ from sievert.questions.infer import Inference, infer
 from sievert.questions.interval import IntervalFacts, interval_facts
 from sievert.results import Result
 from sievert.spaces import Metric
+
+if TYPE_CHECKING:
+    from sievert.files import TextScenario
+    from sievert.questions.documents import DocumentsAudit
 
 __all__ = [
     "Audit",
@@ -193,7 +197,11 @@ class IntervalAudit(Audit):
     interval: IntervalFacts | None = None
 
 
-def audit(scenario: Scenario | str | Path) -> Audit:
+@overload
+def audit(scenario: Scenario | str | Path) -> Audit: ...
+@overload
+def audit(scenario: TextScenario) -> DocumentsAudit: ...
+def audit(scenario: Described | str | Path) -> Audit | Result:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
     Parameters
@@ -204,7 +212,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     -------
     Audit
         Whether the promise holds, what one record, the answer and the database give away, and whether each
-        limit of `[accept]` is kept.
+        limit of `[accept]` is kept. A file with `[documents]` has a DocumentsAudit.
 
     Notes
     -----
@@ -223,6 +231,12 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     (True, 0.249)
     """
     if not isinstance(scenario, Scenario):
+        texts = text_scenario(scenario)
+        if texts is not None:
+            from sievert.questions.documents import audit_documents
+
+            return audit_documents(texts)
+        assert isinstance(scenario, str | Path)
         scenario = load_scenario(scenario)
     view, policy = seen(scenario), scenario.policy
     found, promise = view.epsilon, kept_promise(view)

@@ -346,7 +346,27 @@ def _median_distance(bags: list[Bag], table: Embedding) -> float:
 
 
 def read_corpus(documents: Iterable[tuple[str, str]], unknown: int = 1) -> Corpus:
-    """Authors' documents in order: the last ones are unknown, all before them known."""
+    """Authors' documents in order: the last ones are unknown, all before them known.
+
+    Parameters
+    ----------
+    documents : pairs of author and text
+    unknown : how many of an author's last documents are unknown
+
+    Returns
+    -------
+    Corpus
+        Of the authors who have more documents than that.
+
+    Notes
+    -----
+    Cost: O(size of the texts).
+
+    Examples
+    --------
+    >>> read_corpus([("ann", "sea"), ("ann", "lake"), ("bob", "car"), ("bob", "road")]).authors
+    ('ann', 'bob')
+    """
     by_author: dict[str, list[str]] = {}
     for author, text in taken("documents", documents, TextError, "pairs of author and text"):
         by_author.setdefault(str(author), []).append(text)
