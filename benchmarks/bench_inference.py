@@ -24,7 +24,8 @@ from sievert.inference import (
     survey_correlation,
     vulnerability,
 )
-from sievert.inference._frontier import _level, _Question
+from sievert.inference._frontier import _level
+from sievert.inference._question import Question
 
 COMPAS = [
     [1838, 46, 269, 61, 127, 20],
@@ -66,7 +67,7 @@ def frontiers() -> list[Row]:
 def program(correlation: Correlation, metric: sv.Metric, limit: float) -> float:
     """The program alone: built and solved, nothing proved."""
     level = _level(math.log(3), None)
-    question = _Question(correlation, level, metric, False, (None, None), (None, None))
+    question = Question(correlation, level, metric, False, (None, None), (None, None))
     return float(question.solver.solve([limit]).value)
 
 

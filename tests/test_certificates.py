@@ -136,6 +136,23 @@ def designs(rng: Rng) -> Iterator[Proof | None]:
     yield sv.design.least_loss(prior, sv.losses.absolute(size), (1 + prior.max()) / 2).certificate
 
 
+def optima_for_all_priors(rng: Rng) -> Iterator[Proof | None]:
+    """Yes by theorem, blocks and cells, no with the worst prior, the least regret, and optima for a prior."""
+    alpha = str(rng.choice(["1/3", "1/2", "4/5"]))
+    metric = [sv.metrics.line, sv.metrics.discrete, sv.metrics.cycle][int(rng.integers(3))](3)
+    kernels = sv.geometry.kernels(metric, alpha)
+    kernel = kernels[int(rng.integers(len(kernels)))].channel
+    for loss in (None, sv.losses.absolute(3), rng.integers(0, 4, (2, 3)).tolist()):
+        yield sv.is_universally_optimal(kernel, metric, alpha=alpha, loss=loss).certificate
+        yield sv.is_optimal(kernel, metric, alpha=alpha, loss=loss).certificate
+    yield sv.design.minimax_regret(metric, alpha=alpha, loss=rng.integers(0, 4, (2, 3)).tolist()).certificate
+    bits = rng.integers(0, 2, 5)
+    bits[:2] = 0, 1
+    versus = sv.Channel(sv.mechanisms.randomised_response(2, alpha=alpha).exact[bits].tolist())
+    loss = [bits.tolist(), (2 - 2 * bits).tolist()]
+    yield sv.is_universally_optimal(versus, sv.metrics.discrete(5), alpha=alpha, loss=loss).certificate
+
+
 def comparisons(rng: Rng) -> Iterator[Proof | None]:
     size = int(rng.integers(2, 5))
     a, b = (sv.Channel(fractions(rng, size, int(rng.integers(1, 5)))) for _ in range(2))
@@ -182,6 +199,7 @@ SOURCES: list[tuple[Callable[[Rng], Iterator[Proof | None]], int]] = [
     (a_metric_of_many_points, 1),
     (claims, 12),
     (designs, 12),
+    (optima_for_all_priors, 6),
     (comparisons, 8),
     (capacities, 20),
     (estimates, 8),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
     from sievert.design import Remap as Remap
+    from sievert.design import SurveyDesign as SurveyDesign
     from sievert.design import TableDesign as TableDesign
     from sievert.design import Universality as Universality
     from sievert.estimation import BayesRisk as BayesRisk
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from sievert.estimation import Identifiability as Identifiability
     from sievert.estimation import Mean as Mean
     from sievert.estimation import MultiplicativeTransport as MultiplicativeTransport
+    from sievert.estimation import TableEstimate as TableEstimate
     from sievert.estimation import Transport as Transport
     from sievert.geometry import Decomposition as Decomposition
     from sievert.geometry import Kernel as Kernel
@@ -131,10 +133,11 @@ ROOMS = {
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism Remap TableDesign Universality"
+        "MinimaxRegret Optimality OptimalMechanism Remap SurveyDesign TableDesign Universality"
     ),
     "estimation": (
-        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport Transport"
+        "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "
+        "TableEstimate Transport"
     ),
     "geometry": (
         "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "

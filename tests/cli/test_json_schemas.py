@@ -138,6 +138,13 @@ def test_explain(arguments: list[object], code: int) -> None:
     assert checked("explain", "explain", *arguments, code=code)["passed"] is (code == 0)
 
 
+@pytest.mark.parametrize("name", ["household-sizes", "income-by-district"])
+def test_estimate_from_a_released_table(examples: Path, name: str) -> None:
+    file = examples / "release" / f"{name}.toml"
+    checked("release", "release", file)
+    assert checked("estimate-table", "estimate", file)["found"]["likeliest"]
+
+
 def test_estimate(tmp_path: Path) -> None:
     data = checked("estimate", "estimate", "examples/commute-reports.toml")
     assert sum(data["reported"].values()) == data["rows"] == 20_000
@@ -164,6 +171,17 @@ def test_explain_backwards(more: list[object]) -> None:
 def test_design(examples: Path, name: str) -> None:
     data = checked("design", "design", examples / f"{name}.toml")
     assert Path(data["written"]["file"]).exists()
+
+
+def test_design_of_a_survey(tmp_path: Path) -> None:
+    text = """
+version = 1
+policy = { values = ["a", "b", "c", "d", "e"] }
+mechanism = { kind = "randomised-response", eps = 0.5 }
+use = { loss = "estimation-variance", reports = 500 }
+"""
+    data = checked("design-survey", "design", written(tmp_path, text, "survey.toml"))
+    assert not data["found"]["proved"]
 
 
 def test_design_of_noise(examples: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import SievertError, TooLargeError
-from sievert.proofs import UniversalProof, proof_from_dict, save_proof
+from sievert.proofs import ProofSpace, RegretProof, proof_from_dict, save_proof
 
 line, discrete = sv.metrics.line, sv.metrics.discrete
 HALF = "1/2"
@@ -48,16 +48,80 @@ def test_least_regrets_in_fractions(metric: sv.Metric, loss: Any, regret: F) -> 
     proof = proof_from_dict(json.loads(save_proof(found.certificate)))  # type: ignore[arg-type]
     assert proof.verify().holds
     if regret:
-        assert isinstance(proof, UniversalProof)
-        assert "too low" in replace(proof, gap=regret * F(99, 100)).verify().statement
+        assert isinstance(proof, RegretProof)
+        assert proof.bound() == regret
         assert found.priors
+
+
+def regret_proof() -> RegretProof:
+    proof = sv.design.minimax_regret(discrete(3), alpha=HALF).certificate
+    assert isinstance(proof, RegretProof)
+    assert proof.verify().holds
+    return proof
+
+
+def test_a_least_regret_is_refused_when_one_rule_alone_fails() -> None:
+    proof = regret_proof()
+    most = proof.most
+    smaller = replace(most, gap=most.gap * F(99, 100))
+    assert "too low" in replace(proof, most=smaller).verify().statement
+    larger = replace(most, gap=most.gap * F(101, 100))
+    assert larger.verify().holds
+    assert "at least 1/24 is proved" in replace(proof, most=larger).verify().statement
+    weights = proof.weights * F(1, 2)
+    assert "distribution" in replace(proof, weights=weights).verify().statement
+    signs = proof.weights.copy()
+    signs[0], signs[1] = -signs[0], signs[1] + 2 * signs[0]
+    assert not replace(proof, weights=signs).verify().holds
+    raised = proof.prices.copy()
+    raised[0] += F(1, 100)
+    assert "costs less than the prices" in replace(proof, prices=raised).verify().statement
+    lowered = proof.prices - F(1, 100)
+    assert "is proved" in replace(proof, prices=lowered).verify().statement
+    identity = np.array([[F(int(x == y)) for y in range(3)] for x in range(3)], dtype=object)
+    telling = (identity, *proof.rivals[1:])
+    assert "a rival is not private" in replace(proof, rivals=telling).verify().statement
+    constant = np.array([[F(1)]] * 3, dtype=object)
+    worse = tuple(constant for _ in proof.rivals)
+    assert "is proved" in replace(proof, rivals=worse).verify().statement
+    assert "one rival" in replace(proof, rivals=proof.rivals[1:]).verify().statement
+    priors = proof.priors.copy()
+    priors[0] = priors[0] * 2
+    assert "distribution" in replace(proof, priors=priors).verify().statement
+
+
+def test_a_larger_regret_cannot_be_forged_with_a_metric_that_lists_a_pair_twice() -> None:
+    """Three edges on three points, one of them twice: no uniform metric, so columns may differ more."""
+    proof = regret_proof()
+    space = ProofSpace(3, np.array([[0, 1], [0, 2], [0, 2]]), np.ones(3))
+    assert not space.is_uniform
+    forged = replace(proof, most=replace(proof.most, space=space))
+    assert not forged.verify().holds
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6))
+def test_no_kernel_has_less_regret(seed: int) -> None:
+    """The least regret against all kernels, and against random mixtures of two of them."""
+    rng = np.random.default_rng(seed)
+    metric = line(3) if seed % 2 else discrete(3)
+    loss = rng.integers(0, 5, (int(rng.integers(2, 4)), 3)).tolist()
+    found = sv.design.minimax_regret(metric, alpha=HALF, loss=loss)
+    proof = proof_from_dict(json.loads(save_proof(found.certificate)))  # type: ignore[arg-type]
+    assert proof.verify().holds, proof.verify().statement
+    kernels = [kernel.channel.exact for kernel in sv.geometry.kernels(metric, HALF)]
+    tables = [*kernels, np.concatenate([kernels[0] / 3, kernels[-1] * 2 / 3], axis=1)]
+    for table in tables:
+        other = sv.design.universal_gap(sv.Channel(table.tolist()), metric, alpha=HALF, loss=loss)
+        assert other.gap >= found.regret  # type: ignore[operator]
 
 
 def test_least_regret_in_floats() -> None:
     found = sv.design.minimax_regret(discrete(3), math.log(2))
     assert float(found) == pytest.approx(1 / 24, abs=1e-8)
     assert not found.exact
-    with pytest.raises(TooLargeError, match="the inputs"):
+    assert "up to 1e-09" in str(found)
+    with pytest.raises(TooLargeError, match="9 inputs have more than 2000 corners"):
         sv.design.minimax_regret(sv.metrics.cycle(9), 1.0)
     long = sv.design.minimax_regret(line(40), 1.0, sv.losses.absolute(40))
     assert long.regret == 0

@@ -8,20 +8,25 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction as F
+from itertools import combinations
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.errors import MechanismError, TooLargeError
+from sievert.errors import MechanismError
 from sievert.proofs import (
     BetterForPriorProof,
+    LargestGapProof,
     QuotientProof,
+    RegretProof,
     UniversalByTheoremProof,
     UniversalProof,
+    cell_priors,
     proof_from_dict,
     save_proof,
 )
@@ -36,6 +41,7 @@ K_A = sv.Channel([["1/3", "2/3"], ["1/3", "2/3"], ["2/3", "1/3"]])
 K_B = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]])
 MIDDLE = sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["2/3", "1/3"]])
 EXAMPLE_6_5 = [[3, 1, 0], [0, 1, 3]]
+BIT = [[0, 1, 1], [2, 0, 0]]
 
 
 def verified(found: Any) -> None:
@@ -67,6 +73,42 @@ def test_optimality_for_a_prior_in_floats() -> None:
     worse = sv.is_optimal(sv.mechanisms.exponential(line(5), 1.0), line(5), 1.0, loss=sv.losses.absolute(5))
     assert worse.holds is False
     assert worse.better is not None
+
+
+def test_optimality_on_a_long_line_needs_no_matrix() -> None:
+    """2000 inputs: the rule tells ε and loss, the multipliers of the geometric mechanism the lower bound."""
+    n = 2000
+    loss = np.abs(np.arange(n) - np.array([[n // 4], [n // 2], [3 * n // 4]]))
+    geometric = sv.mechanisms.truncated_geometric(n, 0.1)
+    found = sv.is_optimal(geometric, line(n), 0.1, loss=loss)
+    assert found.holds
+    assert found.certificate.verify().holds
+    matrix = np.asarray(geometric.matrix)
+    assert float(found.loss) == pytest.approx((loss @ matrix / n).min(axis=0).sum(), rel=1e-12)
+    fractions = sv.optimal_mechanism(line(n), alpha="1/2", loss=loss)
+    assert isinstance(fractions.loss, F)
+    other = sv.is_optimal(sv.mechanisms.truncated_geometric(n, 0.05), line(n), 0.1, loss=loss)
+    assert other.holds is False
+    with pytest.raises(MechanismError, match="is allowed"):
+        sv.is_optimal(sv.mechanisms.truncated_geometric(200, 0.2), line(200), 0.1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 10**6))
+def test_the_order_of_the_inputs_does_not_matter(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 5, n)
+    prior = [F(int(w), int(weights.sum())) for w in weights]
+    loss = rng.integers(0, 6, (3, n)).tolist()
+    mechanism = sv.mechanisms.truncated_geometric(n, alpha=HALF)
+    order = rng.permutation(n).tolist()
+    moved = sv.Channel([mechanism.exact[x].tolist() for x in order], order, mechanism.outputs)
+    first = sv.is_optimal(mechanism, line(n), alpha=HALF, prior=prior, loss=loss)
+    second = sv.is_optimal(moved, line(n), alpha=HALF, prior=prior, loss=loss)
+    assert (first.holds, first.loss, first.lower_bound) == (second.holds, second.loss, second.lower_bound)
+    verified(first)
+    verified(second)
+    assert first.holds is sv.design.geometric_optimality(n, alpha=HALF, prior=prior, loss=loss).optimal
 
 
 def test_a_mechanism_that_is_not_private_is_refused() -> None:
@@ -212,23 +254,99 @@ def test_odd_cycles_of_pairs_exclude_universal_optima_under_the_discrete_metric(
     assert floats.holds is False
 
 
-def test_the_third_answer() -> None:
+def test_the_third_answer_says_what_is_known() -> None:
+    """With little effort: no prior for which another is better is known, but how large a gap may be."""
+    geometric = sv.mechanisms.truncated_geometric(5, alpha=HALF)
+    loss = [[0, 2, 3, 1, 4], [1, 0, 2, 5, 1], [3, 1, 0, 2, 2], [2, 2, 2, 0, 1]]
+    all_of_it = sv.design.universal_gap(geometric, line(5), alpha=HALF, loss=loss)
+    assert all_of_it.holds is False
+    assert all_of_it.worst
+    for effort in (1, 60, 200, 600):
+        found = sv.is_universally_optimal(geometric, line(5), alpha=HALF, loss=loss, effort=effort)
+        assert found.holds in (False, None)
+        assert found.bound is not None
+        assert (found.gap or 0) <= all_of_it.gap <= found.bound
+        assert ("not decided within this effort" in str(found)) is (found.holds is None)
+        assert not found.worst or found.gap == all_of_it.gap
+    few = sv.is_universally_optimal(geometric, line(5), alpha=HALF, loss=loss, effort=1)
+    assert few.holds is None
+    assert few.gap is None
+    assert "for none is the gap larger than" in str(few)
+
+
+def test_more_inputs_than_cells_can_be_listed_for() -> None:
+    """The cube of three bits: a prior for which another mechanism is better is found without its cells."""
     cube = sv.metrics.hamming(3, 2)
     kernel = sv.mechanisms.tight_constraints(cube, alpha=HALF)
-    found = sv.is_universally_optimal(kernel, cube, alpha=HALF)
-    assert found.holds is None
-    assert found.gap is None
-    assert "not decided" in str(found)
-    with pytest.raises(TooLargeError, match="8 inputs"):
-        sv.design.universal_gap(kernel, cube, alpha=HALF)
+    found = sv.is_universally_optimal(kernel, cube, alpha=HALF, effort=1000)
+    assert found.holds is False
+    assert not found.worst
+    assert found.gap == sv.remap(kernel, found.prior).after - sv.remap(found.better, found.prior).after
+    verified(found)
+    rounded = sv.Channel(kernel.matrix, kernel.inputs)
+    floats = sv.is_universally_optimal(rounded, cube, math.log(2), effort=1000)
+    assert floats.holds is False
+    assert floats.gap < floats.bound  # type: ignore[operator]
+    long = sv.metrics.line(40)
+    far = sv.is_universally_optimal(
+        sv.mechanisms.truncated_geometric(40, 1.0), long, 1.0, [[x % 2 for x in range(40)], [0.5] * 40]
+    )
+    assert far.holds is not True
+
+
+def test_what_a_bit_of_the_cube_says() -> None:
+    cube = sv.metrics.hamming(3, 2)
     parity = sv.losses.property(cube.points, lambda point: sum(point) % 2)
     by_weight = sv.Channel(
         [sv.mechanisms.truncated_geometric(4, alpha=HALF).exact[sum(p)].tolist() for p in cube.points],
         cube.points,
     )
     worse = sv.is_universally_optimal(by_weight, cube, alpha=HALF, loss=parity)
-    assert worse.holds is False
-    assert not worse.worst
+    assert (worse.holds, worse.gap, worse.worst) == (False, F(1, 6), True)
+    verified(worse)
+
+
+def corners_by_subsets(channel: Any, loss: Any) -> set[tuple[F, ...]]:
+    """Points where n - 1 hyperplanes of ties and sides of the simplex meet: all corners, and more."""
+    n = len(channel)
+    sides = [[F(int(x == z)) for x in range(n)] for z in range(n)]
+    ties = [
+        [channel[x][y] * (F(v[x]) - F(w[x])) for x in range(n)]
+        for y in range(len(channel[0]))
+        for v, w in combinations(loss, 2)
+    ]
+    found = set()
+    for rows in combinations([*sides, *ties], n - 1):
+        whole = [[flint.fmpq(a.numerator, a.denominator) for a in row] for row in rows]
+        matrix = flint.fmpq_mat([*whole, [flint.fmpq(1)] * n])
+        if matrix.det() == 0:
+            continue
+        point = matrix.solve(flint.fmpq_mat([[0]] * (n - 1) + [[1]]))
+        prior = tuple(F(int(point[x, 0].p), int(point[x, 0].q)) for x in range(n))
+        if min(prior) >= 0:
+            found.add(prior)
+    return found
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_corners_of_cells_are_among_all_meeting_points_and_enough(seed: int) -> None:
+    """Brute force over subsets of hyperplanes: no larger gap, and every corner is such a point."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 4))
+    loss = rng.integers(0, 5, (3, n)).tolist()
+    kernels = sv.geometry.kernels(discrete(n), HALF)
+    channel = kernels[int(rng.integers(len(kernels)))].channel
+    points = corners_by_subsets(channel.exact.tolist(), loss)
+    table = np.array([[F(v) for v in row] for row in loss], dtype=object)
+    corners = cell_priors(channel.exact, table)
+    assert set(corners) <= points
+    gaps = [
+        sv.remap(channel, prior, loss).after
+        - sv.optimal_mechanism(discrete(n), alpha=HALF, prior=prior, loss=loss).loss
+        for prior in points
+    ]
+    assert sv.design.universal_gap(channel, discrete(n), alpha=HALF, loss=loss).gap == max(gaps)
 
 
 @settings(max_examples=25, deadline=None)
@@ -282,7 +400,16 @@ def test_a_proof_by_cells_is_refused_when_one_rule_alone_fails() -> None:
 
 def test_a_better_mechanism_is_refused_when_one_rule_alone_fails() -> None:
     found = sv.is_universally_optimal(RR3, discrete(3), alpha=HALF)
-    proof = found.certificate
+    both = found.certificate
+    assert isinstance(both, LargestGapProof)
+    assert both.verify().holds
+    other = sv.design.universal_gap(G3, line(3), alpha=HALF, loss=AVERAGE).certificate
+    assert isinstance(other, LargestGapProof)
+    assert "different" in replace(both, most=other.most).verify().statement
+    looser = replace(both.most, gap=both.most.gap * 2)
+    assert looser.verify().holds
+    assert "attained" in replace(both, most=looser).verify().statement
+    proof = both.attained
     assert isinstance(proof, BetterForPriorProof)
     assert proof.verify().holds
     assert "no gap" in replace(proof, gap=proof.gap / 2).verify().statement
@@ -314,12 +441,19 @@ def test_proofs_are_checked_where_the_solver_cannot_be_imported(tmp_path: Any) -
         "cells": cells_proof(),
         "worse": sv.is_universally_optimal(RR3, discrete(3), alpha=HALF).certificate,
         "theorem": sv.is_universally_optimal(G3, line(3), alpha=HALF).certificate,
+        "blocks": sv.is_universally_optimal(
+            sv.Channel([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]]), discrete(3), alpha=HALF, loss=BIT
+        ).certificate,
+        "one prior": sv.is_optimal(G3, line(3), alpha=HALF, loss=AVERAGE).certificate,
+        "regret": sv.design.minimax_regret(discrete(3), alpha=HALF).certificate,
     }
+    assert isinstance(cases["blocks"], QuotientProof)
+    assert isinstance(cases["regret"], RegretProof)
     for name, proof in cases.items():
         assert proof is not None
         (tmp_path / f"{name}.json").write_text(save_proof(proof), encoding="utf-8")
     code = (
-        "import sys; sys.modules['highspy'] = None\n"
+        "import sys; sys.modules['highspy'] = sys.modules['scipy.optimize'] = None\n"
         "import sievert as sv\n"
         f"print(all(sv.verify({str(tmp_path)!r} + '/' + n + '.json').holds for n in {list(cases)}))"
     )

@@ -105,3 +105,61 @@ def test_bad_surveys(arguments: dict[str, Any], error: type[Exception]) -> None:
 
 def test_the_door_has_them() -> None:
     assert sv.inference.survey is survey
+
+
+def test_the_channel_of_every_kind() -> None:
+    assert survey_channel(2, "1/3", "noiseless").exact.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    counted = survey_channel(3, "1/3", "response").exact
+    assert counted[0].tolist() == [Fraction(k, 64) for k in (27, 27, 9, 1)]
+    assert (survey_channel(3, "1/3", "individual").exact == counted).all()
+    floats = survey_channel(40, 1 / 3, "response")
+    assert floats.rounded() == pytest.approx(survey_channel(40, "1/3", "response").rounded(), rel=1e-11)
+    many = survey_channel(1500, 0.5, "response").rounded()
+    assert many.sum(axis=1) == pytest.approx([1] * 1501, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["response", "individual", "geometric", "noiseless"])
+@pytest.mark.parametrize("yes", [0, 1, 0.0, 1.0, "0", "1"])
+@pytest.mark.parametrize("level", [dict(eps=40.0), dict(eps=800.0), dict(eps=math.inf), dict(alpha="1/3")])
+def test_everybody_says_the_same(kind: str, yes: Any, level: dict[str, Any]) -> None:
+    found = survey(10, kind=kind, yes=yes, **({} if kind == "noiseless" else level))
+    assert found.privacy == found.privacy_before == found.accuracy_before == 1
+    assert found.accuracy == pytest.approx(1, abs=1e-14)
+
+
+def test_lies_that_never_happen_tell_the_tally() -> None:
+    found, exact = survey(10, 50.0, "response", 0.3), survey(10, kind="noiseless", yes=0.3)
+    assert found.accuracy == pytest.approx(1, abs=1e-14)
+    assert found.privacy == pytest.approx(exact.privacy, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((3, "1/3", "foo"), MechanismError, "kind is 'foo'; it must be one of response"),
+        ((-1, "1/3", "response"), PolicyError, "n is -1"),
+        ((3, 5, "response"), MechanismError, "alpha is 5"),
+        ((3, "x", "geometric"), MechanismError, "alpha is 'x'"),
+        ((1000, "1/2", "response"), SievertError, "200 is the limit"),
+    ],
+)
+def test_bad_channels(arguments: tuple[Any, ...], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        survey_channel(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((3, -0.5), "yes is -0.5; it must be a probability"),
+        ((3, "x"), "yes is 'x'; it must be a probability"),
+        ((3, True), "yes is True; it must be a probability"),
+        (("a",), "n is 'a'"),
+        ((2.5,), "n is 2.5"),
+        ((10**9,), "n is 1000000000"),
+        ((50_000,), "5,000 is the limit here, give yes as a float"),
+    ],
+)
+def test_bad_correlations(arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(SievertError, match=words):
+        survey_correlation(*arguments)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sievert.numerics import log_fraction, log_matmul, log_of, log_sum
+from sievert.numerics import log_binomial, log_fraction, log_matmul, log_of, log_sum
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,19 @@ def test_log_matmul_agrees_with_floats_and_survives_underflow() -> None:
     assert log_matmul(tiny, post).tolist() == [[-3000.0, -math.inf]]
     mixed = log_matmul(np.array([[0.0, -900.0]]), np.array([[-np.inf, 0.0], [-1.0, -np.inf]]))
     assert mixed.tolist() == [[-901.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("count", "odds"), [(0, 1), (1, 3), (60, Fraction(1, 7)), (400, Fraction(11, 10)), (300, 10**9)]
+)
+def test_binomial_laws_keep_their_digits_at_both_ends(count: int, odds: Fraction) -> None:
+    """Against fractions: every probability, however small."""
+    odds = Fraction(odds)
+    exact = [math.comb(count, hits) * odds**hits / (1 + odds) ** count for hits in range(count + 1)]
+    found = log_binomial(count, log_fraction(odds))
+    assert found == pytest.approx([log_fraction(chance) for chance in exact], rel=1e-13, abs=1e-13)
+
+
+def test_binomial_laws_that_are_certain() -> None:
+    assert log_binomial(2, math.inf).tolist() == [-math.inf, -math.inf, 0.0]
+    assert log_binomial(2, -math.inf).tolist() == [0.0, -math.inf, -math.inf]

@@ -11,7 +11,13 @@ from sievert.errors import GainError, TooLargeError
 from sievert.measures import gains
 from sievert.observations import PlaneView, record_view
 from sievert.observations._plane_envelope import largest_beliefs
-from sievert.observations._plane_gains import nearby_guess, several_tries, stays_within
+from sievert.observations._plane_gains import (
+    nearby_belief,
+    nearby_guess,
+    several_tries,
+    stays_within,
+    tries_by_belief,
+)
 from sievert.spaces import metrics
 
 SHAPES = [(6, 7), (1, 9), (9, 1), (2, 2), (1, 1), (2, 6), (11, 10)]
@@ -120,7 +126,7 @@ def test_gains_are_those_of_the_list(map_noise, kind):
 
 def test_large_regions_are_enclosed(map_noise):
     """Where all pairs are too many and the belief is uneven, a certain interval is given and called one."""
-    noise = map_noise(60, 70, "1/2")
+    noise = map_noise(170, 140, "1/2")
     belief = uneven(noise, 5, "rough")
     for found in (record_view(noise, belief).within(250), record_view(noise, belief).tries(6)):
         assert not found.exact
@@ -170,6 +176,43 @@ def test_rate_between_neighbours(map_noise):
     fine = record_view(tiny := map_noise(5, 5, "1/2000"), even(tiny))
     assert not fine.rate_is_exact
     assert fine.rate == pytest.approx((1 / 2000) ** 2 / 8, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["smooth", "rough", "holes"])
+@pytest.mark.parametrize(
+    ("step", "radius"), [("1/20", 1.0), ("1/2", 0.0), ("1/2", 2.5), ("4", 1.5), ("1/2", 40.0)]
+)
+def test_nearby_under_any_belief(map_noise, shape, kind, step, radius):
+    """Against all pairs of cells."""
+    noise = map_noise(*shape, step)
+    belief = uneven(noise, 5, kind)
+    near = distances(noise) <= radius
+    exact = (near.astype(float) @ (belief[:, None] * noise.finite().matrix)).max(axis=0).sum()
+    lower, upper = nearby_belief(noise, belief.reshape(shape), radius)
+    assert lower == pytest.approx(exact, rel=1e-13)
+    assert upper == pytest.approx(exact, rel=1e-12)
+    joint = np.sort(belief[:, None] * noise.finite().matrix, axis=0)
+    for tries in (1, 3, len(belief) + 1):
+        ends = tries_by_belief(noise, belief.reshape(shape), tries)
+        assert ends == pytest.approx((joint[-tries:].sum(),) * 2, rel=1e-12)
+
+
+def test_nearby_on_a_map_of_public_population(map_noise):
+    """Too many cells for all pairs: exact within three cells, and never below the noisy cell itself."""
+    noise = map_noise(50, 60, "1")
+    view = record_view(noise, uneven(noise, 3, "rough"))
+    found = view.within(3 * noise.region.cell)
+    assert found.exact and found.method.startswith("exact: the best disc")
+    assert view.tries(3).exact and view.guess().guess < view.tries(3).after < found.after
+    assert stays_within(noise, 3) <= found.after <= 1
+    # What is far from an output is not looked at, and counted in full above.
+    wide = map_noise(2, 150, "2")
+    belief = uneven(wide, 4, "smooth")
+    lower, upper = nearby_belief(wide, belief.reshape(2, 150), 1.0)
+    near = distances(wide) <= 1
+    exact = (near.astype(float) @ (belief[:, None] * wide.finite().matrix)).max(axis=0).sum()
+    assert lower <= exact * (1 + 1e-14) and exact <= upper * (1 + 1e-14) and upper - lower < 1e-12
 
 
 def test_releases_within_a_limit(map_noise):

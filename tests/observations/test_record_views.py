@@ -17,6 +17,7 @@ from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Pri
 from sievert.errors import GainError
 from sievert.measures import Adversary
 from sievert.observations import RecordView, guessed_together, record_view
+from sievert.observations._view_samples import guesses_on_even_line
 from sievert.policies import Statistic, statistic_of_cells
 
 LAWS = [
@@ -237,6 +238,43 @@ def test_gains_over_a_table_against_simulation(releases: int) -> None:
         assert drawn.lower <= found.upper and found.lower <= drawn.upper, adversary.name
         assert found.upper - found.lower <= 1e-4, adversary.name
         assert found.lower <= found.after <= found.upper
+
+
+@pytest.mark.parametrize(
+    ("amounts", "eps", "releases"),
+    [(range(11), 0.5, 3), (range(0, 61, 3), 2.0, 4), (range(5, 222, 7), 0.02, 50), (range(300), 40.0, 2)],
+)
+def test_guesses_on_an_even_line_are_those_of_all_beliefs(amounts: range, eps: float, releases: int) -> None:
+    """The series between outputs against the likelihood of every value, on the same draws."""
+    view = line(amounts, eps)
+    found = guesses_on_even_line(view.noise.law, view.line, releases, 500, np.random.default_rng(3))
+    generator, places = np.random.default_rng(3), np.array(amounts)
+    true = places[generator.integers(len(places), size=500)]
+    noisy = true + view.noise.law.simulated(generator, releases * 500).reshape(releases, 500)
+    logs = sum(view.noise.law.log_pmf(row - places[:, None]) for row in noisy)
+    beliefs = np.exp(logs - logs.max(axis=0))
+    assert found == pytest.approx(beliefs.max(axis=0) / beliefs.sum(axis=0), rel=1e-11)
+
+
+def test_uneven_lines_are_simulated_belief_by_belief() -> None:
+    assert line(range(9), 0.5).line.is_even
+    for view in (line([0, 1, 3], 0.5), line([0, 0, 1], 0.5), line([0, 1], 0.5, [0.3, 0.7])):
+        assert not view.line.is_even
+    found = line([0, 1, 3], 0.5).simulated(2, rng=1)
+    exact = line([0, 1, 3], 0.5).guess(2)
+    assert exact.exact and found.lower <= exact.guess <= found.upper
+
+
+@pytest.mark.parametrize("eps", [1e-4, 0.3, 60.0, 800.0])
+def test_filters_lose_no_belief(eps: float) -> None:
+    """Two groups of values on a long line: blocks of the filter against every output."""
+    amounts = [0, 3, 40, 1000, 1001]
+    view = line(amounts, eps, [0.1, 0.2, 0.3, 0.15, 0.25])
+    groups = np.array([[1, 0, 1, 0, 1], [0, 1, 0, 1, 0]])
+    noisy = np.arange(-200, 1202) if eps > 0.01 else np.arange(-400_000, 401_001)
+    likely = np.exp(view.noise.law.log_pmf(noisy - np.array(amounts)[:, None]))
+    exact = ((groups * view.belief) @ likely).max(axis=0).sum()
+    assert view.gain(sv.gains.partition([[0, 2, 4], [1, 3]])).after == pytest.approx(exact, rel=1e-11)
 
 
 def test_what_is_not_exact_is_enclosed() -> None:

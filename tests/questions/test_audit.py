@@ -12,7 +12,8 @@ from sievert.files import Scenario, load_scenario
 from sievert.questions import Check
 from sievert.questions.audit import Audit
 from sievert.report import Picture
-from sievert.report.audit import lines, page, pictures
+from sievert.report._audit_pictures import pictures
+from sievert.report.audit import lines, page
 
 EXAMPLES = sorted(Path("examples").glob("*.toml"))
 

@@ -13,11 +13,12 @@ from scipy.stats import chisquare
 
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
+from sievert.estimation import nearest_table
 from sievert.files import ReleaseModel, Scenario, load_scenario
 from sievert.mechanisms import noise_on_cells
 from sievert.observations import record_view
 from sievert.release import make_plan
-from sievert.release._central import adjusted, computed, noisy_table
+from sievert.release._central import computed, noisy_table
 from sievert.release._drawn import _kept_claim, _rational
 from sievert.tables import open_rows
 
@@ -297,12 +298,12 @@ def test_the_files_own_channel(tmp_path: Path) -> None:
 
 
 def test_adjusted_tables_are_nearest() -> None:
-    assert adjusted([5, 5, 5], 15) == [5, 5, 5]
-    assert adjusted([-4, -9], 0) == [0, 0]
-    assert adjusted([10, 0, 0], 4) == [4, 0, 0]
-    assert adjusted([1, 1, 1], 10) == [4, 3, 3]
+    assert nearest_table([5, 5, 5], 15).tolist() == [5, 5, 5]
+    assert nearest_table([-4, -9], 0).tolist() == [0, 0]
+    assert nearest_table([10, 0, 0], 4).tolist() == [4, 0, 0]
+    assert nearest_table([1, 1, 1], 10).tolist() == [4, 3, 3]
     for values in ([52, -3, 40, 14], [0, 0, 7], [3, 9, -2, 8, 8]):
-        found = adjusted(values, 20)
+        found = nearest_table(values, 20).tolist()
         assert sum(found) == 20 and min(found) >= 0
         squares = sum((a - b) ** 2 for a, b in zip(found, values, strict=True))
         for i in range(len(found)):

@@ -19,6 +19,9 @@ from sievert.numerics import log_fraction, number, read_eps, rounded_up
 
 __all__ = ["GeometricLaw", "NoiseLaw", "Privacy", "StaircaseLaw", "log_tail", "two_sided_noise"]
 
+# Below this ε powers of what lies below a stair overflow, and stairs are an exponential to the last digit.
+TINY_EPS = 1e-90
+
 
 @dataclass(frozen=True)
 class Privacy:
@@ -249,8 +252,8 @@ class StaircaseLaw(NoiseLaw):
     @cached_property
     def deviation(self) -> float:
         eps, width, top = float(self.eps), float(self.sensitivity), float(self.top)
-        if eps == 0:
-            return math.inf
+        if eps < TINY_EPS:
+            return _over(math.sqrt(2) * width, eps)
         ratio, rest = math.exp(-eps), -math.expm1(-eps)
         # Σ_{k≥1} b^k·(k-1)^j for j = 0, 1, 2.
         none, once, twice = ratio / rest, (ratio / rest) ** 2, ratio**2 * (1 + ratio) / rest**3
@@ -263,8 +266,8 @@ class StaircaseLaw(NoiseLaw):
 
 def _mean_of_stairs(eps: float, width: int, top: float) -> float:
     """E|z|: the k-th stair below the top holds Δ numbers from r + (k-1)Δ on."""
-    if eps == 0:
-        return math.inf
+    if eps < TINY_EPS:
+        return _over(float(width), eps)
     below = math.exp(-eps) / -math.expm1(-eps)
     sums = top * (top - 1) / 2 + width * below * (top + width * below + (width - 1) / 2)
     return 2 * sums / (2 * (top + width * below) - 1)
@@ -279,10 +282,13 @@ def _best_top(eps: float, width: int) -> int:
     if eps == 0:
         return 1
     below = math.exp(-eps) / -math.expm1(-eps)
-    # r²/2 + b·r + c over r + h, lowest at r = -h + √(h² - 2(b·h - c)).
-    slope, shift = width * below - 0.5, width * below - 0.5
-    constant = width * below * (width * below + (width - 1) / 2)
-    lowest = -shift + math.sqrt(max(0.0, shift**2 - 2 * (slope * shift - constant)))
+    # (r²/2 + b·r + c)/(r + b), lowest at r = √(2c - b²) - b with b = Δ·below - ½ and
+    # 2c - b² = (Δ·below)² + Δ²·below - ¼; where much lies below, without a difference of large numbers.
+    if below < 1:
+        lowest = math.sqrt(max(0.0, (width * below) ** 2 + width**2 * below - 0.25)) - (width * below - 0.5)
+    else:
+        root = math.sqrt(width**2 * (1 + 1 / below) - 0.25 / below / below)
+        lowest = (width**2 + width - 0.5 / below) / (width - 0.5 / below + root)
     near = {min(max(math.floor(lowest) + step, 1), width) for step in (-1, 0, 1, 2)}
     return min(sorted(near), key=lambda top: _mean_of_stairs(eps, width, float(top)))
 

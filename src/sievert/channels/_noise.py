@@ -138,10 +138,10 @@ class TableNoise(NoiseChannel):
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(output | answer); both give the number of steps in every cell, in the statistic's order."""
         true, noisy = self._cells(answer, "answer"), self._cells(output, "output")
-        return float(np.sum(self._log_noise(true.astype(np.float64), noisy.astype(np.float64))))
+        return float(np.sum(self.log_cells(true.astype(np.float64), noisy.astype(np.float64))))
 
-    def _log_noise(self, true: FloatArray, noisy: FloatArray) -> FloatArray:
-        """ln P(noisy | true) of each cell."""
+    def log_cells(self, true: FloatArray, noisy: FloatArray) -> FloatArray:
+        """ln P(noisy | true) of each cell, in steps."""
         limits = self.limits
         with np.errstate(invalid="ignore"):
             inner = self.law.log_pmf(np.where(noisy == true, 0.0, noisy - true))

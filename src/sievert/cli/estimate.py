@@ -14,7 +14,7 @@ from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progr
 from sievert.cli._streams import plain
 
 if TYPE_CHECKING:
-    from sievert.questions.estimate import FileEstimate
+    from sievert.questions.estimate import FileEstimate, FileTable
 
 __all__ = ["estimate"]
 
@@ -45,40 +45,49 @@ def estimate(
 ) -> None:
     """Count noisy reports and estimate the distribution of the true values behind them.
 
+    A count, sum or histogram is read as it was released and adjusted to what is possible.
+
     What comes from noisy reports alone gives away no more than they do. Where the file names true values
     (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
     """
     if documents.answer("estimate", file, force, as_json, report, proof):
         return
+    from sievert.errors import FileError
     from sievert.files import identified, load_scenario
-    from sievert.questions.estimate import estimate_of, estimate_proof
+    from sievert.questions.estimate import FileEstimate, FileTable, estimate_of, estimate_proof
     from sievert.report.estimate import lines, page
     from sievert.tables import Counted, counts_text
 
     scenario = load_scenario(file)
     given = reports or []
     named = map(Path, [*given, *(path for pattern in given for path in glob(pattern, recursive=True))])
-    asked = Asked([*scenario.reads(), *named], force, save_counts=save_counts, proof=proof, report=report)
+    reads = [*scenario.reads(), scenario.released, *named]
+    asked = Asked(reads, force, save_counts=save_counts, proof=proof, report=report)
     with progress_bar():
         result = estimate_of(
             scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
         )
     if save_counts is not None:
+        if not isinstance(result, FileEstimate):
+            raise FileError("--save-counts: a released table is not counted; leave it out")
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         asked.write_text(save_counts, counts_text(counted))
+    certificate = None if proof is None else estimate_proof(scenario, result)
     present(
         result,
         lines,
         asked,
         json=as_json,
         page=lambda command: page(result, scenario, command),
-        proof=lambda: identified(estimate_proof(scenario, result), scenario),
-        good=result.estimate.total_gap is not None and result.estimate.unique is not False,
+        proof=lambda: None if certificate is None else identified(certificate, scenario),
+        unproved="There is no certificate to save: only reports that are counted one by one have one",
+        good=isinstance(result, FileTable)
+        or (result.estimate.total_gap is not None and result.estimate.unique is not False),
         table=lambda: _print_table(result),
     )
 
 
-def _print_table(result: FileEstimate) -> None:
+def _print_table(result: FileEstimate | FileTable) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -11,6 +11,7 @@ __all__ = [
     "least_loss",
     "minimax_regret",
     "noise_for",
+    "survey_design",
     "universal_existence",
     "universal_gap",
 ]

@@ -22,11 +22,14 @@ from ._optimal import OptimalMechanism as OptimalMechanism
 from ._optimal import optimal_mechanism as optimal_mechanism
 from ._regret import MinimaxRegret as MinimaxRegret
 from ._regret import minimax_regret as minimax_regret
+from ._surveys import SurveyDesign as SurveyDesign
+from ._surveys import SurveyOption as SurveyOption
+from ._surveys import survey_design as survey_design
 from ._table_results import TableDesign as TableDesign
 from ._table_results import TableOption as TableOption
 from ._tables import Setting as Setting
 from ._tables import noise_for as noise_for
 from ._tables import table_design as table_design
-from ._universal import Universality as Universality
 from ._universal import is_universally_optimal as is_universally_optimal
 from ._universal import universal_gap as universal_gap
+from ._universal_case import Universality as Universality

@@ -35,7 +35,17 @@ from sievert.policies import Answers, Policy, Query
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["Alternative", "Candidates", "Leak", "Neighbours", "Remap", "candidates", "remap"]
+__all__ = [
+    "Alternative",
+    "Candidates",
+    "Leak",
+    "Neighbours",
+    "Remap",
+    "candidates",
+    "leak_of",
+    "remap",
+    "standard",
+]
 
 Relation = Literal["equivalent", "safer", "less safe", "neither", "undecided"]
 # The name of the mechanism that was looked for.
@@ -196,8 +206,8 @@ def candidates(
     instance("gains", gains, list | tuple, "a list of gains", GainError)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
-    standard, missing = _standard(metric, float(best.eps))
-    built = {OPTIMAL: best.mechanism, **standard}
+    others, missing = standard(metric, float(best.eps))
+    built = {OPTIMAL: best.mechanism, **others}
     rows = []
     for done, (name, channel) in enumerate(built.items()):
         advance("weighing the candidates", done, len(built))
@@ -208,7 +218,7 @@ def candidates(
                 float(best.loss) if name == OPTIMAL else float(found.after),
                 None if found.before is None else float(found.before),
                 epsilon(channel, metric).nats,
-                tuple(_leak(channel, belief, adversary) for adversary in adversaries),
+                tuple(leak_of(channel, belief, adversary) for adversary in adversaries),
                 channel,
             )
         )
@@ -222,7 +232,7 @@ def candidates(
     return Candidates(float(best.eps), wanted.name, best, tuple(rows), compared, missing)
 
 
-def _standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, str]]:
+def standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, str]]:
     """Each family scaled to ε for the metric, or why it does not exist there."""
     built: dict[str, Channel] = {}
     missing: dict[str, str] = {}
@@ -236,7 +246,8 @@ def _standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str,
     return built, missing
 
 
-def _leak(channel: Channel, belief: Any, adversary: Adversary) -> Leak:
+def leak_of(channel: Channel, belief: Any, adversary: Adversary) -> Leak:
+    """What an adversary reaches before and after."""
     before = float(vulnerability(belief, adversary).value)
     after = float(posterior_vulnerability(channel, belief, adversary).value)
     return Leak(adversary.name, before, after, adversary.is_loss)

@@ -7,16 +7,15 @@ recognising the loss: the certificate is computed, and a form whose gap is too l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
+from sievert.design._line import line_form
 from sievert.design._problem import Piece
 from sievert.proofs import Multipliers
 
-__all__ = ["Candidate", "closed_form", "kernel_form", "line_form", "peaks"]
+__all__ = ["Candidate", "closed_form", "kernel_form", "peaks"]
 # Weights of the kernel that rounding alone has made negative.
 NEGATIVE = 1e-13
 # Below this e^-ε its inverse, which prices need, loses the digits of the certificate.
@@ -60,12 +59,9 @@ def _line(piece: Piece) -> Candidate:
     order, _, through = piece.outward
     edges = through[order[1:]]
     t = np.exp(-piece.exponents[edges])
-    q = piece.cost[order].T  # [action, point]
-    position = np.concatenate([[0.0], np.cumsum(piece.exponents[edges])])
-    kernel = np.exp(-np.abs(position[:, None] - position[None, :]))
     # t/(1-t²), which keeps its digits for tiny distances.
     s = t / -np.expm1(-2 * piece.exponents[edges])
-    ordered, towards_right, towards_left = line_form(q, t, s, kernel)
+    ordered, towards_right, towards_left = line_form(piece.cost[order], t, s)
     channel = np.empty_like(ordered)
     channel[order] = ordered
     multipliers = Multipliers.joined(
@@ -80,72 +76,10 @@ def _line(piece: Piece) -> Candidate:
     return Candidate(channel, multipliers, method)
 
 
-def line_form(
-    q: NDArray[Any], t: NDArray[Any], s: NDArray[Any], kernel: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Channel and multipliers on a line, in floats or in fractions.
-
-    Parameters
-    ----------
-    q : costs [action, point], points in order
-    t : e^-gap of consecutive points; s : t/(1-t²); kernel : e^-distance of all points
-
-    Returns
-    -------
-    channel [point, action]; multipliers [action, gap] of c_x ≥ t·c_{x+1}, and of c_{x+1} ≥ t·c_x
-    """
-    actions, size = q.shape
-    h = q.dot(kernel)
-    remap = h.argmin(axis=0)
-    least = h[remap, np.arange(size)]
-    inside = t / (1 + t)
-    weights = np.full(size, t[0] * 0 + 1)
-    weights[:-1] -= inside
-    weights[1:] -= inside
-    taken = np.full((size, actions), t[0] * 0)
-    taken[np.arange(size), remap] = weights
-    # λ solves λ·e^(-d(·,y)) = least_y: a tridiagonal inverse.
-    price = least.copy()
-    price[:-1] += s * (t * least[:-1] - least[1:])
-    price[1:] += s * (t * least[1:] - least[:-1])
-    rest = q - price
-    root = _roots(rest, t)
-    gap = np.arange(size - 1)
-    right = np.where(gap[None, :] < root[:, None], _flow(rest, t), t[0] * 0)
-    left = np.where(gap[None, :] >= root[:, None], _flow(rest[:, ::-1], t[::-1])[:, ::-1], t[0] * 0)
-    return kernel.dot(taken), right, left
-
-
 def _listed(arcs: IndexArray, values: FloatArray) -> Multipliers:
-    """The positive entries of values [action, arc]."""
-    action, place = np.nonzero(values > 0)
-    return Multipliers(arcs[place], action, values[action, place])
-
-
-def _roots(rest: NDArray[Any], t: NDArray[Any]) -> IndexArray:
-    """For each action the point where what is carried from both sides meets, at the least deficit."""
-    size = rest.shape[1]
-    left, right = rest.copy(), rest.copy()
-    for x in range(1, size):
-        left[:, x] += t[x - 1] * left[:, x - 1]
-    for x in range(size - 2, -1, -1):
-        right[:, x] += t[x] * right[:, x + 1]
-    below_left, below_right = np.maximum(-left, 0), np.maximum(-right, 0)
-    before = np.cumsum(below_left, axis=1) - below_left
-    after = np.cumsum(below_right[:, ::-1], axis=1)[:, ::-1] - below_right
-    here = np.maximum(rest - left - right, 0)
-    return np.asarray((before + after + here).argmin(axis=1), dtype=np.intp)
-
-
-def _flow(rest: NDArray[Any], t: NDArray[Any]) -> NDArray[Any]:
-    """F_x = max(0, p_x + t·F_{x-1}), on c_x ≥ t·c_{x+1}."""
-    flow = np.empty_like(rest[:, :-1])
-    carried = np.maximum(rest[:, 0], 0)
-    for x in range(flow.shape[1]):
-        if x:
-            carried = np.maximum(rest[:, x] + t[x - 1] * carried, 0)
-        flow[:, x] = carried
-    return flow
+    """The positive entries of values [arc, action]."""
+    place, action = np.nonzero(values > 0)
+    return Multipliers(arcs[place], action, values[place, action])
 
 
 def peaks(cost: FloatArray) -> IndexArray | None:

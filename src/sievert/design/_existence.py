@@ -10,7 +10,6 @@ import numpy as np
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, target_metric
 from sievert.design._optimal import as_loss
-from sievert.design._universal import LARGEST_INPUTS
 from sievert.errors import MechanismError
 from sievert.geometry import kernels, optimal_kernels, pair_T_realizable, polytope
 from sievert.measures import single_crossing_order
@@ -23,8 +22,8 @@ from sievert.spaces import Metric
 
 __all__ = ["Existence", "existence_by_theorem", "universal_existence"]
 
-# Kernels that are tried one by one where no theorem speaks.
-LARGEST_KERNELS = 300
+# Kernels that are tried one by one where no theorem speaks, and inputs of a metric whose kernels are listed.
+LARGEST_KERNELS, LARGEST_INPUTS = 300, 6
 
 
 @dataclass(frozen=True)

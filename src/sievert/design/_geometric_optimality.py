@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels.priors import as_prior
+from sievert.design._line import discounted, line_prices
 from sievert.design._optimal import as_loss
 from sievert.errors import MechanismError
 from sievert.measures import MatrixAdversary
@@ -121,7 +122,7 @@ def geometric_optimality(
         assert level.alpha is not None
         steps = [level.alpha ** int(gap) for gap in gaps]
         q: NDArray[Any] = fractions_of(wanted.table) * belief
-        return _decided(q, _objects(steps), _objects([t / (1 - t * t) for t in steps]), wanted.actions)
+        return _decided(q.T, _objects(steps), _objects([t / (1 - t * t) for t in steps]), wanted.actions)
     if not 0 < level.eps < np.inf:
         raise MechanismError(f"eps is {level.eps!r}; the question needs 0 < eps < inf")
     return _in_balls(np.asarray(wanted.table, np.float64), belief.astype(np.float64), gaps, level.eps, wanted)
@@ -145,7 +146,7 @@ def _in_balls(
         q: Any = ball(table) * ball(belief)
         # t/(1 - t²) = 1/(2·sinh(ε·gap))
         down, spread = [(-angle).exp() for angle in angles], [1 / (2 * angle.sinh()) for angle in angles]
-        return _decided(q, _objects(down), _objects(spread), wanted.actions)
+        return _decided(q.T, _objects(down), _objects(spread), wanted.actions)
 
 
 def _objects(items: list[Any]) -> NDArray[Any]:
@@ -157,30 +158,21 @@ def _objects(items: list[Any]) -> NDArray[Any]:
 def _decided(
     q: NDArray[Any], t: NDArray[Any], s: NDArray[Any], actions: Sequence[Hashable]
 ) -> GeometricOptimality:
-    """From the costs q[action, input], the steps t = e^(-ε·gap) and s = t/(1 - t²): fractions or balls.
+    """From the costs q[input, action], the steps t = e^(-ε·gap) and s = t/(1 - t²): fractions or balls.
 
     A ball is below 0 only where all of it is.
     """
-    size = q.shape[1]
     exact = isinstance(q[0, 0], Fraction)
-    left, right = q.copy(), q.copy()
-    for x in range(1, size):
-        left[:, x] = left[:, x] + t[x - 1] * left[:, x - 1]
-    for x in range(size - 2, -1, -1):
-        right[:, x] = right[:, x] + t[x] * right[:, x + 1]
     smaller = np.frompyfunc(min if exact else flint.arb.min, 2, 1)
-    least = smaller.reduce(left + right - q, axis=0)
-    prices = least.copy()
-    prices[:-1] = prices[:-1] + s * (t * least[:-1] - least[1:])
-    prices[1:] = prices[1:] + s * (t * least[1:] - least[:-1])
-    rest = q - prices
+    prices = line_prices(smaller.reduce(discounted(q, t), axis=1), t, s)
+    rest = q - prices[:, None]
     # V_i: the least of Σ_{j ≥ i} p_j·c_j over zig-zags with c_i = 1, stepping up where the rest is negative.
-    value = rest[:, -1]
+    value = rest[-1]
     ups = []
-    for x in range(size - 2, -1, -1):
+    for x in range(len(q) - 2, -1, -1):
         up = (value < 0).astype(bool)
         ups.append(up)
-        value = rest[:, x] + np.where(up, value / t[x], value * t[x])
+        value = rest[x] + np.where(up, value / t[x], value * t[x])
     below = np.flatnonzero((value < 0).astype(bool)).tolist()
     worst = min(below, key=lambda i: value[i] if exact else value[i].mid(), default=None)
     column = None if worst is None else _zigzag([up[worst] for up in reversed(ups)], t, exact)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import binom
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Privacy, ResponseChannel
 from sievert.errors import TooLargeError
+from sievert.numerics import log_binomial
 from sievert.observations import RepeatedGuess, repeated_guess
 from sievert.policies import Policy, Query, Statistic
 
@@ -100,12 +100,14 @@ class LocalTable:
         counts = len(self.statistic.cells) > 1 or self.size == 2
         if not counts or not self.inverts or self.records > LARGEST_LAW:
             return None
-        chance = truth if truth * (1 - truth) >= lie * (1 - lie) else lie
+        chance, log_odds = truth, self.eps - math.log(self.size - 1)
+        if truth * (1 - truth) < lie * (1 - lie):
+            chance, log_odds = lie, -self.eps - math.log1p((self.size - 2) * math.exp(-self.eps))
         # Where two contributions differ by more than a step, so does what a report counts for.
         scale = float(np.ptp(self._classes[1])) / apart if len(self.statistic.cells) == 1 else 1 / apart
         hits = np.arange(self.records + 1)
         off = np.abs(hits - self.records * chance) * scale
-        chances = binom.pmf(hits, self.records, chance)
+        chances = np.exp(log_binomial(self.records, log_odds))
         order = np.argsort(off, kind="stable")
         within = np.cumsum(chances[order])
         place = min(int(np.searchsorted(within, confidence)), self.records)

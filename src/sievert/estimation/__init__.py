@@ -6,6 +6,8 @@ import lazy_loader
 __all__ = [
     "audit_outputs",
     "estimate_repeated",
+    "estimate_table",
+    "frequency_variance",
     "multiplicative_kantorovich",
 ]
 __getattr__, _, _ = lazy_loader.attach_stub(__name__, __file__)

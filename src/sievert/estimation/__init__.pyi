@@ -10,8 +10,14 @@ from ._estimate import estimate as estimate
 from ._estimate import prove_likelihood as prove_likelihood
 from ._inversion import Mean as Mean
 from ._inversion import estimate_mean as estimate_mean
+from ._inversion import frequency_variance as frequency_variance
 from ._multiplicative_transport import MultiplicativeTransport as MultiplicativeTransport
 from ._multiplicative_transport import multiplicative_kantorovich as multiplicative_kantorovich
+from ._noisy_tables import AdjustmentError as AdjustmentError
+from ._noisy_tables import TableEstimate as TableEstimate
+from ._noisy_tables import estimate_answer as estimate_answer
+from ._noisy_tables import estimate_table as estimate_table
+from ._noisy_tables import nearest_table as nearest_table
 from ._repeated import estimate_repeated as estimate_repeated
 from ._reports import Identifiability as Identifiability
 from ._reports import counts_over as counts_over

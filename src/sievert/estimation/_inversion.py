@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, CyclicChannel, ProductChannel, ResponseChannel
+from sievert.channels import Channel, CyclicChannel, ProductChannel, ResponseChannel, finite_channel
+from sievert.channels.priors import as_prior
 from sievert.errors import EstimationError, TooLargeError
 from sievert.estimation._events import checked_confidence, normal_reach
 from sievert.estimation._operators import lie_weight
@@ -32,6 +33,7 @@ __all__ = [
     "Inverse",
     "Mean",
     "estimate_mean",
+    "frequency_variance",
     "inverse_of",
     "inverses",
     "inversion_variances",
@@ -272,6 +274,43 @@ def inversion_variances(reports: Reports, p: FloatArray) -> FloatArray:
         m = np.maximum(group.channel.rmatvec(p), 0.0)
         found += group.counts.sum() / total**2 * (inverse.squares(m) - inverse.apply(m) ** 2)
     return np.maximum(found, 0.0)
+
+
+def frequency_variance(channel: Channel, prior: object = None) -> float:
+    """How far off frequencies are that are estimated without bias from reports, for one report.
+
+    Parameters
+    ----------
+    channel : what every report went through
+    prior : the true frequencies; uniform by default
+
+    Returns
+    -------
+    float
+        n·E Σ_x (estimated - true frequency)² for n reports, the frequencies being those of the n values.
+
+    Notes
+    -----
+    Of all inverses R with G·R = I the best weighs outputs by how often they come; its variance is the trace
+    of (G·D^-1·G^T)^-1 less 1, D the frequencies of the outputs: the Cramér–Rao bound. A square channel has
+    one inverse only, which is applied by its structure.
+    Cost: that of inverting the channel, or O(inputs²·outputs).
+
+    Examples
+    --------
+    >>> from sievert.mechanisms._response import randomised_response
+    >>> round(frequency_variance(randomised_response(2, alpha="1/3")), 12)  # (q/(p - q))² + … = 2·3/4
+    1.5
+    """
+    finite = finite_channel(channel)
+    p = as_prior(prior, finite).astype(np.float64)
+    inverse = inverse_of(finite)
+    q = np.maximum(finite.rmatvec(p), 0.0)
+    plain = float(inverse.squares(q).sum()) - 1
+    if finite.shape[0] == finite.shape[1] or not (q > 0).all():
+        return max(plain, 0.0)
+    weighted = finite.rounded() / np.sqrt(q)
+    return max(0.0, min(plain, float((1 / np.linalg.svd(weighted, compute_uv=False) ** 2).sum()) - 1))
 
 
 # ── The mean of any function of the true values, from noisy reports: unbiased, with its interval ────────────

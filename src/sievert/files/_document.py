@@ -77,6 +77,17 @@ class UseModel(Section):
     prior: StatedPrior | None = Field(
         None, description="what is known about the released answer; what the adversary knows unless given"
     )
+    reports: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description='with `loss = "estimation-variance"`: how many reports frequencies are estimated from, '
+        "1000 unless given",
+    )
+
+    @model_validator(mode="after")
+    def _reports_of_a_survey(self) -> Self:
+        if self.reports is not None and self.loss.of_one_release:
+            raise ValueError('reports goes with loss = "estimation-variance": leave it out')
+        return self
 
 
 class ClaimModel(Section):
@@ -195,6 +206,11 @@ class EstimateModel(Section):
         None, description="the column of the report; of places those of latitude and longitude"
     )
     counts: str | None = Field(None, description="the column that says how often a report occurs")
+    person: str | None = Field(
+        None,
+        description="the column that says who made a report: several of one person, each of the same true "
+        "value, count together",
+    )
     groups: list[ReportGroupModel] | None = Field(
         None, description="reports of users who applied the same family at another ε"
     )
@@ -217,6 +233,9 @@ class EstimateModel(Section):
     def _reports_once(self) -> Self:
         if self.reports is not None and self.groups is not None:
             raise ValueError("give reports, or groups with reports of their own, not both")
+        for key in ("groups", "counts"):
+            if self.person is not None and getattr(self, key) is not None:
+                raise ValueError(f"person goes with reports one a row, all at one ε: leave out {key}")
         if self.original_column is not None and self.original is None:
             raise ValueError("original_column goes with original")
         return self

@@ -26,7 +26,7 @@ from sievert.channels import Channel, TableNoise
 from sievert.errors import FileError
 from sievert.inference import Correlation, Property
 from sievert.kinds import PublicPath, Section
-from sievert.numerics import as_fraction, brief, require_size
+from sievert.numerics import as_fraction, brief, log_binomial, require_size
 from sievert.spaces import Labels, Metric, Table, shown
 
 if TYPE_CHECKING:
@@ -197,12 +197,11 @@ def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
             f"{scenario.source}, inference.others: random records are added up for counts only; use others "
             '= "known"'
         )
-    from scipy.stats import binom
-
     channel, records = scenario.channel.finite(), scenario.policy.records
     counted = np.array(adds, dtype=bool)
     chance = float(values.use_prior.astype(np.float64)[counted].sum())
-    others = binom.pmf(np.arange(records), records - 1, chance)
+    odds = math.log(chance) - math.log1p(-chance) if 0 < chance < 1 else math.copysign(math.inf, chance - 0.5)
+    others = np.exp(log_binomial(records - 1, odds))
     floats = values.floats
     joint = np.zeros((len(values.secrets), records + 1))
     joint[:, 1:] += floats[:, counted].sum(axis=1)[:, None] * others

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
@@ -27,7 +27,7 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._inference import InferenceCase, inference_case
-from sievert.files._noise import Tabulated, tabulated, unlisted_noise
+from sievert.files._noise import Tabulated, added_noise, tabulated, unlisted_noise
 from sievert.files._paths import files_read
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
@@ -43,6 +43,8 @@ __all__ = [
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
+# By how much a difference of logarithms of listed probabilities may be off: some units in their last place.
+ROUNDED_LOGARITHMS = 1e-13
 
 
 class Described:
@@ -331,6 +333,13 @@ class Scenario(Described):
         """The limits an audit checks."""
         return self.document.accept
 
+    @property
+    def released(self) -> Path:
+        """Where a release goes, unless the command line names another place."""
+        rules = self.document.release
+        name = None if rules is None else rules.output
+        return self.folder / (name or f"{Path(self.source).stem}-released.csv")
+
     def reads(self) -> list[Path]:
         """The file itself and every file it names for reading."""
         return files_read(self.document, self.folder, self.source)
@@ -342,8 +351,21 @@ class Scenario(Described):
 
 @singledispatch
 def _epsilon(channel: Channel, scenario: Scenario) -> Epsilon:
-    """By looking at all outputs of all neighbours."""
-    return epsilon(channel, scenario.answers)
+    """By looking at all outputs of all neighbours; to the last digits where the law of the noise is known."""
+    found = epsilon(channel, scenario.answers)
+    law = _eps_of_law(scenario)
+    same = law is not None and abs(found.nats - law) <= ROUNDED_LOGARITHMS + SAME_PROBABILITY * law
+    return replace(found, nats=law) if law is not None and same and found.exact is None else found
+
+
+def _eps_of_law(scenario: Scenario) -> float | None:
+    """The ε of noise that is added to a table, by its sensitivity; None where public knowledge is in play."""
+    if scenario.document.mechanism is None or scenario.policy.constrained:
+        return None
+    if not scenario.document.query.is_table:
+        return None
+    noise = added_noise(scenario)
+    return noise.nats_of(scenario.tabulated.sensitivity) if isinstance(noise, TableNoise) else None
 
 
 @_epsilon.register

@@ -26,3 +26,5 @@ from ._recognition import PrivateColumns as PrivateColumns
 from ._recognition import VertexMechanism as VertexMechanism
 from ._recognition import is_kernel as is_kernel
 from ._recognition import is_vertex_mechanism as is_vertex_mechanism
+from ._worst_prior import WorstPrior as WorstPrior
+from ._worst_prior import worst_prior as worst_prior

@@ -1,7 +1,4 @@
 from ._correlation import Correlation as Correlation
-from ._frontier import InferenceCurve as InferenceCurve
-from ._frontier import InferenceFrontier as InferenceFrontier
-from ._frontier import InferencePoint as InferencePoint
 from ._frontier import curve as curve
 from ._frontier import frontier as frontier
 from ._measures import Accuracy as Accuracy
@@ -15,6 +12,9 @@ from ._newcomer import NewcomerTable as NewcomerTable
 from ._newcomer import Thresholds as Thresholds
 from ._newcomer import newcomer as newcomer
 from ._newcomer import newcomer_table as newcomer_table
+from ._points import InferenceCurve as InferenceCurve
+from ._points import InferenceFrontier as InferenceFrontier
+from ._points import InferencePoint as InferencePoint
 from ._properties import Property as Property
 from ._survey import Survey as Survey
 from ._survey import survey as survey

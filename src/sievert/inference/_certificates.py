@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sievert.arrays import AnyArray, FloatArray, ObjectArray
-from sievert.inference._program import Optimum, Problem
+from sievert.arrays import FloatArray, ObjectArray
+from sievert.inference._program import ROUNDING, Optimum, Problem, missing
 from sievert.numerics import exact_matmul
 from sievert.proofs import FrontierProof, Neighbours, exact_rows, polar_excess
 
@@ -23,18 +23,17 @@ __all__ = ["Exactly", "certified"]
 DENOMINATORS, LARGEST_SIMPLE = (1000, 10**6), 2500
 # By how much a private column is made more private than it must be, so that rounding cannot undo it.
 MARGIN = 1e-11
-# What a sum of a few floats may be off by, as a share of their sizes.
-ROUNDING = 4e-15
 GRID = 2**70
 
 
 class Exactly:
     """The numbers of a problem as fractions: prior [input], gain [guess, input], leaks [guess of it,
-    input]."""
+    input], and the probability of what its ends stand for."""
 
-    def __init__(self, prior: AnyArray, gain: AnyArray, leaks: tuple[AnyArray, ...]) -> None:
-        self.prior, self.gain = exact_rows(prior[None, :])[0], exact_rows(gain)
-        self.leaks = tuple(exact_rows(leak) for leak in leaks)
+    def __init__(
+        self, prior: ObjectArray, gain: ObjectArray, leaks: tuple[ObjectArray, ...], tails: Fraction
+    ) -> None:
+        self.prior, self.gain, self.leaks, self.tails = prior, gain, leaks, tails
 
     def proof(
         self,
@@ -46,16 +45,17 @@ class Exactly:
         multipliers: tuple[tuple[int, int, int, Fraction], ...] = (),
     ) -> FrontierProof:
         """The proof with the numbers that its own parts give."""
-        outside = 1 - sum(self.prior, Fraction(0))
-        given = tuple(sum(exact_matmul(leak, mechanism).max(axis=0).tolist(), outside) for leak in self.leaks)
+        given = tuple(
+            sum(exact_matmul(leak, mechanism).max(axis=0).tolist(), Fraction(0)) for leak in self.leaks
+        )
         lower = Fraction((self.gain.T * self.prior[:, None] * mechanism).sum())
         slopes = [sum(table[0].tolist(), Fraction(0)) for table in weights]
-        upper = sum(prices, outside) + sum(
-            (slope * limit for slope, limit in zip(slopes, limits, strict=True)), Fraction(0)
+        upper = sum(prices, self.tails) + sum(
+            (slope * (limit + self.tails) for slope, limit in zip(slopes, limits, strict=True)), Fraction(0)
         )
         return FrontierProof(
             space, self.prior, self.gain, self.leaks, limits, mechanism, prices, weights, multipliers, given,
-            lower, upper,
+            lower, upper, self.tails,
         )  # fmt: skip
 
     def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> ObjectArray:
@@ -118,24 +118,39 @@ def _even(table: ObjectArray, slope: Fraction) -> ObjectArray:
 
 def _repaired(space: Neighbours, guess: FloatArray) -> ObjectArray:
     """A private channel near the guess: exact rows, the rest of each added to one column."""
-    columns = np.maximum(guess, 0.0)
-    kernel = _kernel(space)
-    if kernel is not None:
-        # The least private column above: raised, never lowered, by what its neighbours ask for.
-        columns = np.stack([(kernel * column[None, :]).max(axis=1) for column in columns.T], axis=1)
-    miss = float(np.abs(columns.sum(axis=1) - 1).max())
-    tightest = (
-        0.0 if kernel is None or len(kernel) < 2 else float(kernel[~np.eye(len(kernel), dtype=bool)].max())
-    )
-    if tightest >= 1 - 1e-9:
-        tightest = _tightest(kernel)
-    share = 0.0 if miss == 0 else min(1.0, 4 * (miss + 1e-15) * (1 + tightest) / max(1 - tightest, 1e-9))
-    columns = columns * (1 - share)
-    table = exact_rows(columns)
+    columns, tightest = _closed(space, np.maximum(guess, 0.0))
+    sums = columns.sum(axis=1)
+    # Scaled so that what is missing from 1 is a private column itself.
+    low, high = float(sums.min()), float(sums.max())
+    scale = (1 - tightest) / (high - tightest * low) * (1 - 4 * ROUNDING)
+    table = exact_rows(columns * (1.0 if low == high == 1 else scale))
     sink = int(np.argmax(columns.sum(axis=0)))
-    others = table.sum(axis=1) - table[:, sink]
-    table[:, sink] = 1 - others
+    table[:, sink] = 1 - (table.sum(axis=1) - table[:, sink])
     return table
+
+
+def _closed(space: Neighbours, columns: FloatArray) -> tuple[FloatArray, float]:
+    """The least private columns above these, and the largest of the factors below 1 between neighbours."""
+    if space.form == "forest":
+        return _swept(space, columns)
+    kernel = _kernel(space)
+    if kernel is None:
+        return columns, 0.0
+    # Raised, never lowered, by what neighbours ask for.
+    found = np.stack([(kernel * column[None, :]).max(axis=1) for column in columns.T], axis=1)
+    below = kernel[kernel < 1 - 1e-9]
+    return found, float(below.max()) if below.size else 0.0
+
+
+def _swept(space: Neighbours, columns: FloatArray) -> tuple[FloatArray, float]:
+    """From the leaves to the roots and back: what a neighbour asks for, asked once each way."""
+    found = columns.copy()
+    high = [min(1.0, float(space.shrinks(length)[1]) * (1 + 4 * ROUNDING)) for length in space.lengths]
+    for child, parent, edge in space.order:
+        np.maximum(found[parent], found[child] * high[edge], out=found[parent])
+    for child, parent, edge in space.order[::-1]:
+        np.maximum(found[child], found[parent] * high[edge], out=found[child])
+    return found, max((factor for factor in high if factor < 1 - 1e-9), default=0.0)
 
 
 def _kernel(space: Neighbours) -> FloatArray | None:
@@ -159,13 +174,6 @@ def _kernel(space: Neighbours) -> FloatArray | None:
     return np.asarray(np.exp(logs))
 
 
-def _tightest(kernel: FloatArray | None) -> float:
-    """The largest factor below 1: inputs at distance 0 are one input."""
-    assert kernel is not None
-    below = kernel[kernel < 1 - 1e-9]
-    return float(below.max()) if below.size else 0.0
-
-
 def _raised(
     problem: Problem, exact: Exactly, guess: Optimum
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
@@ -177,7 +185,7 @@ def _raised(
     prices = _on_grid(guess.prices[None])[0]
     functionals = exact.functionals(prices, weights)
     if problem.space.form in ("forest", "graph"):
-        more = exact_rows(_missing(problem, functionals.astype(np.float64), guess.edges)[None])[0]
+        more = exact_rows(missing(problem, functionals[guess.taken].astype(np.float64), guess.edges)[None])[0]
         prices, functionals = prices + more, functionals - more[None, :]
     return prices + _excess(problem.space, functionals, listed), weights, listed
 
@@ -200,19 +208,6 @@ def _excess(
     else:
         more[:] = worst
     return more
-
-
-def _missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> FloatArray:
-    """What the solver's own multipliers leave above 0 at each input, with room for rounding."""
-    rest, size = functionals.copy(), np.abs(functionals)
-    for (a, b), factor, (there, back) in zip(problem.space.pairs, problem.factors, edges, strict=True):
-        # c_a ≥ e^(-ε·length)·c_b and the reverse.
-        for first, second, value in ((a, b, there), (b, a, back)):
-            rest[:, first] += value
-            rest[:, second] -= value * factor
-            size[:, first] += value
-            size[:, second] += value
-    return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=0), 0.0))
 
 
 def _listed(space: Neighbours, edges: FloatArray) -> list[tuple[int, int, int, float]]:

@@ -5,13 +5,14 @@ everything else. Variables are the mechanism M [input, guess] and t[b,y] ≥ wha
 output y.
 
 A line of tallies that is its own mirror image has an optimal mechanism that is too, so half of the variables
-and of the rows suffice.
+and of the rows suffice. Of a long line the program sees a core of likely inputs, whose ends stand for all
+that lies beyond them, and likely guesses; it grows where the prices show that more is to be had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,15 +20,26 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.numerics import require_size
-from sievert.programs import LinearProgram, MovingProgram, Solution
+from sievert.inference._neighbours import is_line
+from sievert.numerics import advance, require_size
+from sievert.programs import LinearProgram, MovingProgram, Solution, Unsolved
 from sievert.proofs import Neighbours
 
-__all__ = ["Optimum", "Problem", "Solver"]
+__all__ = ["ROUNDING", "Optimum", "Problem", "Solver", "missing"]
 
 LARGEST_PROGRAM = 150_000
 # Numbers of two mirror images that differ by a smaller share are the same but for rounding.
 SAME = 1e-13
+# A line with so many probabilities starts with a core that holds all but CORE of the probability, and with
+# the guesses that hold a share of LIKELY of it. Forests that large are bounded.
+LONG_LINE, CORE, LIKELY = 2500, 1e-4, 0.9
+LARGE_PROGRAM = 1000
+# The core is made wider where it leaves more than this between the two bounds.
+LOOSE = 2e-10
+# A guess that exceeds the prices by less is not worth taking in: the bound is raised by that instead.
+PRICED = 1e-11
+# What a sum of a few floats may be off by, as a share of their sizes.
+ROUNDING = 4e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +64,10 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A float guess of the best mechanism and of the multipliers that prove it; `edges` [edge, way,
-    guess]."""
+    """A float guess of the best mechanism and of the multipliers that prove it.
+
+    `edges` [edge, way, guess] are those of privacy, for the guesses `taken` into the program.
+    """
 
     value: float
     mechanism: FloatArray
@@ -61,6 +75,7 @@ class Optimum:
     weights: tuple[FloatArray, ...]
     slopes: FloatArray
     edges: FloatArray
+    taken: IndexArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +98,67 @@ class Solver:
             "group inputs or uses into fewer",
         )
         self.problem = problem
-        self.full = _program(problem)
-        mirror = _mirror(problem)
+        self.mirrored = _mirror(problem) is not None
+        self.long = is_line(problem.space) and n * m >= LONG_LINE
+        self.core = _core(problem, CORE) if self.long else (0, n - 1)
+        guesses = _likely(problem, LIKELY) if self.long else np.arange(m)
+        self._take(guesses)
+
+    def _take(self, guesses: IndexArray) -> None:
+        """The program with these guesses, and their mirror images where there are any."""
+        images = self.problem.shape[1] - 1 - guesses if self.mirrored else guesses
+        self.part = _Part(self.problem, self.core, np.unique(np.concatenate([guesses, images])))
+
+    def solve(self, limits: Sequence[float]) -> Optimum:
+        """The optimum where secret b gives away at most limits[b]."""
+        n, m = self.problem.shape
+        best, least = None, np.inf
+        while True:
+            advance("guesses of the best mechanism", len(self.part.guesses), m)
+            try:
+                found = self.part.solve(limits)
+            except Unsolved:
+                if best is None:
+                    raise
+                return best
+            if not self.long:
+                return found
+            found, excess, prices = _spread(self.problem, self.core, found)
+            missed = self._near(np.flatnonzero(excess > PRICED))
+            if not len(missed):
+                over = float(prices.sum() + found.slopes @ limits - found.value) + excess.max()
+                if best is not None and over > least / 2:
+                    return best
+                best, least = found, over
+                if over <= LOOSE or self.core == (0, n - 1):
+                    return found
+                self.core = _wider(self.problem, self.core)
+            self._take(np.union1d(self.part.guesses, missed))
+
+    def _near(self, missed: IndexArray) -> IndexArray:
+        """Of the guesses that are worth taking in, those in the core and next to others."""
+        taken = self.part.guesses
+        more = max(2, len(taken) // 4)
+        first, last = max(self.core[0], taken[0] - more), min(self.core[1], taken[-1] + more)
+        return np.asarray(missed[(first <= missed) & (missed <= last)])
+
+
+class _Part:
+    """The program with some of the inputs and of the guesses."""
+
+    def __init__(self, problem: Problem, core: tuple[int, int], guesses: IndexArray) -> None:
+        self.guesses = guesses
+        self.problem = _within(Problem(problem.value[guesses], problem.leaks, problem.space), core)
+        n, m = self.problem.shape
+        self.full = _program(self.problem)
+        mirror = _mirror(self.problem)
         self.fold = None if mirror is None else _Fold(self.full, mirror)
         self.moving = MovingProgram(self.full if self.fold is None else self.fold.program)
         first = n + sum(len(leak) for leak in problem.leaks) * m
         self.limit_rows = np.arange(first, first + len(problem.leaks))
 
     def solve(self, limits: Sequence[float]) -> Optimum:
-        """The optimum where secret b gives away at most limits[b]."""
+        """The optimum among mechanisms with these guesses."""
         if self.fold is None:
             found = self.moving.solve(self.limit_rows, np.asarray(limits, dtype=np.float64))
             return self._read(found.primal, found.dual, -found.value)
@@ -111,7 +178,106 @@ class Solver:
         edges = np.zeros((0, 2, m))
         if problem.space.form in ("forest", "graph"):
             edges = np.maximum(dual[at:], 0.0).reshape(len(problem.space.pairs), 2, m)
-        return Optimum(value, primal[: n * m].reshape(n, m), -dual[:n], tuple(weights), slopes, edges)
+        mechanism = primal[: n * m].reshape(n, m)
+        return Optimum(value, mechanism, -dual[:n], tuple(weights), slopes, edges, self.guesses)
+
+
+# ── A long line: few inputs and few guesses of many ─────────────────────────────────────────────────────────
+
+
+def _core(problem: Problem, tails: float) -> tuple[int, int]:
+    """The inputs that hold all but `tails` of what is given away, the same on both sides."""
+    weights = np.sum([np.abs(leak).sum(axis=0) for leak in problem.leaks], axis=0)
+    shares = weights / weights.sum()
+    left, right = (int(np.searchsorted(np.cumsum(side), tails / 2)) for side in (shares, shares[::-1]))
+    cut = min(left, right)
+    return (
+        (cut, len(weights) - 1 - cut) if _close(weights, weights[::-1]) else (left, len(weights) - 1 - right)
+    )
+
+
+def _wider(problem: Problem, core: tuple[int, int]) -> tuple[int, int]:
+    """A fifth more inputs."""
+    more = max(2, (core[1] - core[0]) // 10)
+    return max(0, core[0] - more), min(problem.shape[0] - 1, core[1] + more)
+
+
+def _likely(problem: Problem, share: float) -> IndexArray:
+    """The guesses that hold this share of what all are worth."""
+    worth = problem.value.max(axis=1)
+    order = np.argsort(-worth, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(worth[order]), share * worth.sum())) + 1
+    return np.sort(order[:enough])
+
+
+def _within(problem: Problem, core: tuple[int, int]) -> Problem:
+    """The problem of mechanisms that do not tell the inputs beyond an end of the core from that end."""
+    first, last = core
+    if last - first + 1 == problem.shape[0]:
+        return problem
+    space = problem.space
+    pairs = tuple((i, i + 1) for i in range(last - first))
+    part = replace(space, size=last - first + 1, pairs=pairs, lengths=space.lengths[first:last])
+    starts = np.concatenate([[0], np.arange(first + 1, last + 1)])
+    tables = [np.add.reduceat(table, starts, axis=1) for table in (problem.value, *problem.leaks)]
+    return Problem(tables[0], tuple(tables[1:]), part)
+
+
+def _spread(
+    problem: Problem, core: tuple[int, int], found: Optimum
+) -> tuple[Optimum, FloatArray, FloatArray]:
+    """The optimum over all inputs and guesses, by how much guesses left out exceed the prices, and these.
+
+    Beyond the core a price is the least that no guess of the program exceeds, which an end pays for. A guess
+    that was left out takes the weights of the one in the program with which it exceeds the prices least.
+    """
+    n, m = problem.shape
+    first, last = core
+    inside, taken = np.clip(np.arange(n), first, last) - first, found.taken
+    given = np.zeros((len(taken), n))
+    for table, leak in zip(found.weights, problem.leaks, strict=True):
+        given += table @ leak
+    worth = problem.value[taken] - given
+    prices = worth.max(axis=0)
+    prices[first : last + 1] = found.prices
+    prices[first] -= prices[:first].sum()
+    prices[last] -= prices[last + 1 :].sum()
+    edges = np.zeros((n - 1, 2, len(taken)))
+    edges[first:last] = found.edges
+    raised = prices + missing(problem, worth - prices, edges)
+    excess, chosen = np.zeros(m), np.zeros(m, dtype=np.intp)
+    chosen[taken] = np.arange(len(taken))
+    for y in np.setdiff1d(np.arange(m), taken):
+        above = _polar(problem, problem.value[y][None, :] - given - raised)
+        chosen[y] = int(np.argmin(above))
+        excess[y] = above[chosen[y]]
+    mechanism = np.zeros((n, m))
+    mechanism[:, taken] = found.mechanism[inside]
+    weights = tuple(table[chosen] for table in found.weights)
+    whole = replace(found, mechanism=mechanism, prices=prices, weights=weights, edges=edges)
+    return whole, excess, raised
+
+
+def missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> FloatArray:
+    """What the solver's own multipliers leave above 0 at each input, with room for rounding."""
+    rest, size = functionals.copy(), np.abs(functionals)
+    for (a, b), factor, (there, back) in zip(problem.space.pairs, problem.factors, edges, strict=True):
+        # c_a ≥ e^(-ε·length)·c_b and the reverse.
+        for first, second, value in ((a, b, there), (b, a, back)):
+            rest[:, first] += value
+            rest[:, second] -= value * factor
+            size[:, first] += value
+            size[:, second] += value
+    return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=0), 0.0))
+
+
+def _polar(problem: Problem, functionals: FloatArray) -> FloatArray:
+    """The most that a private column with an entry of 1 at the root makes of each functional."""
+    held = functionals.copy()
+    for child, parent, edge in problem.space.order:
+        value, factor = held[:, child], problem.factors[edge]
+        held[:, parent] += np.where(value > 0, value / factor, value * factor)
+    return np.asarray(held[:, problem.space.roots].max(axis=1))
 
 
 class _Entries:
@@ -166,11 +332,13 @@ def _program(problem: Problem) -> LinearProgram:
     cost[: n * m] = -problem.value.T.ravel()
     lower = np.zeros(columns)
     lower[free] = -np.inf
+    upper = np.full(columns, np.inf)
+    if problem.space.form == "forest" and n * m >= LARGE_PROGRAM:
+        # Implied by the sums, and it keeps the simplex from wandering far; prices are raised for it later.
+        upper[: n * m] = 1.0
     places = (np.concatenate(rows.rows), np.concatenate(rows.columns))
     matrix = csc_array((np.concatenate(rows.values), places), shape=(rows.count, columns))
-    return LinearProgram(
-        cost, matrix, np.concatenate(rows.lower), np.concatenate(rows.upper), lower, np.full(columns, np.inf)
-    )
+    return LinearProgram(cost, matrix, np.concatenate(rows.lower), np.concatenate(rows.upper), lower, upper)
 
 
 def _edge_rows(rows: _Entries, problem: Problem, m: int) -> None:
@@ -193,17 +361,16 @@ def _mirror(problem: Problem) -> _Mirror | None:
     """The reversal of a line of tallies, where nothing tells it from the line."""
     n, m = problem.shape
     space = problem.space
-    line = tuple((i, i + 1) for i in range(n - 1))
-    if space.form != "forest" or n != m or space.pairs != line or space.lengths != space.lengths[::-1]:
+    if not is_line(space) or space.lengths != space.lengths[::-1]:
         return None
     if not _close(problem.value, problem.value[::-1, ::-1]):
         return None
     turned = [_turned(leak) for leak in problem.leaks]
     if any(order is None for order in turned):
         return None
-    back = np.arange(n)[::-1]
-    cells = (back[:, None] * m + back[None, :]).ravel()
-    columns, rows, at, base = [cells], [back], n, n * m
+    inputs, back = np.arange(n)[::-1], np.arange(m)[::-1]
+    cells = (inputs[:, None] * m + back[None, :]).ravel()
+    columns, rows, at, base = [cells], [inputs], n, n * m
     for order in turned:
         assert order is not None
         columns.append(base + back)

@@ -22,7 +22,16 @@ from sievert.inference._correlation import Correlation
 from sievert.inference._newcomer import binomial_law
 from sievert.measures import posterior_vulnerability
 from sievert.mechanisms import privacy, truncated_geometric
-from sievert.numerics import as_fraction, choice, in_percent, is_exact, probability, whole
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    choice,
+    in_percent,
+    is_exact,
+    probability,
+    require_size,
+    whole,
+)
 from sievert.results import Result
 
 __all__ = ["KINDS", "Survey", "survey", "survey_channel", "survey_correlation"]
@@ -37,6 +46,10 @@ WORDS = {
 # Up to this many people the answers are fractions, where everything given is one.
 LARGEST_EXACT = 60
 LARGEST_SURVEY = 100_000
+# The whole channel takes n³/6 products: so many people in floats, and in fractions.
+LARGEST_CHANNEL, LARGEST_EXACT_CHANNEL = 2000, 200
+# Probabilities of the tally as fractions have n digits each.
+LARGEST_EXACT_TALLY = 5000
 # Outputs this rare add less than a unit of the last digit to the accuracy, which is at least 1/(n + 1), and
 # entries beyond so many standard deviations add less to the largest of a sum.
 NEGLIGIBLE, NEAR = 1e-26, 12.0
@@ -114,9 +127,7 @@ def survey(
     """
     whole("n", n, PolicyError, most=LARGEST_SURVEY)
     choice("kind", kind, KINDS, MechanismError)
-    chance = as_fraction(yes) if is_exact(yes) else probability("yes", yes, PolicyError)
-    if not 0 <= chance <= 1:
-        probability("yes", float(chance), PolicyError)
+    chance = _chance(yes)
     level = privacy(math.inf, None) if kind == "noiseless" else privacy(eps, alpha)
     known = isinstance(chance, Fraction) or chance == 0.5
     exact = level.alpha is not None and known and n <= LARGEST_EXACT
@@ -126,18 +137,40 @@ def survey(
         else _in_floats(n, level.eps, kind, float(chance))
     )
     blind = max(chance, 1 - chance), max(_tally(n, chance if exact else float(chance)).tolist())
-    # A release never makes the best guess worse; rounding may say so by 1e-16.
-    secret, tally = (v if exact else max(v, float(low)) for v, low in zip(values, blind, strict=True))
+    # A release never makes the best guess worse, nor better than certain; rounding may say so by 1e-16.
+    secret, tally = (
+        v if exact else min(1.0, max(v, float(low))) for v, low in zip(values, blind, strict=True)
+    )
     return Survey(n, level.eps, kind, chance, secret, tally, *blind)
 
 
 def survey_correlation(n: int, yes: object = Fraction(1, 2)) -> Correlation:
-    """One participant's answer (0, 1) against the tally 0…n."""
-    chance: Any = as_fraction(yes) if is_exact(yes) else float(yes)  # type: ignore[arg-type]
-    others = _tally(n - 1, chance)
-    zero = others[:1] * 0
-    rows = [np.concatenate([others * (1 - chance), zero]), np.concatenate([zero, others * chance])]
-    table = np.stack(rows)
+    """One participant's answer (0, 1) against the tally 0…n.
+
+    Parameters
+    ----------
+    n : number of people
+    yes : probability of a yes, above 0 and below 1; a fraction is kept for up to 5000 people
+
+    Returns
+    -------
+    Correlation
+        Probabilities [answer of the participant, tally].
+
+    Notes
+    -----
+    Cost: O(n).
+
+    Examples
+    --------
+    >>> survey_correlation(2).joint[1].tolist()
+    [Fraction(0, 1), Fraction(1, 4), Fraction(1, 4)]
+    """
+    whole("n", n, PolicyError, most=LARGEST_SURVEY)
+    chance = _chance(yes)
+    if isinstance(chance, Fraction):
+        require_size(n, LARGEST_EXACT_TALLY, "people counted in fractions", "give yes as a float")
+    table = _joint(n, chance)
     if table.dtype != object:
         table /= table.sum()
     found = Correlation(table, secrets=(0, 1), uses=range(n + 1))
@@ -146,28 +179,86 @@ def survey_correlation(n: int, yes: object = Fraction(1, 2)) -> Correlation:
 
 
 def survey_channel(n: int, alpha: Any, kind: str) -> Channel:
-    """The channel on the tally 0…n (of "individual", its count, which tells as much about the tally)."""
-    if kind == "geometric":
-        return truncated_geometric(n + 1, alpha=alpha)
-    truth = 1 / (1 + alpha)
-    one: Any = Fraction(1) if isinstance(truth, Fraction) else 1.0
-    rows = [_convolved(_binomial(u, truth, one), _binomial(n - u, one - truth, one)) for u in range(n + 1)]
+    """The channel of a survey on the tally 0…n.
+
+    Parameters
+    ----------
+    n : number of people
+    alpha : e^-eps; a fraction gives an exact channel
+    kind : as in `survey`; "noiseless" is the identity whatever alpha is, and "individual" the count of the
+        visible answers, which tells as much about the tally
+
+    Returns
+    -------
+    Channel
+        From the tally to the noisy count.
+
+    Notes
+    -----
+    Cost: O(n³) products for randomised response, for up to 2000 people in floats and 200 in fractions.
+
+    Examples
+    --------
+    >>> survey_channel(1, "1/3", "response").exact.tolist()
+    [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+    """
+    whole("n", n, PolicyError, most=LARGEST_SURVEY)
+    choice("kind", kind, KINDS, MechanismError)
+    level = privacy(math.inf, None) if kind == "noiseless" else privacy(None, alpha)
+    if kind in ("geometric", "noiseless"):
+        return truncated_geometric(n + 1, **_given(level))
+    if level.alpha is None:
+        require_size(n, LARGEST_CHANNEL, "people in a whole channel", "ask survey, which needs none")
+        toward, against = math.exp(level.eps), math.exp(-level.eps)
+        rows = [np.convolve(_law(u, toward), _law(n - u, against)) for u in range(n + 1)]
+    else:
+        require_size(n, LARGEST_EXACT_CHANNEL, "people in an exact channel", "give alpha as a float")
+        truth = 1 / (1 + level.alpha)
+        rows = [_convolved(_binomial(u, truth), _binomial(n - u, 1 - truth)) for u in range(n + 1)]
     return Channel(np.stack(rows), inputs=range(n + 1), outputs=range(n + 1))
+
+
+def _given(level: Any) -> dict[str, Any]:
+    return {"eps": level.eps} if level.alpha is None else {"alpha": level.alpha}
+
+
+def _chance(yes: object) -> Any:
+    """A probability, as a fraction where it is exact."""
+    try:
+        exact = is_exact(yes) and not isinstance(yes, bool)
+        chance: Any = as_fraction(yes) if exact else probability("yes", yes, PolicyError)
+    except ValueError:
+        raise PolicyError(f"yes is {brief(yes)}; it must be a probability from 0 to 1") from None
+    if not 0 <= chance <= 1:
+        probability("yes", float(chance), PolicyError)
+    return chance
+
+
+def _joint(n: int, chance: Any) -> AnyArray:
+    """Probabilities [answer of the participant, tally]."""
+    others = _tally(n - 1, chance)
+    zero = others[:1] * 0
+    return np.stack([np.append(others * (1 - chance), zero), np.append(zero, others * chance)])
 
 
 def _tally(n: int, chance: Any) -> AnyArray:
     """The distribution of how many of n say yes."""
     if isinstance(chance, Fraction):
-        return _binomial(n, chance, Fraction(1))
-    start, law = binomial_law(n, chance / (1 - chance) if chance < 1 else math.inf)
+        return _binomial(n, chance)
+    return _law(n, _odds(chance, 1 - chance))
+
+
+def _law(n: int, odds: float) -> FloatArray:
+    """The binomial law with these odds, all n + 1 entries."""
+    start, law = binomial_law(n, odds)
     full = np.zeros(n + 1)
     full[start : start + len(law)] = law
     return full
 
 
-def _binomial(n: int, chance: Any, one: Any) -> AnyArray:
-    law = np.empty(n + 1, dtype=object if isinstance(one, Fraction) else np.float64)
-    law[:] = [math.comb(n, k) * chance**k * (one - chance) ** (n - k) for k in range(n + 1)]
+def _binomial(n: int, chance: Fraction) -> AnyArray:
+    law = np.empty(n + 1, dtype=object)
+    law[:] = [math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1)]
     return law
 
 
@@ -180,8 +271,8 @@ def _convolved(first: AnyArray, second: AnyArray) -> AnyArray:
 
 def _exactly(n: int, alpha: Fraction, kind: str, yes: Fraction) -> tuple[Fraction, Fraction]:
     """V_S and V_U in fractions."""
-    correlation = survey_correlation(n, yes)
-    joint, prior = correlation.joint, correlation.use_prior
+    joint = _joint(n, yes)
+    prior = joint.sum(axis=0)
     if kind == "noiseless":
         return Fraction(joint.max(axis=0).sum()), Fraction(1)
     table = survey_channel(n, alpha, kind).exact
@@ -201,17 +292,18 @@ def _seen(truth: Any, yes: Any) -> Any:
 
 
 def _in_floats(n: int, eps: float, kind: str, yes: float) -> tuple[float, float]:
-    truth = 1 / (1 + math.exp(-eps))
     if kind == "geometric":
         return _geometric(n, eps, yes)
     if kind == "noiseless":
         others = _tally(n - 1, yes)
         return _guessed(others, yes, 1.0), 1.0
-    accuracy = _tally_from_answers(n, truth, yes)
+    alpha = math.exp(-eps)
+    truth, lie = 1 / (1 + alpha), alpha / (1 + alpha)
+    accuracy = _tally_from_answers(n, truth, lie, yes)
     if kind == "individual":
         return _seen(truth, yes), accuracy
-    noisy = yes * truth + (1 - yes) * (1 - truth)
-    return _guessed(_tally(n - 1, noisy), yes, truth), accuracy
+    noisy = _odds(yes * truth + (1 - yes) * lie, yes * lie + (1 - yes) * truth)
+    return _guessed(_law(n - 1, noisy), yes, truth), accuracy
 
 
 def _guessed(others: FloatArray, yes: float, truth: float) -> float:
@@ -235,23 +327,29 @@ def _geometric(n: int, eps: float, yes: float) -> tuple[float, float]:
     return math.fsum(joint.max(axis=0).tolist()), float(accuracy.value)
 
 
-def _tally_from_answers(n: int, truth: float, yes: float) -> float:
+def _tally_from_answers(n: int, truth: float, lie: float, yes: float) -> float:
     """Σ_y P(y)·max_u P(u|y): given y, the tally is Bin(y, a) + Bin(n-y, b), largest next to its mean."""
-    noisy = yes * truth + (1 - yes) * (1 - truth)
-    told, lied = yes * truth / noisy, yes * (1 - truth) / (1 - noisy)
-    outputs = _tally(n, noisy)
+    # What a noisy yes and a noisy no stand for: a yes, or a no.
+    said_yes, said_no = (yes * truth, (1 - yes) * lie), (yes * lie, (1 - yes) * truth)
+    outputs = _law(n, _odds(sum(said_yes), sum(said_no)))
+    told, lied = (_share(*said) for said in (said_yes, said_no))
     terms = []
     for y in np.flatnonzero(outputs > NEGLIGIBLE).tolist():
-        first_at, first = binomial_law(y, _odds(told), NEAR)
-        second_at, second = binomial_law(n - y, _odds(lied), NEAR)
+        first_at, first = binomial_law(y, _odds(*said_yes), NEAR)
+        second_at, second = binomial_law(n - y, _odds(*said_no), NEAR)
         mean = y * told + (n - y) * lied - first_at - second_at
         near = range(max(0, math.floor(mean) - 2), min(len(first) + len(second) - 1, math.ceil(mean) + 3))
         terms.append(outputs[y] * max(_at(first, second, u) for u in near))
     return math.fsum(terms)
 
 
-def _odds(chance: float) -> float:
-    return chance / (1 - chance) if chance < 1 else math.inf
+def _odds(first: float, second: float) -> float:
+    return first / second if second else math.inf
+
+
+def _share(first: float, second: float) -> float:
+    """first/(first + second); what never occurs has the share 0."""
+    return first / (first + second) if first else 0.0
 
 
 def _at(first: FloatArray, second: FloatArray, u: int) -> float:

@@ -74,6 +74,7 @@ class Explanation(Result):
     table : the same question at other parameters: (name, value, after) each
     method, certificate : how `after` was found, and its proof where there is one
     uncertified : why there is no proof
+    by_distance : whether the claim is per unit of distance
     """
 
     claim: str
@@ -100,6 +101,7 @@ class Explanation(Result):
     table: tuple[tuple[str, float, float], ...] = ()
     certificate: Proof | None = field(default=None, repr=False)
     uncertified: str | None = None
+    by_distance: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words as plain data; the proof is saved on its own."""
@@ -245,6 +247,7 @@ def explain_claim(
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
         uncertified=guess.reason if guess.certificate is None else None,
+        by_distance=_by_distance(policy),
     )
 
 
@@ -365,7 +368,9 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
         return None
     from sievert.limits._policy_guesses import ball_guess
 
-    return ball_guess(claim.eps * claim.releases, policy, radius, centre)
+    found = ball_guess(claim.eps * claim.releases, policy, radius, centre)
+    # What one release of the added ε reaches, several releases need not.
+    return found if claim.releases == 1 else replace(found, exact=False)
 
 
 def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:

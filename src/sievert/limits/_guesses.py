@@ -14,7 +14,7 @@ from sievert.limits._composition import revealed
 from sievert.limits._ends import Ends, guess_proof, likeliest, pure_guess, worst_ends
 from sievert.limits._replacement import ReplacementClaim
 from sievert.limits.promises import ApproximateClaim, Claim, GaussianClaim
-from sievert.numerics import mills_drop, read_eps
+from sievert.numerics import log_binomial, mills_drop, read_eps
 from sievert.proofs import ComposedGuessProof, Proof, RepeatedGuessProof, composed_delta_above
 
 __all__ = [
@@ -381,14 +381,10 @@ def repeated_response_guess(eps: float, values: int, releases: int) -> float:
     >>> round(repeated_response_guess(1.0, 5, 1), 6), round(repeated_response_guess(0.5, 2, 10), 6)
     (0.40461, 0.778526)
     """
-    from scipy.stats import binom
-
     if values == 1:
         return 1.0
-    truth = 1 / (1 + (values - 1) * math.exp(-eps))
-    counts = np.arange(releases + 1)
-    likely = binom.pmf(counts, releases, truth)
-    total = sum(p * _wins(values - 1, releases - c, c) for c, p in zip(counts.tolist(), likely, strict=True))
+    likely = np.exp(log_binomial(releases, eps - math.log(values - 1)))
+    total = sum(p * _wins(values - 1, releases - c, c) for c, p in enumerate(likely.tolist()))
     return min(1.0, max(1 / values, float(total)))
 
 
@@ -443,14 +439,12 @@ def coded_response_guess(eps: float, values: int, releases: int) -> float:
     >>> round(coded_response_guess(0.1, 5, 1000), 4) > round(repeated_response_guess(0.1, 5, 100), 4)
     True
     """
-    from scipy.stats import binom
-
     bits = min(releases, MOST_BITS)
-    wrong = math.exp(-eps) / (1 + math.exp(-eps))
-    errors = np.arange(bits + 1)
-    likely = binom.pmf(errors, bits, wrong)
+    likely = np.exp(log_binomial(bits, -eps))
     # Words of other values are at a distance like that of fair coins.
-    farther, tied = binom.sf(errors, bits, 0.5), binom.pmf(errors, bits, 0.5)
+    coins = np.exp(log_binomial(bits, 0.0))
+    # By symmetry more than t of n coins show heads as often as fewer than n - t do.
+    farther, tied = np.append(np.cumsum(coins)[-2::-1], 0.0), coins
     # ∫ (S + u·f)^(v-1) du over lots u is ((S+f)^v - S^v)/(v·f); where f is 0 it is S^(v-1).
     with np.errstate(divide="ignore", invalid="ignore"):
         whole = np.log(farther + tied)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -39,8 +40,13 @@ __all__ = [
     "database_bits",
     "policy_guess",
 ]
-# Points of a curve δ(ε) at which a program is solved.
+# Points of a curve δ(ε) at which a program is solved, and solved ones that are kept for each policy.
 MOST_PROGRAMS = 9
+MOST_KEPT = 64
+_Asked = tuple[float, float, bytes, bool]
+_KEPT: WeakKeyDictionary[Graph | Metric, dict[_Asked, Guess]] = WeakKeyDictionary()
+# Points of a metric up to which its nearest pairs are looked at by themselves.
+MOST_POINTS = 24
 
 
 @dataclass(frozen=True)
@@ -73,14 +79,15 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
     before = 1 / count if prior is None else float(prior.max())
     if is_complete(target):
         return best_guess(claim, count, prior), before
-    one: Target = target.secrets if isinstance(target, Policy) else target
-    if isinstance(one, Metric):
-        claim = _over_distances(claim)
+    one = target.secrets if isinstance(target, Policy) else target
     weights = np.full(count, 1 / count) if prior is None else prior
+    if isinstance(one, Metric):
+        return _over_distances(claim, one, weights, prior is None), before
     best: Guess | None = None
+    single = isinstance(claim, ApproximateClaim) and claim.releases == 1
     for eps, delta in _points(claim):
-        found = _at(one, eps, delta, weights, prior is None)
-        if isinstance(claim, ApproximateClaim) and claim.releases == 1:
+        found = _kept(one, eps, delta, weights, prior is None, single)
+        if single:
             return found, before
         if best is None or found.upper < best.upper:
             best = found
@@ -91,16 +98,48 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
     ), before
 
 
-def _over_distances(claim: Claim) -> Claim:
-    """A claim per unit of distance: ε adds up over releases; a curve δ(ε) says nothing of other pairs."""
-    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
-        return ApproximateClaim(claim.eps * claim.releases)
-    if isinstance(claim, ApproximateClaim) and claim.releases == 1:
-        return claim
-    raise PolicyError(
-        f"{claim.words}: on a metric a claim must be a pure ε per unit of distance, or (ε, δ) of one "
-        "release; a curve δ(ε) between neighbours says nothing about pairs that are farther apart"
-    )
+def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: bool) -> Guess:
+    """A claim per unit of distance; a curve δ(ε) says nothing of other pairs.
+
+    Over several releases ε adds up, and what one release of that ε allows is a bound, which several need not
+    reach; nor need the one by the nearest pairs alone, whose releases are composed exactly.
+    """
+    single = isinstance(claim, ApproximateClaim) and claim.releases == 1
+    if not isinstance(claim, ApproximateClaim) or (claim.lost and not single):
+        raise PolicyError(
+            f"{claim.words}: on a metric a claim must be a pure ε per unit of distance, or (ε, δ) of one "
+            "release; a curve δ(ε) between neighbours says nothing about pairs that are farther apart"
+        )
+    if single:
+        return _kept(metric, claim.eps, claim.lost, weights, uniform, True)
+    found = _kept(metric, claim.eps * claim.releases, 0.0, weights, uniform, False)
+    found = replace(found, method=f"ε of all releases added up: {found.method}")
+    nearest = _nearest_pairs(metric)
+    if nearest is not None and math.isfinite(claim.eps):
+        graph, length = nearest
+        prior = None if uniform else weights
+        other, _ = policy_guess(ApproximateClaim(claim.eps * length, 0.0, claim.releases), graph, prior)
+        if other.upper < found.upper:
+            found = replace(other, method=f"the nearest pairs alone, {other.method}")
+    # One release is a mechanism with the claim, and shows what it allows at least.
+    reached = max(float(weights.max()), _kept(metric, claim.eps, 0.0, weights, uniform, True).lower)
+    return replace(found, lower=min(reached, found.upper))
+
+
+def _nearest_pairs(metric: Metric) -> tuple[Graph, float] | None:
+    """The pairs of points at the least distance, and that; None where points are many, or that is 0."""
+    if not 1 < metric.size <= MOST_POINTS:
+        return None
+    matrix = metric.matrix
+    length = float(matrix[~np.eye(metric.size, dtype=bool)].min())
+    if not 0 < length < math.inf:
+        return None
+    # Lengths that differ in the last digits are one length; the longest of them bounds them all.
+    near = np.triu(matrix <= length * (1 + 1e-12), 1)
+    pairs = np.argwhere(near)
+    names = list(metric.points)
+    edges = [(names[i], names[j]) for i, j in pairs.tolist()]
+    return Graph(names, edges), float(matrix[near].max())
 
 
 def _points(claim: Claim) -> list[tuple[float, float]]:
@@ -118,7 +157,23 @@ def _points(claim: Claim) -> list[tuple[float, float]]:
     return [(float(level), float(lost)) for level, lost in zip(levels, claim.delta(levels), strict=True)]
 
 
-def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: bool) -> Guess:
+def _kept(
+    target: Graph | Metric, eps: float, delta: float, weights: FloatArray, uniform: bool, below: bool
+) -> Guess:
+    """The guess at one (ε, δ), solved once: several questions ask for the same."""
+    known = _KEPT.setdefault(target, {})
+    asked = eps, delta, b"" if uniform else weights.tobytes(), below
+    if asked not in known:
+        if len(known) >= MOST_KEPT:
+            known.clear()
+        known[asked] = _at(target, eps, delta, weights, uniform, below)
+    return known[asked]
+
+
+def _at(
+    target: Target, eps: float, delta: float, weights: FloatArray, uniform: bool, below: bool = True
+) -> Guess:
+    """The guess at one (ε, δ); without `below` only its upper end counts, which may spare a program."""
     if math.isinf(eps) or delta >= 1:
         return Guess(1.0, 1.0, "the claim promises nothing")
     level, lost = read_eps(eps), read_eps(delta)
@@ -136,11 +191,12 @@ def _at(target: Target, eps: float, delta: float, weights: FloatArray, uniform: 
         return Guess(least, most, "a map: the least bound by sums over its cells")
     space = adjacency_space(target, lost > 0)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
-        return _interval(target, space, eps, delta, weights, uniform)
+        return _interval(target, space, eps, delta, weights, uniform and below)
     try:
         low, high, proof = _program(space, level, lost, np.diag(weights))
     except (ArithmeticError, Unsolved):
-        return _interval(target, space, eps, delta, weights, uniform, "the exact program was not solved")
+        why = "the exact program was not solved"
+        return _interval(target, space, eps, delta, weights, uniform and below, why)
     return Guess(float(low), min(1.0, float(high)), "linear program over channels", proof)
 
 
@@ -166,10 +222,10 @@ def _interval(
     eps: float,
     delta: float,
     weights: FloatArray,
-    uniform: bool,
+    climb: bool,
     why: str = "the exact program would be too large",
 ) -> Guess:
-    """Ends by packing, where the program is too large or its solver gave up."""
+    """Ends by packing, where the program is too large or its solver gave up; `climb` seeks a better lower."""
     if space.size > LARGEST_DENSE or (isinstance(target, Metric) and delta):
         raise TooLargeError(
             f"{space.size} values are too many for a claim with this prior or δ; without both, far more are "
@@ -177,7 +233,7 @@ def _interval(
             size=space.size,
         )
     low, high = approximate_interval(space, eps, delta, weights)
-    if uniform:
+    if climb:
         pure = worst_leakage(target, eps).lower.factor / space.size
         low = min(high, max(low, delta + (1 - delta) * min(1.0, pure)))
     return Guess(low, min(1.0, high), f"packing bound; {why}")
@@ -196,11 +252,11 @@ def adjacency_space(target: Target, all_pairs: bool) -> Space:
     return explicit_space(target)
 
 
-def _reached(claim: Claim, target: Target, weights: FloatArray, uniform: bool) -> float:
+def _reached(claim: Claim, target: Graph | Metric, weights: FloatArray, uniform: bool) -> float:
     """One release of several is a mechanism with the claim; of a mere curve none is known."""
     if not isinstance(claim, ApproximateClaim):
         return 0.0
-    return _at(target, claim.eps, claim.lost, weights, uniform).lower
+    return _kept(target, claim.eps, claim.lost, weights, uniform, True).lower
 
 
 def _constrained(claim: Claim, policy: Policy) -> tuple[Guess, float]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Never
 
 from pydantic import Field
 
-from sievert.errors import FileError
+from sievert.errors import FileError, GainError
 from sievert.kinds import Finite, NonNegative, Noun, Positive, Probability, PublicPath, Value, kind
 from sievert.measures import gains, losses
 from sievert.measures._adversary import Adversary, MatrixAdversary
@@ -142,6 +142,9 @@ class MatrixGain(NamedGain):
 class Loss(Noun, noun="loss"):
     """What the released data is for: the loss that a design makes small."""
 
+    # Whether it is the expected loss of one release, which a linear program makes small.
+    of_one_release: ClassVar[bool] = True
+
     @abstractmethod
     def over(self, labels: Labels, distance: Metric) -> MatrixAdversary:
         """The loss over these answers, with this distance between them."""
@@ -259,6 +262,22 @@ class MatrixLoss(Loss):
 
     def words(self) -> str:
         return f"loss in {self.matrix}"
+
+
+@kind(Loss, "estimation-variance")
+class EstimationVariance(Loss):
+    """The variance of frequencies estimated from many reports, of surveys (`kind = "record"`)."""
+
+    of_one_release = False
+
+    def over(self, labels: Labels, distance: Metric) -> Never:
+        raise GainError(
+            "estimation-variance is of many reports together, not a loss of one; use it with sievert design "
+            'and kind = "record", or name a loss of one release such as "bayes-risk"'
+        )
+
+    def words(self) -> str:
+        return "variance of estimated frequencies"
 
 
 def _matrix_rows(file: PublicPath, labels: Labels) -> tuple[list[list[str]], list[Hashable]]:

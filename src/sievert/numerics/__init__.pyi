@@ -41,6 +41,7 @@ from ._exact import sum_error as sum_error
 from ._logs import entropy_excess as entropy_excess
 from ._logs import exp_excess as exp_excess
 from ._logs import exp_or_infinity as exp_or_infinity
+from ._logs import log_binomial as log_binomial
 from ._logs import log_difference as log_difference
 from ._logs import log_fraction as log_fraction
 from ._logs import log_matmul as log_matmul

@@ -13,6 +13,7 @@ __all__ = [
     "entropy_excess",
     "exp_excess",
     "exp_or_infinity",
+    "log_binomial",
     "log_difference",
     "log_fraction",
     "log_matmul",
@@ -124,6 +125,26 @@ def log_means(relative: FloatArray, weights: FloatArray) -> FloatArray:
     direct = log_sum(log_of(weights)[:, None] + relative, axis=0) - math.log(total)
     found = np.where(near, np.log1p(np.where(near, shift, 0.0)), direct)
     return np.where(np.isneginf(found), 0.0, found)
+
+
+def log_binomial(count: int, log_odds: float) -> FloatArray:
+    """ln of the binomial probabilities of 0…count hits, from ln of the odds of one, each with its digits.
+
+    >>> np.exp(log_binomial(2, 0.0)).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    if math.isinf(log_odds):
+        certain = np.full(count + 1, -math.inf)
+        certain[0 if log_odds < 0 else count] = 0.0
+        return certain
+    hits = np.arange(float(count))
+    steps = np.log((count - hits) / (hits + 1)) + log_odds
+    # Added up from the likeliest outwards, so that errors stay small where the mass is.
+    top = int(np.searchsorted(-steps, 0.0))
+    down = -np.cumsum(steps[:top][::-1])[::-1]
+    up = np.cumsum(steps[top:])
+    logs = np.concatenate([down, [0.0], up])
+    return np.asarray(logs - log_sum(logs, axis=0))
 
 
 def log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:

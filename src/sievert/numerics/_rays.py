@@ -30,9 +30,12 @@ WORD = 64
 PRIME = 2_147_483_629
 
 
-def extreme_rays(equations: ObjectArray) -> ObjectArray:
-    """All extreme rays, one row each, as coprime whole numbers; the equations are rows of whole numbers."""
-    blocks = [_solved(equations, words) for words in ray_blocks(equations)]
+def extreme_rays(equations: ObjectArray, most: int | None = None) -> ObjectArray:
+    """All extreme rays, one row each, as coprime whole numbers; the equations are rows of whole numbers.
+
+    TooLargeError where there are more than `most` before the last equation.
+    """
+    blocks = [_solved(equations, words) for words in ray_blocks(equations, most)]
     if not blocks:
         return np.empty((0, equations.shape[1]), dtype=object)
     return np.concatenate(blocks)
@@ -44,7 +47,7 @@ def support_rows(words: WordArray, size: int) -> BoolArray:
     return np.asarray(bits[:, :size], dtype=bool)
 
 
-def ray_blocks(equations: ObjectArray) -> Iterator[WordArray]:
+def ray_blocks(equations: ObjectArray, most: int | None = None) -> Iterator[WordArray]:
     """Supports of the extreme rays, as words of bits, a block at a time: the last equation is met lazily.
 
     Equations that follow from others are left out. They are met in the order that joins fewest pairs first.
@@ -65,7 +68,7 @@ def ray_blocks(equations: ObjectArray) -> Iterator[WordArray]:
         if not len(rows):
             yield from step.supports()
             return
-        words, values = step.rays()
+        words, values = step.rays(LARGEST_STEP if most is None else most)
         advance("equations of the kernels", len(met), len(met) + len(rows))
     yield words
 
@@ -88,16 +91,16 @@ class _Step:
             if len(joined):
                 yield joined
 
-    def rays(self) -> tuple[WordArray, ObjectArray]:
+    def rays(self, most: int) -> tuple[WordArray, ObjectArray]:
         """The rays of the new cone with what the remaining equations say of them."""
         words, values = [self.words[self.on]], [self.rest[self.on]]
         count = len(self.on)
         for first, second, joined in self._joins():
             count += len(joined)
-            if count > LARGEST_STEP:
+            if count > most:
                 raise TooLargeError(
-                    f"the search for kernels needs more than {LARGEST_STEP:,} intermediate rays; take fewer "
-                    "inputs, or a limit",
+                    f"the search for extreme rays meets more than {most:,} on the way; take fewer inputs, or "
+                    "a limit",
                     size=count,
                 )
             up, down = self.value[first][:, None], -self.value[second][:, None]

@@ -137,7 +137,7 @@ def guess_words(action: Hashable) -> str:
     return str(action)
 
 
-def number(value: Fraction) -> str:
+def number(value: Fraction | float) -> str:
     """An amount as people read it: the shortest decimal, or twelve digits of it.
 
     >>> number(Fraction(1, 2)), number(Fraction(1, 3)), number(Fraction(3))

@@ -41,6 +41,8 @@ REACH = "bound: no belief exceeds what ε allows after all releases"
 LARGEST_WALK = 200_000_000
 LARGEST_FILTER = 50_000_000
 BLOCK = 4_000_000
+# A filter's blocks hold ratios up to e^this.
+LARGEST_EXPONENT = 500.0
 # ln of a probability that no gain notices.
 NOTHING = -60.0
 # Entries of a channel whose types may be few, and of the list of types.
@@ -69,6 +71,13 @@ class Line:
     def beliefs(self) -> FloatArray:
         """The likeliest belief at each amount."""
         return np.asarray(self.classes.likeliest[self.order])
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all values are equally likely and add amounts of their own, at equal distances."""
+        gaps, belief = np.diff(self.places), self.classes.belief
+        alone = len(self.places) == len(belief)
+        return alone and bool((gaps == gaps[:1]).all() and np.ptp(belief) <= 1e-15 * belief.max())
 
     @cached_property
     def growth(self) -> float:
@@ -208,14 +217,26 @@ def _filtered(weights: FloatArray, line: Line, eps: float) -> float:
     for row in weights:
         spread = np.zeros(size)
         spread[line.places - line.places[0]] = row
-        from scipy.signal import lfilter
-
-        forward = lfilter([1.0], [1.0, -alpha], spread)
-        backward = lfilter([1.0], [1.0, -alpha], spread[::-1])[::-1]
+        forward, backward = _faded(spread, eps), _faded(spread[::-1], eps)[::-1]
         # Each x itself is in one of the two only.
         np.maximum(best, forward + np.append(alpha * backward[1:], 0.0), out=best)
     tails = (best[0] + best[-1]) * alpha / -math.expm1(-eps)
     return math.tanh(eps / 2) * (float(best.sum()) + float(tails))
+
+
+def _faded(weights: FloatArray, eps: float) -> FloatArray:
+    """Σ_{j ≤ i} w_j·α^(i - j) for every i, in blocks in which no power of α overflows.
+
+    Weights are never negative, so nothing is lost; from the block before the last one α^block < e^-500 is.
+    """
+    block = max(1, min(len(weights), math.ceil(LARGEST_EXPONENT / eps)))
+    padded = np.zeros(-(-len(weights) // block) * block)
+    padded[: len(weights)] = weights
+    rows = padded.reshape(-1, block)
+    powers = np.exp(-eps * np.arange(block))
+    inside = np.cumsum(rows / powers, axis=1) * powers
+    inside[1:] += inside[:-1, -1:] * (powers * math.exp(-eps))
+    return np.asarray(inside.reshape(-1)[: len(weights)])
 
 
 def _walked(adversary: Adversary, line: Line) -> float:

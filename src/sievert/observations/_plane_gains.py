@@ -15,10 +15,12 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import PlanarNoise
 
-__all__ = ["disc", "nearby_guess", "several_tries", "stays_within"]
+__all__ = ["disc", "nearby_belief", "nearby_guess", "several_tries", "stays_within", "tries_by_belief"]
 
 # Outputs of a corner times cells around each that are looked at.
 LARGEST_WORK = 400_000_000
+# Outputs that are looked at one by one for any belief, and the nats after which a cell is far from one.
+MOST_OUTPUTS, FAR = 20_000, 45.0
 # What a sum of squares may miss of a whole number by rounding.
 ROUNDING = 1e-9
 
@@ -102,6 +104,68 @@ def nearby_guess(noise: PlanarNoise, radius: float) -> float | None:
         return None
     found = _over_outputs(noise, margin, lambda row, column: _best_disc(noise, row, column, halves))
     return None if found is None else found / len(noise.region)
+
+
+def nearby_belief(noise: PlanarNoise, belief: FloatArray, radius: float) -> tuple[float, float] | None:
+    """The same for any belief [rows, columns], enclosed; None where that is too much work."""
+    halves = disc(radius)
+    return _over_all_outputs(noise, belief, lambda joint: _largest_disc(joint, halves), 2 * len(halves))
+
+
+def tries_by_belief(noise: PlanarNoise, belief: FloatArray, tries: int) -> tuple[float, float] | None:
+    """The chance to name the cell in so many tries for any belief [rows, columns]; likewise."""
+
+    def largest(joint: FloatArray) -> float:
+        kept = min(tries, joint.size)
+        return float(np.partition(joint.ravel(), joint.size - kept)[joint.size - kept :].sum())
+
+    return _over_all_outputs(noise, belief, largest, 4)
+
+
+def _over_all_outputs(
+    noise: PlanarNoise, belief: FloatArray, value: Callable[[FloatArray], float], work: int
+) -> tuple[float, float] | None:
+    """Σ over outputs of a value of belief times likelihood, enclosed; `work` is that of one cell.
+
+    Cells far from an output are left out of account, and what they could add at most is added above.
+    """
+    rows, columns = belief.shape
+    reach = min(math.ceil(FAR / noise.level.eps), max(rows, columns))
+    window = min(rows, 2 * reach + 1) * min(columns, 2 * reach + 1)
+    if belief.size * window * work > LARGEST_WORK or belief.size > MOST_OUTPUTS:
+        return None
+    found, seen = [], []
+    for row in range(rows):
+        for column in range(columns):
+            low, left = max(0, row - reach), max(0, column - reach)
+            near = belief[low : row + reach + 1, left : column + reach + 1]
+            down, right = np.arange(near.shape[0]) + low - row, np.arange(near.shape[1]) + left - column
+            joint = near * np.exp(noise.kernels.of(row, column)[np.ix_(np.abs(down), np.abs(right))])
+            found.append(value(joint))
+            seen.append(float(joint.sum()))
+    least = math.fsum(found)
+    return least, min(1.0, least + max(0.0, 1 - math.fsum(seen)))
+
+
+def _largest_disc(joint: FloatArray, halves: list[int]) -> float:
+    """The largest sum over a disc around any cell of the window or beyond it.
+
+    A centre outside the region covers no more cells of it than the nearest one inside.
+    """
+    reach = len(halves) - 1
+    rows, columns = joint.shape[0] + 2 * reach, joint.shape[1] + 2 * reach
+    before = np.zeros((joint.shape[0], columns + 2 * reach + 1))
+    np.cumsum(joint, axis=1, out=before[:, 2 * reach + 1 : 2 * reach + 1 + joint.shape[1]])
+    before[:, 2 * reach + 1 + joint.shape[1] :] = before[:, 2 * reach + joint.shape[1], None]
+    total = np.zeros((rows, columns))
+    for step in range(-reach, reach + 1):
+        half = halves[abs(step)]
+        band = (
+            before[:, reach + half + 1 : reach + half + 1 + columns]
+            - before[:, reach - half : reach - half + columns]
+        )
+        total[reach - step : reach - step + joint.shape[0]] += band
+    return float(total.max())
 
 
 def _best_disc(noise: PlanarNoise, row: int, column: int, halves: list[int]) -> float:

@@ -26,7 +26,14 @@ from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
 from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_envelope import largest_beliefs
-from sievert.observations._plane_gains import disc, nearby_guess, several_tries, stays_within
+from sievert.observations._plane_gains import (
+    disc,
+    nearby_belief,
+    nearby_guess,
+    several_tries,
+    stays_within,
+    tries_by_belief,
+)
 from sievert.observations._repeats import RepeatedGuess
 from sievert.observations._types import observation_count
 
@@ -264,6 +271,8 @@ class PlaneView(OneRecord):
             joint = self.belief[:, None] * self.noise.finite().matrix
             found = float(np.partition(joint, len(joint) - kept, axis=0)[-kept:].sum())
             return self._over_releases(name, before, (found, found), "exact: by all pairs of cells", count)
+        if not self.is_uniform and (ends := tries_by_belief(self.noise, self.grid, kept)) is not None:
+            return self._enclosed(name, before, ends, "the likeliest cells for every noisy one", count)
         once, _ = self._once
         most = min(1.0, kept * once, self.noise.capacity * before)
         method = "bound: so many times the best guess" if kept * once <= most else BY_CAPACITY
@@ -284,12 +293,22 @@ class PlaneView(OneRecord):
         if len(self.belief) <= LARGEST_LISTED:
             found = self._nearby_listed(radius)
             return self._over_releases(name, before, (found, found), "exact: by all pairs of cells", count)
+        if not self.is_uniform and (ends := nearby_belief(self.noise, self.grid, radius)) is not None:
+            return self._enclosed(name, before, ends, "the best disc for every noisy cell", count)
         # Clamping brings a noisy cell no further away, so that it is a guess this good at least.
         least = max(before, stays_within(self.noise, radius))
         most, method = min(1.0, self.noise.capacity * before), BY_CAPACITY
         if self.is_uniform and least + self._leaves < most:
             most, method = least + self._leaves, "bound: a noisy cell outside the region tells everything"
         return self._over_releases(name, before, (min(least, most), most), method, count)
+
+    def _enclosed(
+        self, name: str, before: float, ends: tuple[float, float], how: str, releases: int
+    ) -> RecordGain:
+        """Ends that are one up to rounding are exact."""
+        is_exact = ends[1] - ends[0] <= 1e-12 * ends[1]
+        method = f"{'exact' if is_exact else 'bound'}: {how}"
+        return self._over_releases(name, before, (ends[is_exact], ends[1]), method, releases)
 
     @cached_property
     def _leaves(self) -> float:

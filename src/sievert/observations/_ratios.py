@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
-from scipy.special import gammaln
 
 from sievert.arrays import FloatArray
 from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw
 from sievert.errors import TooLargeError
-from sievert.numerics import log_sum, require_size
+from sievert.numerics import log_binomial, log_sum, require_size
 
 __all__ = ["Ratios", "log_affinity", "ratios_after"]
 
@@ -194,7 +193,7 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
     if steps == 1:
         hits = np.arange(releases + 1, dtype=np.float64)
-        return Ratios(np.asarray(eps * (2 * hits - releases), dtype=np.float64), _binomial(releases, eps))
+        return Ratios(np.asarray(eps * (2 * hits - releases), dtype=np.float64), log_binomial(releases, -eps))
     # Noise z strictly between 0 and c shows 2z - c, noise at or beyond an end shows the end.
     ends = law.log_upper(np.array([0.0, steps]))
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
@@ -221,26 +220,6 @@ def _gaussian(law: GaussianLaw, steps: int, releases: int) -> Ratios:
     weights = -total * total / (2 * variance)
     logs = (2 * total - releases * steps) * (steps / (2 * law.squared))
     return Ratios(logs, weights - log_sum(weights, axis=0))
-
-
-def _binomial(count: int, eps: float) -> FloatArray:
-    """ln of the binomial probabilities of 0…count hits of chance α/(1+α), each with all its digits."""
-    hits = np.arange(float(count))
-    steps = np.log((count - hits) / (hits + 1)) - eps
-    # Added up from the likeliest outwards, so that errors stay small where the mass is.
-    top = int(np.searchsorted(-steps, 0.0))
-    down = -np.cumsum(steps[:top][::-1])[::-1]
-    up = np.cumsum(steps[top:])
-    logs = np.concatenate([down, [0.0], up])
-    return np.asarray(logs - log_sum(logs, axis=0))
-
-
-def binomial_law(count: int, log_hit: float, log_miss: float) -> FloatArray:
-    """ln of the binomial probabilities of 0…count hits."""
-    hits = np.arange(count + 1.0)
-    ways = gammaln(count + 1.0) - gammaln(hits + 1.0) - gammaln(count - hits + 1.0)
-    logs = ways + hits * log_hit + (count - hits) * log_miss
-    return np.asarray(logs - log_sum(logs, axis=0))
 
 
 def log_affinity(law: NoiseLaw, steps: int) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError, TooLargeError
-from sievert.measures import Adversary
+from sievert.measures import Adversary, Identity
 from sievert.numerics import generator_of, instance, whole
 from sievert.observations._approximations import mean_interval
 from sievert.observations._cell_gains import gained_by_cells
@@ -30,15 +30,24 @@ from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._repeats import RepeatedGuess
 from sievert.observations._types import observation_count
-from sievert.observations._view_samples import beliefs_of_cells, beliefs_on_line, drawn_ratios
+from sievert.observations._view_samples import (
+    beliefs_of_cells,
+    beliefs_on_line,
+    drawn_ratios,
+    guesses_on_even_line,
+)
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
 
 # Beliefs that one simulation computes by default, and how many records it draws at least and at most.
 SIMULATED = 30_000_000
+# Beliefs that are computed at once: they stay near the processor.
+AT_ONCE = 2_000_000
 # The least gain whose logarithm is taken.
 TINY = 1e-300
 FEWEST, MOST = 50, 20_000
+# Numbers that one series takes.
+WORK_OF_SERIES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +69,16 @@ class RecordView(OneRecord):
     @abstractmethod
     def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
         """[value, sample]: beliefs after releases that are drawn at random, of records drawn by belief."""
+
+    def work(self, adversary: Adversary, releases: int) -> int:
+        """Numbers that one simulated record takes."""
+        return len(self.belief)
+
+    def drawn_gains(
+        self, adversary: Adversary, releases: int, samples: int, generator: np.random.Generator
+    ) -> FloatArray:
+        """What the adversary gains about records drawn by belief, after releases that are drawn at random."""
+        return np.asarray(adversary.values(self.posteriors(releases, samples, generator)), dtype=np.float64)
 
     @abstractmethod
     def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
@@ -154,15 +173,16 @@ class RecordView(OneRecord):
         """
         count = observation_count(releases, GainError)
         chosen = self.identity if adversary is None else adversary
-        size = int(np.clip(SIMULATED // len(self.belief), FEWEST, MOST))
+        work = self.work(chosen, count)
+        size = int(np.clip(SIMULATED // work, FEWEST, MOST))
         number = size if samples is None else max(2, whole("samples", samples, GainError))
-        generator = generator_of(rng)
-        step = max(1, SIMULATED // (4 * len(self.belief)))
-        values = [
-            chosen.values(self.posteriors(count, min(step, number - start), generator)).astype(np.float64)
-            for start in range(0, number, step)
-        ]
-        drawn = np.concatenate(values)
+        generator, step = generator_of(rng), max(1, AT_ONCE // work)
+        drawn = np.concatenate(
+            [
+                self.drawn_gains(chosen, count, min(step, number - start), generator)
+                for start in range(0, number, step)
+            ]
+        )
         least, most = chosen.bounds() or (min(0.0, float(drawn.min())), float(drawn.max()))
         if least >= 0:
             # No output multiplies a gain by more than the largest likelihood over the average one.
@@ -263,6 +283,23 @@ class LineView(RecordView):
     def growth(self) -> float:
         """At most by how much one release multiplies any guess."""
         return self.line.growth
+
+    def work(self, adversary: Adversary, releases: int) -> int:
+        """A series between two outputs stands for all values there, where their line is even."""
+        return WORK_OF_SERIES * (releases + 1) if self._is_even(adversary) else len(self.belief)
+
+    def _is_even(self, adversary: Adversary) -> bool:
+        even = isinstance(adversary, Identity) and isinstance(self.noise.law, GeometricLaw)
+        return even and self.noise.law.eps_of(Fraction(1)) != 0 and self.line.is_even and len(self.belief) > 1
+
+    def drawn_gains(
+        self, adversary: Adversary, releases: int, samples: int, generator: np.random.Generator
+    ) -> FloatArray:
+        """By series where the line is even."""
+        law = self.noise.law
+        if isinstance(law, GeometricLaw) and self._is_even(adversary):
+            return guesses_on_even_line(law, self.line, releases, samples, generator)
+        return super().drawn_gains(adversary, releases, samples, generator)
 
     def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
         """By drawing noise around every record's amount."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray
+from sievert.numerics import log_binomial
 from sievert.observations._largest import Enclosed, Weights
-from sievert.observations._ratios import Ratios, binomial_law
+from sievert.observations._ratios import Ratios
 
 __all__ = ["SumLaw", "expected_excess", "expected_maximum", "weighted_sum"]
 
@@ -160,7 +161,7 @@ class Powers:
     def _binomial(self, count: int) -> SumLaw:
         with np.errstate(divide="ignore"):
             hit, miss = np.log(self._chances[::-1]).tolist()
-        hits, chances = np.arange(count + 1.0), np.exp(binomial_law(count, hit, miss))
+        hits, chances = np.arange(count + 1.0), np.exp(log_binomial(count, hit - miss))
         law = (count - hits) * self._values[0] + hits * self._values[1], chances / chances.sum()
         return SumLaw(law, law)
 

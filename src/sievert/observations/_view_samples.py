@@ -12,7 +12,7 @@ from sievert.observations._gain_bounds import Classes
 from sievert.observations._line_gains import Line
 from sievert.observations._ratios import Ratios
 
-__all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios"]
+__all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios", "guesses_on_even_line"]
 
 
 def beliefs_of_cells(
@@ -58,6 +58,37 @@ def beliefs_on_line(
     return _normalised(line.classes.belief, line.by_value(logs))
 
 
+def guesses_on_even_line(
+    law: GeometricLaw, line: Line, releases: int, samples: int, generator: np.random.Generator
+) -> FloatArray:
+    """The best guess after releases that are drawn at random, where the line is even (`Line.is_even`).
+
+    Between two neighbouring outputs of n the log-likelihood changes by the same at every value, so that the
+    belief there is a geometric series: n + 1 of them, whatever the number of values.
+    """
+    size = len(line.places)
+    true = line.places[generator.integers(size, size=samples)]
+    noise = law.simulated(generator, releases * samples).reshape(releases, samples)
+    outputs = np.sort(true + noise, axis=0) - line.places[0]
+    gap = int(line.places[1] - line.places[0])
+    edge = np.floor_divide(outputs, gap)
+    first = np.concatenate([np.zeros((1, samples)), np.clip(edge + 1, 0, size)])
+    last = np.concatenate([np.clip(edge, -1, size - 1), np.full((1, samples), size - 1.0)])
+    count = last - first + 1
+    below = np.arange(releases + 1.0)[:, None]
+    slope = law.level.eps * gap * (releases - 2 * below)
+    # The likelier end of each series; Σ|y - x| there, from the sums of the outputs on either side.
+    place = gap * np.where(slope > 0, last, first)
+    sums = np.concatenate([np.zeros((1, samples)), np.cumsum(outputs, axis=0)])
+    far = below * place - sums + (sums[-1] - sums) - (releases - below) * place
+    top = np.where(count > 0, -law.level.eps * far, -np.inf)
+    fall = np.abs(slope)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        series = np.where(fall > 0, np.expm1(-fall * count) / np.expm1(-fall), count)
+    best = top.max(axis=0)
+    return np.asarray(1 / (np.exp(top - best) * np.maximum(series, 0.0)).sum(axis=0))
+
+
 @singledispatch
 def _likelihoods(law: NoiseLaw, outputs: FloatArray, places: IntArray) -> FloatArray:
     """[place, sample]: ln of the likelihood of all outputs [release, sample]."""
@@ -85,6 +116,8 @@ def _geometric(law: GeometricLaw, outputs: FloatArray, places: IntArray) -> Floa
 
 def _normalised(belief: FloatArray, logs: FloatArray) -> FloatArray:
     """Posterior beliefs from log-likelihoods [value, sample]."""
-    top = np.where(belief[:, None] > 0, logs, -np.inf).max(axis=0)
-    joint = belief[:, None] * np.exp(np.where(belief[:, None] > 0, logs - top, -np.inf))
+    if not (belief > 0).all():
+        logs = np.where(belief[:, None] > 0, logs, -np.inf)
+    joint = np.exp(logs - logs.max(axis=0))
+    joint *= belief[:, None]
     return np.asarray(joint / joint.sum(axis=0))

@@ -35,6 +35,10 @@ Method = Literal["choose", "simplex", "ipm", "pdlp"]
 
 # Entries of a program from which solving may take seconds.
 LONG_PROGRAM = 20_000
+# Bounds are blown up by this before a solver with an absolute tolerance sees them.
+MAGNIFIED = 2.0**8
+# Multipliers that miss a cost by more are looked for inside the optimal face too.
+LARGEST_MISS = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,41 +253,124 @@ class GrowingProgram:
         return np.array(found.col_value), np.array(found.row_dual), value
 
 
+def _magnified(program: LinearProgram, scale: float) -> LinearProgram:
+    """Costs times `scale`, and bounds times MAGNIFIED."""
+    bounds = (program.row_lower, program.row_upper, program.lower, program.upper)
+    return LinearProgram(program.cost * scale, program.matrix, *(bound * MAGNIFIED for bound in bounds))
+
+
 class MovingProgram:
     """A program whose upper bounds on rows move; each solve starts from the last basis.
 
-    Costs are scaled up before and multipliers down after, so that the tolerance is relative to the largest
-    cost.
+    Costs are scaled up before and multipliers down after, and so are bounds and the solution, which the
+    solver measures by absolute tolerances: 1e-10 of it is 1e-10 / MAGNIFIED of ours.
     """
 
     def __init__(self, program: LinearProgram, tolerance: float = 1e-10) -> None:
         self.program = program
-        self.scale = cost_scale(program.cost)
-        self.solver = highspy.Highs()
+        # Bounds have taken a part of what both can be scaled by before the simplex loses its way.
+        self.scale = cost_scale(program.cost) / MAGNIFIED
+        self.tolerance = max(tolerance, 1e-10)
+        # Small programs are faster without.
+        presolve = "off" if program.matrix.nnz < LONG_PROGRAM else "choose"
+        self.solver = self._loaded(_model(_magnified(program, self.scale)), presolve)
+
+    def _loaded(self, model: Any, presolve: str) -> Any:
+        solver = highspy.Highs()
         options: dict[str, Any] = {
             "output_flag": False,
             "solver": "simplex",
-            # Small programs are faster without.
-            "presolve": "off" if program.matrix.nnz < LONG_PROGRAM else "choose",
+            "presolve": presolve,
             "small_matrix_value": SMALLEST_COEFFICIENT,
-            "primal_feasibility_tolerance": max(tolerance, 1e-10),
-            "dual_feasibility_tolerance": max(tolerance, 1e-10),
+            "primal_feasibility_tolerance": self.tolerance,
+            "dual_feasibility_tolerance": self.tolerance,
         }
         for name, value in options.items():
-            self.solver.setOptionValue(name, value)
-        self.solver.passModel(_model(replace(program, cost=program.cost * self.scale)))
+            solver.setOptionValue(name, value)
+        solver.passModel(model)
+        return solver
 
     def solve(self, rows: IndexArray, upper: FloatArray) -> Solution:
         """The optimum with these upper bounds on these rows; `Unsolved` when the solver does not find it."""
         for row, value in zip(rows.tolist(), upper.tolist(), strict=True):
-            self.solver.changeRowBounds(row, float(self.program.row_lower[row]), value)
-        run_solver(self.solver, self.program.matrix.nnz)
-        found = _solution(self.solver, self.program, with_basis=False)
+            low = float(self.program.row_lower[row])
+            self.solver.changeRowBounds(row, low * MAGNIFIED, value * MAGNIFIED)
+        moved = self.program.row_upper.copy()
+        moved[rows] = upper
+        found = self._found()
+        tried = [found, self._from_basis() or found]
+        if min(self._dual_miss(one) for one in tried) > LARGEST_MISS:
+            tried.append(self._inside() or found)
+        first = min(tried, key=lambda one: self._primal_miss(one, moved))
+        second = min(tried, key=self._dual_miss)
+        return replace(
+            first, value=float(self.program.cost @ first.primal), dual=second.dual, reduced=second.reduced
+        )
+
+    def _primal_miss(self, found: Solution, upper: FloatArray) -> float:
+        """By how much rows and bounds are missed: chains of small factors hide that from the solver."""
+        activity = self.program.matrix @ found.primal
+        misses = (
+            self.program.row_lower - activity,
+            activity - upper,
+            self.program.lower - found.primal,
+            found.primal - self.program.upper,
+        )
+        return max(float(miss.max(initial=0.0)) for miss in misses)
+
+    def _dual_miss(self, found: Solution) -> float:
+        """By how much a column that is not at its upper bound costs less than the multipliers say."""
+        reduced = self.program.cost - self.program.matrix.T @ found.dual
+        free = found.primal < self.program.upper - LARGEST_MISS
+        return float((-reduced[free]).max(initial=0.0))
+
+    def _found(self) -> Solution:
+        """From the last basis; where that leads nowhere, from none, and then by the interior point."""
+        status = ""
+        for method in ("last", "simplex", "ipm"):
+            if method != "last":
+                self.solver.clearSolver()
+                self.solver.setOptionValue("solver", method)
+                self.solver.setOptionValue("presolve", "choose")
+            run_solver(self.solver, self.program.matrix.nnz)
+            found = self._read(self.solver)
+            self.solver.setOptionValue("solver", "simplex")
+            if found is not None:
+                return found
+            status = status or str(self.solver.modelStatusToString(self.solver.getModelStatus())).lower()
+        raise Unsolved(f"the linear-program solver stopped with the status {status!r}")
+
+    def _again(self, **options: Any) -> Any:
+        """Another solver on the program as it stands."""
+        solver = self._loaded(self.solver.getLp(), "off")
+        for name, value in options.items():
+            solver.setOptionValue(name, value)
+        return solver
+
+    def _from_basis(self) -> Solution | None:
+        """The same basis without the solver's own scaling: fewer digits are lost on the way back."""
+        solver = self._again(simplex_scale_strategy=0)
+        solver.setBasis(self.solver.getBasis())
+        run_solver(solver, self.program.matrix.nnz)
+        return self._read(solver)
+
+    def _inside(self) -> Solution | None:
+        """A point inside the optimal face, whose multipliers are not chained."""
+        options = {"solver": "ipm", "run_crossover": "off", "presolve": "choose"}
+        solver = self._again(ipm_optimality_tolerance=1e-12, **options)
+        run_solver(solver, self.program.matrix.nnz)
+        return self._read(solver)
+
+    def _read(self, solver: Any) -> Solution | None:
+        """The solution in the program's own units; None where there is none."""
+        found = _solution(solver, self.program, with_basis=False)
         if not found.optimal or not np.isfinite(found.primal).all():
-            raise Unsolved(f"the linear-program solver stopped with the status {found.status!r}")
+            return None
         return replace(
             found,
-            value=found.value / self.scale,
+            value=found.value / self.scale / MAGNIFIED,
+            primal=found.primal / MAGNIFIED,
+            activity=found.activity / MAGNIFIED,
             reduced=found.reduced / self.scale,
             dual=found.dual / self.scale,
         )

@@ -220,7 +220,7 @@ class FrontierProof(Proof):
     Attributes
     ----------
     space : which inputs are neighbours
-    prior : probability of each input; what is missing from 1 lies outside and is worth at most 1 a guess
+    prior : probability of each input
     gain : worth of each guess for each input [guess, input]
     leaks : for each secret, what each of its guesses gains together with each input [guess of it, input]
     limits : what may be given away about each secret
@@ -230,6 +230,9 @@ class FrontierProof(Proof):
         it], and of a "graph" (edge, turned, guess, value)
     given : what the mechanism gives away at most about each secret
     lower, upper : what it is worth at least, and what every other is worth at most
+    tails : inputs may stand for others too; the probability of all these others, each of which is worth at
+        most 1 and gives away at most 1. `upper` is a bound where they are told apart, `lower` and `given` are
+        of a mechanism that does not
     """
 
     kind: ClassVar[str] = "inference frontier"
@@ -245,6 +248,7 @@ class FrontierProof(Proof):
     given: tuple[Fraction, ...]
     lower: Fraction
     upper: Fraction
+    tails: Fraction = Fraction(0)
 
     def data(self) -> dict[str, Any]:
         return {
@@ -260,6 +264,7 @@ class FrontierProof(Proof):
             "given": [str(v) for v in self.given],
             "lower": str(self.lower),
             "upper": str(self.upper),
+            "tails": str(self.tails),
         }
 
     @classmethod
@@ -277,12 +282,8 @@ class FrontierProof(Proof):
             tuple(fractions(data["given"])),
             fraction(data["lower"]),
             fraction(data["upper"]),
+            fraction(data["tails"]),
         )
-
-    @property
-    def outside(self) -> Fraction:
-        """Probability that lies outside the inputs."""
-        return 1 - sum(self.prior, Fraction(0))
 
     def check(self) -> None:
         """ValueError unless mechanism and bound are what is claimed."""
@@ -298,10 +299,9 @@ class FrontierProof(Proof):
         )
         if not shapes:
             raise ValueError("the parts of the proof do not fit each other")
-        if any(v < 0 for v in self.prior) or self.outside < 0:
-            raise ValueError("the prior is not a distribution")
-        if self.outside and any(v > 1 for v in self.gain.ravel()):
-            raise ValueError("what lies outside may be worth more than 1")
+        require_prior(self.prior, n)
+        if not 0 <= self.tails <= 1:
+            raise ValueError("what inputs stand for has no probability")
         self.space.check()
         self._check_mechanism()
         self._check_bound()
@@ -316,18 +316,20 @@ class FrontierProof(Proof):
             raise ValueError(f"the mechanism is worth {float(worth):.12g}, less than is claimed")
         for table, claimed in zip(self.leaks, self.given, strict=True):
             away = sum(exact_matmul(table, self.mechanism).max(axis=0).tolist(), Fraction(0))
-            if away + self.outside > claimed:
+            if away > claimed:
                 raise ValueError(f"the mechanism gives away {float(away):.12g}, more than is claimed")
 
     def _check_bound(self) -> None:
-        total = sum(self.prices, self.outside)
+        # A mechanism that tells the others apart is worth at most `tails` more than it is on the inputs, and
+        # gives away at most `tails` less.
+        total = sum(self.prices, self.tails)
         functionals = self.gain * self.prior[None, :] - self.prices[None, :]
         for table, weights, limit in zip(self.leaks, self.weights, self.limits, strict=True):
             sums = {sum(row, Fraction(0)) for row in weights.tolist()}
             if any(v < 0 for v in weights.ravel()) or len(sums) > 1:
                 raise ValueError("weights must be ≥ 0 with one sum for every guess")
             functionals = functionals - exact_matmul(weights, table)
-            total += sums.pop() * limit
+            total += sums.pop() * (limit + self.tails)
         if max(polar_excess(self.space, functionals, self.multipliers)) > 0:
             raise ValueError("a private column is worth more than the prices allow")
         if total > self.upper:

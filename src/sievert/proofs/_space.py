@@ -137,6 +137,15 @@ class ProofSpace:
         return len(self.pairs) == self.size - self.components
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether there is an edge between any two of at least two points, and all are equally long."""
+        every = self.size * (self.size - 1) // 2
+        if not 0 < len(self.pairs) == every or (self.lengths != self.lengths[0]).any():
+            return False
+        low, high = self.pairs.min(axis=1), self.pairs.max(axis=1)
+        return bool((low < high).all()) and len(np.unique(low * self.size + high)) == every
+
+    @property
     def whole(self) -> bool:
         """Whether every length is a whole number, so that float path lengths are exact."""
         return bool((self.lengths == np.floor(self.lengths)).all() and self.lengths.sum() < 2**53)

@@ -19,6 +19,10 @@ from ._curves import NoiseOfCell as NoiseOfCell
 from ._curves import guess_by_eps as guess_by_eps
 from ._curves import guess_by_releases as guess_by_releases
 from ._curves import noise_picture as noise_picture
+from ._findings import Finding as Finding
+from ._findings import Unanswered as Unanswered
+from ._leakage_curves import LeakageCurves as LeakageCurves
+from ._leakage_curves import leakage_curves as leakage_curves
 from ._seen import Seen as Seen
 from ._seen import seen as seen
 from ._standing import Standing as Standing

@@ -167,6 +167,8 @@ def allowed_guess(scenario: Scenario, eps: float, count: int, before: float) -> 
 
 # A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
 CLAIM_TOLERANCE = 1e-9
+# Differences of logarithms of probabilities are off by some units in their last place, however small ε is.
+ROUNDED = 1e-14
 # Orders α at which Rényi divergences are compared with α·ρ first, and levels ε at which two curves δ(ε)
 # are; then intervals between them are halved where what holds at their ends leaves open what does between.
 ORDERS = np.concatenate([[1.0], 1 + np.geomspace(1e-3, 1.0, 16), np.geomspace(2.2, 1e3, 24)])
@@ -208,8 +210,11 @@ def kept_promise(view: Seen) -> Promise | None:
 def _pure(claimed: float | None, eps: float) -> Promise | None:
     if claimed is None:
         return None
-    kept = eps <= claimed * (1 + CLAIM_TOLERANCE)
-    return Promise(f"ε = {claimed:.6g}", kept, f"ε = {eps:.6g}")
+    kept = eps <= claimed * (1 + CLAIM_TOLERANCE) + ROUNDED
+    claim, satisfied = (f"ε = {level:.6g}" for level in (claimed, eps))
+    if not kept and claim == satisfied:
+        claim, satisfied = (f"ε = {level:.17g}" for level in (claimed, eps))
+    return Promise(claim, kept, satisfied)
 
 
 def _stated(view: Seen, stated: ClaimModel) -> Promise:

@@ -46,6 +46,8 @@ ABOVE = "bound: one record seen through the noise"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
 SEED = 0
+# Columns of a channel that are proportional up to 1e-12 count as one, in each of up to a thousand releases.
+UNRESOLVED = 1e-9
 
 
 def seen(scenario: Scenario) -> Seen:
@@ -58,6 +60,7 @@ class Seen(ABC):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
+        self._repeated: dict[int, RepeatedGuess] = {}
 
     @property
     def epsilon(self) -> Epsilon:
@@ -132,6 +135,11 @@ class Seen(ABC):
 
     def repeated(self, count: int) -> RepeatedGuess:
         """The guess after several releases: the mechanism's own, or the least of the bounds on it."""
+        if count not in self._repeated:
+            self._repeated[count] = self._least_repeated(count)
+        return self._repeated[count]
+
+    def _least_repeated(self, count: int) -> RepeatedGuess:
         record = self.record
         if count == 1:
             return RepeatedGuess(record.before, record.after, not record.is_bound, count)
@@ -140,6 +148,8 @@ class Seen(ABC):
             found = RepeatedGuess(
                 record.before, _faded(self.scenario, self.epsilon.nats * count), False, count
             )
+        if self._is_unresolved(found):
+            found = replace(found, guess=_faded(self.scenario, self.epsilon.nats * count), exact=False)
         if not found.exact:
             allowed = allowed_guess(self.scenario, self.epsilon.nats, count, found.before)
             found = replace(found, guess=min(found.guess, allowed))
@@ -147,6 +157,11 @@ class Seen(ABC):
             # More releases never help less; rounding may say so by 1e-16.
             found = replace(found, guess=record.after)
         return found
+
+    def _is_unresolved(self, found: RepeatedGuess) -> bool:
+        """Whether a guess that does grow has grown by less than sums of rounded terms can tell."""
+        small = found.guess - found.before <= UNRESOLVED * found.before
+        return small and self.epsilon.nats > 0 and self.guess_limit != found.before
 
 
 @singledispatch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from sievert.arrays import FloatArray
@@ -117,7 +117,7 @@ def standing(scenario: Scenario, audit: Audit) -> Standing:
                 "probability",
                 record.before,
                 Amount(audit.repeated_guess, audit.repeated_exact),
-                _promised_guess(scenario, _claim(scenario, audit, audit.observations), record.before),
+                _after_all(scenario, audit),
                 certain,
             )
         )
@@ -127,6 +127,14 @@ def standing(scenario: Scenario, audit: Audit) -> Standing:
     allowed = _promised_database(scenario, audit)
     rows.append(StandingRow(whole, "bits", 0.0, own, allowed, Amount(audit.database_bits)))
     return Standing("no finite ε" if claim is None else claim.words, tuple(rows))
+
+
+def _after_all(scenario: Scenario, audit: Audit) -> Amount | None:
+    """The best guess that the promise allows after all releases; where ε is merely added up, a bound."""
+    claim = _claim(scenario, audit, audit.observations)
+    found = _promised_guess(scenario, claim, audit.record.before)
+    composed = claim is None or getattr(claim, "releases", 1) == audit.observations
+    return found if found is None or composed else replace(found, exact=False)
 
 
 def _claim(scenario: Scenario, audit: Audit, releases: int) -> Claim | None:

@@ -3,60 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import partial, singledispatch
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise
-from sievert.errors import SievertError, TooLargeError
+from sievert.channels import Channel, Epsilon
+from sievert.errors import TooLargeError
 from sievert.files import Described, Scenario, load_scenario, text_scenario
 from sievert.limits import WorstLeakage, worst_leakage
-from sievert.measures import (
-    Adversary,
-    Capacity,
-    Gain,
-    Identity,
-    RecordLeakage,
-    Unit,
-    WithinGain,
-    adversary_title,
-    leakage,
-    posterior_vulnerability,
-    record_leakage,
-)
-from sievert.mechanisms import randomised_response
-from sievert.numerics import brief, in_bits, in_percent
-from sievert.observations import PlaneView, RecordGain, ReleasesWithin, SimulatedGain
+from sievert.measures import Capacity, RecordLeakage
+from sievert.mechanisms import PixelatedLaplaceChannel
+from sievert.numerics import in_percent
+from sievert.observations import ReleasesWithin, SimulatedGain
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
-from sievert.questions._seen import Seen, belief_of, seen
+from sievert.questions._findings import Finding, Unanswered, findings
+from sievert.questions._seen import seen
 from sievert.questions._standing import Standing, standing
-from sievert.questions.infer import Inference, infer
-from sievert.questions.interval import IntervalFacts, interval_facts
 from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
     from sievert.files import TextScenario
     from sievert.questions.documents import DocumentsAudit
+    from sievert.questions.infer import Inference
+    from sievert.questions.interval import IntervalFacts
 
-__all__ = [
-    "Audit",
-    "Finding",
-    "IntervalAudit",
-    "LeakageCurves",
-    "Unanswered",
-    "audit",
-    "findings",
-    "leakage_curves",
-]
+__all__ = ["Audit", "IntervalAudit", "audit"]
 
 
 @dataclass(frozen=True)
@@ -275,10 +251,31 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         proved=view.proved,
         simulated=view.simulated(scenario.observations),
         unanswered=unanswered,
-        inference=None if scenario.document.inference is None else infer(scenario),
+        inference=_inference(scenario),
     )
-    result = replace(result, standing=standing(scenario, result))
-    facts = interval_facts(scenario) if view.listed else None
+    return _of_form(scenario.channel, scenario, replace(result, standing=standing(scenario, result)))
+
+
+def _inference(scenario: Scenario) -> Inference | None:
+    """What the release tells about the secret of [inference]."""
+    if scenario.document.inference is None:
+        return None
+    from sievert.questions.infer import infer
+
+    return infer(scenario)
+
+
+@singledispatch
+def _of_form(channel: Channel, scenario: Scenario, result: Audit) -> Audit:
+    """What an audit adds for channels of one form."""
+    return result
+
+
+@_of_form.register
+def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario, result: Audit) -> Audit:
+    from sievert.questions.interval import interval_facts
+
+    facts = interval_facts(scenario)
     if facts is None:
         return result
     return IntervalAudit(**{part.name: getattr(result, part.name) for part in fields(result)}, interval=facts)
@@ -328,253 +325,3 @@ def _extremes(metric: Metric) -> tuple[float, float]:
         return 0.0, 0.0
     positive = matrix[(matrix > 0) & (matrix < math.inf)]
     return (float(positive.min()), float(positive.max())) if positive.size else (0.0, 0.0)
-
-
-# ── What the release changes for each adversary of the file, in the adversary's own unit ────────────────────
-
-
-@dataclass(frozen=True)
-class Finding(Result):
-    """What the release changes for one adversary.
-
-    Attributes
-    ----------
-    name : what the file calls the adversary
-    unit : what `before` and `after` are; "probability" where all gains are between 0 and 1, "bits" for
-        Shannon uncertainty
-    before, after : expected gain (or loss) without and with the release
-    factor : after/before for gains, before/after for losses; None for gains whose prior value is not positive
-    difference : improvement of the adversary in the unit
-    bits : log2 of the factor for gains, bits of uncertainty taken away for Shannon; None for other losses
-    blind_guess : the best action before the release; None where several are equally good
-    exact : whether `after` is exact; otherwise the adversary gains at most that
-    """
-
-    name: str
-    unit: Unit
-    before: Any
-    after: Any
-    factor: Any
-    difference: Any
-    bits: float | None
-    blind_guess: Hashable
-    exact: bool = True
-
-    @property
-    def title(self) -> str:
-        """What tables and pictures call the adversary."""
-        return adversary_title(self.name)
-
-    def __str__(self) -> str:
-        growth = "" if self.bits is None else f" ({in_bits(self.bits)})"
-        return f"{self.name}: {float(self.before):.6g} before, {float(self.after):.6g} after{growth}"
-
-
-@dataclass(frozen=True)
-class Unanswered(Result):
-    """An adversary of the file whose gain is not known, and why."""
-
-    name: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: not known, because {self.reason}"
-
-
-Findings = tuple[tuple[Finding, ...], tuple[Unanswered, ...]]
-
-
-def findings(view: Seen) -> Findings:
-    """One finding for each gain of the file, and the gains that are not known."""
-    return _findings(view.scenario.channel, view)
-
-
-@singledispatch
-def _findings(channel: Channel, view: Seen) -> Findings:
-    """About the channel's input."""
-    scenario = view.scenario
-    # Fractions beside rounded entries gain nothing and cost much.
-    belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
-    models = scenario.document.adversary.gains
-    found = (
-        _finding(channel, belief, gain, model.unit)
-        for model, gain in zip(models, scenario.gains, strict=True)
-    )
-    return tuple(found), ()
-
-
-@_findings.register
-def _about_record(channel: NoiseChannel, view: Seen) -> Findings:
-    """About one record when all others are known."""
-    scenario = view.scenario
-
-    def found(place: int, model: Gain) -> Finding:
-        gain = scenario.gain_about_record(place)
-        return _record_finding(gain, view.gain(gain), model.unit)
-
-    return _answered(scenario, found)
-
-
-def _answered(scenario: Scenario, found: Callable[[int, Gain], Finding]) -> Findings:
-    """What was found of each gain; of one whose table would be too large, that it was not."""
-    known, unknown = [], []
-    for place, model in enumerate(scenario.document.adversary.gains):
-        try:
-            known.append(found(place, model))
-        except TooLargeError as problem:
-            unknown.append(Unanswered(_name(model), problem.in_file()))
-    return tuple(known), tuple(unknown)
-
-
-def _name(model: Gain) -> str:
-    """What to call a gain that was not built: its name, or how the file spells it."""
-    spelled = model.spelled()
-    if isinstance(spelled, str):
-        return adversary_title(spelled)
-    given = getattr(model, "name", None)
-    if given:
-        return str(given)
-    return ", ".join(
-        f"{key} {value:g}" if isinstance(value, int | float) else f"{key} {brief(value)}"
-        for key, value in spelled.items()
-    )
-
-
-def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Finding:
-    # What differs in the last digits alone is rounding.
-    after = found.before if math.isclose(found.before, found.after, rel_tol=1e-13) else found.after
-    before = found.before
-    better = before - after if gain.is_loss else after - before
-    above, below = (before, after) if gain.is_loss else (after, before)
-    factor = above / below if below > 0 else None
-    bits = gain.bits(before, after)
-    return Finding(gain.name, unit or gain.unit, before, after, factor, better, bits, None, found.exact)
-
-
-@_findings.register
-def _about_place(channel: PlanarNoise, view: Seen) -> Findings:
-    """About one place, without all pairs of cells where the gain needs none."""
-    scenario = view.scenario
-    plane = PlaneView(channel, belief_of(scenario))
-    return _answered(
-        scenario, lambda _, model: _place_finding(_place_gain(model, plane, scenario), model.unit)
-    )
-
-
-@singledispatch
-def _place_gain(model: Gain, plane: PlaneView, scenario: Scenario) -> RecordGain:
-    return plane.gain(model.adversary(scenario.policy.values, scenario.record_distance))
-
-
-@_place_gain.register
-def _place_within(model: WithinGain, plane: PlaneView, scenario: Scenario) -> RecordGain:
-    return plane.within(model.within)
-
-
-def _place_finding(gain: RecordGain, unit: Unit | None) -> Finding:
-    before, after = gain.before, gain.after
-    return Finding(
-        gain.gain,
-        unit or "probability",
-        before,
-        after,
-        after / before,
-        after - before,
-        gain.bits,
-        None,
-        gain.exact,
-    )
-
-
-def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None) -> Finding:
-    found = leakage(channel, belief, gain, kind="additive")
-    factor = None if math.isnan(float(found.factor)) else found.factor
-    return Finding(
-        gain.name,
-        unit or gain.unit,
-        found.prior,
-        found.posterior,
-        factor,
-        found.difference,
-        gain.bits(float(found.prior), float(found.posterior)),
-        gain.sole_best(belief.astype(np.float64)),
-    )
-
-
-# ── What the file's family would leak at other ε, for a picture ─────────────────────────────────────────────
-
-# Points of the curve beside ε = 0; fewer where one channel is large.
-CURVE_POINTS, FEWER_POINTS = 24, 12
-LARGE_CHANNEL = 250_000
-CURVE_NAMES = {"shannon": "uncertainty removed"}
-
-
-@dataclass(frozen=True)
-class LeakageCurves(Result):
-    """Bits that one release leaks as ε varies: one curve about a record, and one an adversary.
-
-    `family` names the mechanisms, `here` is the file's own ε and `limit` what it accepts in bits.
-    """
-
-    family: str
-    eps: tuple[float, ...]
-    bits: dict[str, tuple[float, ...]]
-    here: float | None
-    limit: float | None
-
-
-def leakage_curves(scenario: Scenario, audit: Audit) -> LeakageCurves:
-    """Leakage of the file's family (or of randomised response beside a fixed matrix) around the file's ε."""
-    here = audit.claimed_eps if audit.claimed_eps is not None else audit.epsilon.nats
-    top = 4 * here if here and math.isfinite(here) else 4.0
-    channel = scenario.channel.finite()
-    name, family = _shown_family(scenario, channel)
-    points = CURVE_POINTS if math.prod(channel.shape) <= LARGE_CHANNEL else FEWER_POINTS
-    # Leakage bends most near 0, so the points are denser there.
-    grid = top * np.linspace(0, 1, points + 1) ** 2
-    members = [(eps, _member(family, eps)) for eps in grid.tolist()]
-    rows = [(eps, _curve_bits(scenario, audit, member)) for eps, member in members if member is not None]
-    return LeakageCurves(
-        name,
-        tuple(eps for eps, _ in rows),
-        {curve: tuple(bits[curve] for _, bits in rows) for curve in (rows[0][1] if rows else ())},
-        here if math.isfinite(here) else None,
-        scenario.accept.bits if scenario.accept is not None and scenario.observations == 1 else None,
-    )
-
-
-def _shown_family(scenario: Scenario, channel: Channel) -> tuple[str, Callable[[float], Channel]]:
-    """The file's family by ε; randomised response beside a mechanism that has no other ε."""
-    if scenario.mechanism.with_eps(0.0) is not None:
-        return scenario.mechanism.title(), scenario.with_eps
-    return "randomised response on the same inputs", partial(randomised_response, channel.inputs)
-
-
-def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
-    """The family's channel at this ε, or None where the family has none (tight constraints)."""
-    try:
-        return family(eps)
-    except SievertError:
-        return None
-
-
-def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float]:
-    """Bits leaked about one record, and to each adversary whose leakage is measured in bits."""
-    found = {}
-    # With one record that is what the exact guess is about.
-    if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
-        record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
-        found["the value" if audit.records == 1 else "one record"] = record.bits
-    belief = scenario.prior.astype(np.float64)
-    for item, gain in zip(audit.leakages, scenario.gains, strict=True):
-        bits = _bits_at(channel, belief, gain, float(item.before))
-        if bits is not None:
-            found[CURVE_NAMES.get(item.name, item.title)] = bits
-    return found
-
-
-def _bits_at(channel: Channel, belief: NDArray[np.float64], gain: Adversary, before: float) -> float | None:
-    """Bits that another channel on the same inputs leaks, the prior value being known."""
-    if gain.bits(before, before) is None:
-        return None
-    return gain.bits(before, float(posterior_vulnerability(channel, belief, gain)))

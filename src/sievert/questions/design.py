@@ -1,7 +1,8 @@
 """The design for a file: the best mechanism on a list of answers, or the noise that a table could get.
 
 Where the answers can be listed and [use] says what they are for, a linear program finds the best of all
-mechanisms. A table over all records has too many answers, but few mechanisms apply, and they are weighed.
+mechanisms. A table over all records has too many answers, but few mechanisms apply, and they are weighed; so
+are those for a survey, whose frequencies are estimated from many reports.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ from sievert.design import (
     Existence,
     MinimaxRegret,
     Setting,
+    SurveyDesign,
     TableDesign,
     Universality,
     candidates,
     existence_by_theorem,
     is_universally_optimal,
     minimax_regret,
+    survey_design,
     table_design,
 )
-from sievert.errors import MechanismError, TooLargeError
+from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.mechanisms import privacy
 from sievert.proofs import Proof
@@ -34,10 +37,12 @@ from sievert.questions._accept import record_belief
 from sievert.results import Result
 from sievert.tables import channel_bytes
 
-__all__ = ["Design", "NoiseDesign", "design_of"]
+__all__ = ["Design", "NoiseDesign", "ResponseDesign", "design_of"]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
+# Reports of a survey that says nothing about their number.
+REPORTS = 1000
 # Inputs up to which other priors are asked about, and linear programs that may be spent on them.
 LARGEST_UNIVERSAL, EFFORT = 12, 2000
 
@@ -90,13 +95,7 @@ class Design(Result):
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism, and a file that names it, ready for `audit` and `release`."""
-        found = self.mechanism
-        channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
-        mechanism = {"matrix": channel.name, "eps": self.found.optimal.eps}
-        return {
-            "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
-            "channel": (channel, channel_bytes(found, channel)),
-        }
+        return _listed_files(scenario, target, self.mechanism, self.found.optimal.eps)
 
 
 @dataclass(frozen=True)
@@ -124,10 +123,48 @@ class NoiseDesign(Result):
         return {"file": (target, designed_toml(scenario, mechanism, target.parent).encode())}
 
 
-def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign:
+@dataclass(frozen=True)
+class ResponseDesign(Result):
+    """Mechanisms for reports one a record, by the variance of the frequencies estimated from them."""
+
+    title: str
+    policy: str
+    query: str
+    found: SurveyDesign
+
+    def __str__(self) -> str:
+        return f"{self.found}."
+
+    @property
+    def certificate(self) -> None:
+        """None: no mechanism is proved to be best."""
+        return None
+
+    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+        """The mechanism of least variance, and a file that names it, ready for `audit` and `release`."""
+        mechanism = self.found.chosen.mechanism
+        assert mechanism is not None
+        return _listed_files(scenario, target, mechanism, self.found.eps)
+
+
+def _listed_files(
+    scenario: Scenario, target: Path, found: Channel, eps: float
+) -> dict[str, tuple[Path, bytes]]:
+    channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
+    mechanism = {"matrix": channel.name, "eps": eps}
+    return {
+        "file": (target, designed_toml(scenario, mechanism, target.parent).encode()),
+        "channel": (channel, channel_bytes(found, channel)),
+    }
+
+
+def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign | ResponseDesign:
     """The design for a file: its policy and query, its loss, at its own ε or another."""
     if eps == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
+    use = scenario.document.use
+    if use is not None and not use.loss.of_one_release:
+        return response_design(scenario, eps)
     over_all = scenario.document.query.is_table
     if over_all and scenario.document.use is None:
         return noise_design(scenario, eps)
@@ -159,6 +196,31 @@ def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
     proof = found.certificate
     checked = "" if proof is None else str(proof.verify())
     return NoiseDesign(scenario.title, policy.describe(), table.statistic.words, found, checked)
+
+
+def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDesign:
+    """The mechanisms for a survey: one report a record, frequencies estimated from all."""
+    words = scenario.use.loss.words()
+    if not scenario.query.is_record:
+        raise FileError(
+            f"{scenario.source}, use.loss: the {words} is for surveys, in which every record reports by "
+            'itself (query.kind = "record"); leave [use] out to weigh the noise of a table'
+        )
+    if scenario.prior_unknown:
+        raise FileError(
+            f'{scenario.source}, use.prior: "unknown" goes with a loss of one release; give the frequencies '
+            "that are expected, or leave it out where all are alike"
+        )
+    answers = scenario.answers
+    gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
+    found = survey_design(
+        answers,
+        file_eps(scenario) if eps is None else eps,
+        scenario.use_prior,
+        gains,
+        reports=scenario.use.reports or REPORTS,
+    )
+    return ResponseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
 
 
 def listed_design(scenario: Scenario, eps: float | None = None) -> Design:

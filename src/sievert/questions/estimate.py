@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, PlaneChannel
+from sievert.channels import Channel, PlaneChannel, finite_channel
 from sievert.errors import EstimationError, FileError, SievertError
 from sievert.estimation import (
     Estimate,
@@ -25,6 +25,7 @@ from sievert.estimation import (
     counts_over,
     estimate,
     estimate_mean,
+    estimate_repeated,
     identifiability,
     kantorovich,
     prove_likelihood,
@@ -33,12 +34,17 @@ from sievert.files import EstimateModel, Scenario
 from sievert.mechanisms import noise_on_map
 from sievert.numerics import brief, in_tenths, read_eps
 from sievert.proofs import LikelihoodProof
+from sievert.questions._estimate_tables import FileTable, table_estimate
 from sievert.results import Result
 from sievert.spaces import Region, as_float
-from sievert.tables import Counted, count_reports, expanded, open_rows
+from sievert.tables import Counted, count_reports, expanded, open_rows, reports_by_person
 
-__all__ = ["FileEstimate", "estimate_of", "estimate_proof"]
+__all__ = ["FileEstimate", "FileTable", "estimate_of", "estimate_proof"]
 SHOWN_FILES = 3
+STABLE = (
+    "a person's place was drawn once and repeated (release.stable), so rows are not independent: people with "
+    "many rows count more, and intervals that take rows one by one are too narrow"
+)
 # Cells of a map between whose densities a distance is computed.
 LARGEST_TRANSPORT = 300
 
@@ -56,6 +62,7 @@ class FileEstimate(Result):
     identified : what reports through this mechanism determine, in words
     mean : the mean of the values with its interval, where they are numbers
     region : of a map, the cells that the values are
+    people : who made the reports, where a column says whose each is: several of one value count together
     misplaced : of a map whose original is known, the share of all places in the wrong cell, by the estimate
         and in the noisy reports (total variation)
     """
@@ -75,6 +82,7 @@ class FileEstimate(Result):
     mean: Mean | None
     region: Region | None = None
     misplaced: tuple[float, float] | None = None
+    people: int | None = None
 
     @property
     def private(self) -> bool:
@@ -94,7 +102,8 @@ class FileEstimate(Result):
             answer = f"the fullest cell is around {around}, with {self._top_share(top)}"
         else:
             answer = f"the most frequent value is {found.inputs[top]!s} with {self._top_share(top)}"
-        return f"From {found.reports:,.0f} noisy reports: {answer}."
+        by = "" if self.people is None else f" by {self.people:,} people"
+        return f"From {sum(self.reported.values()):,.0f} noisy reports{by}: {answer}."
 
     def _mean_words(self, mean: Mean) -> str:
         """The mean with its interval; both stay among the values, as the true mean does."""
@@ -122,35 +131,61 @@ def estimate_of(
     method: str | None = None,
     interval: str | None = None,
     public: bool = False,
-) -> FileEstimate:
+) -> FileEstimate | FileTable:
     """Count and estimate what [estimate] of the file names; arguments go before what the file says.
 
-    A public answer is made from the noisy reports alone: true values are not even read.
+    A table over all records is read as it was released and adjusted to what is possible. A public answer is
+    made from what was released alone: true values are not even read.
     """
     model = scenario.document.estimate or EstimateModel()
+    if scenario.document.query.is_table:
+        _only_for_reports(scenario, model, method=method, interval=interval)
+        paths = expanded(reports) if reports else _named(scenario, model)
+        return table_estimate(scenario, paths, _one(column if column is not None else model.column), model)
+    _not_remapped(scenario)
     groups = _groups(scenario, model, reports)
     chosen = column if column is not None else model.column
-    if chosen is None and scenario.region is not None:
+    if chosen is None and (scenario.region is not None or _own(model, reports)):
         chosen = scenario.columns or None
-    counted = [_count(scenario, channel, paths, chosen) for paths, channel in groups]
     asked = method or model.method
     if scenario.region is not None and asked == "auto":
         asked = "regularised"
     try:
-        found = estimate(
-            [part.counts for part in counted],
-            [channel for _, channel in groups],
-            asked,  # type: ignore[arg-type]
-            interval=interval or model.interval,  # type: ignore[arg-type]
-            confidence=model.level,
-            rng=model.seed,
-        )
+        if model.person is not None:
+            counted, found, people = _repeated(scenario, groups[0], chosen, asked, interval)
+        else:
+            counted = [_count(scenario, channel, paths, chosen) for paths, channel in groups]
+            people, found = (
+                None,
+                estimate(
+                    [part.counts for part in counted],
+                    [channel for _, channel in groups],
+                    asked,  # type: ignore[arg-type]
+                    interval=interval or model.interval,  # type: ignore[arg-type]
+                    confidence=model.level,
+                    rng=model.seed,
+                ),
+            )
     except EstimationError as problem:
         raise FileError(f"{scenario.source}, estimate: {problem.in_file()}") from None
+    return _answer(scenario, model, groups, counted, found, public, people)
+
+
+def _answer(
+    scenario: Scenario,
+    model: EstimateModel,
+    groups: list[tuple[list[Path], Channel]],
+    counted: list[Counted],
+    found: Estimate,
+    public: bool,
+    people: int | None,
+) -> FileEstimate:
+    """The estimate with what was counted, and beside the original where that may be read."""
+    channels = [channel for _, channel in groups]
     merged = counted[0]
     for part in counted[1:]:
         merged = merged.merged(part)
-    original = None if public else _original(scenario, model, groups[0][1])
+    original = None if public else _original(scenario, model, channels[0])
     distance = raw = None
     if original is not None and (scenario.region is None or len(found.inputs) <= LARGEST_TRANSPORT):
         metric = scenario.distance.restricted(found.inputs)
@@ -160,23 +195,76 @@ def estimate_of(
         noisy = np.array([merged.counts.get(item, 0) for item in found.inputs], dtype=float)
         if noisy.sum() == merged.total:
             raw = kantorovich(noisy / noisy.sum(), original, metric).value
+    if scenario.document.release is not None and scenario.document.release.stable:
+        found = replace(found, remarks=(*found.remarks, STABLE))
     return FileEstimate(
         scenario.title,
         scenario.mechanism.words(),
         found,
-        _with_zeros(merged.counts, [channel for _, channel in groups], found.inputs),
+        _with_zeros(merged.counts, channels, found.inputs),
         merged.rows,
         merged.dropped,
         merged.files,
         original,
         distance,
         raw,
-        _identified([channel for _, channel in groups]),
+        _identified(channels),
         tuple(Counter(part.counts) for part in counted),
-        _mean(found, [part.counts for part in counted], [channel for _, channel in groups]),
+        None if people is not None else _mean(found, [part.counts for part in counted], channels),
         scenario.region,
         None if scenario.region is None or original is None else _misplaced(found, merged, original),
+        people,
     )
+
+
+def _only_for_reports(scenario: Scenario, model: EstimateModel, **options: str | None) -> None:
+    """Refuse what a released table has no use for."""
+    keys = ("method", "interval", "counts", "groups", "person", "original")
+    for name in keys:
+        if options.get(name) is not None or name in model.model_fields_set:
+            raise FileError(
+                f"{scenario.source}, estimate.{name}: goes with reports row by row; a released table is "
+                "adjusted to what is possible, and its intervals follow from its noise: leave it out"
+            )
+
+
+def _not_remapped(scenario: Scenario) -> None:
+    rules = scenario.document.release
+    if scenario.region is not None and rules is not None and rules.remap is not None:
+        raise FileError(
+            f"{scenario.source}, release.remap: remapped places are drawn to where people are expected, and "
+            "no longer have the noise of the mechanism alone; estimate from a release without remap"
+        )
+
+
+def _repeated(
+    scenario: Scenario,
+    group: tuple[list[Path], Channel],
+    column: Any,
+    method: str,
+    interval: str | None,
+) -> tuple[list[Counted], Estimate, int]:
+    """Reports of people who report more than once, each always of one true value."""
+    paths, channel = group
+    model = scenario.document.estimate or EstimateModel()
+    if scenario.region is not None:
+        raise FileError(
+            f"{scenario.source}, estimate.person: places are counted report by report; leave person out"
+        )
+    finite = finite_channel(channel)
+    found = reports_by_person(
+        paths, _one(column), str(model.person), labels=finite.outputs, missing=model.missing
+    )
+    asked = interval or (model.interval if "interval" in model.model_fields_set else "profile")
+    estimated = estimate_repeated(
+        found.outputs,
+        finite,
+        method,  # type: ignore[arg-type]
+        interval=asked,  # type: ignore[arg-type]
+        confidence=model.level,
+        rng=model.seed,
+    )
+    return [found.counted], estimated, len(found.outputs)
 
 
 def _misplaced(found: Estimate, counted: Counted, original: FloatArray) -> tuple[float, float]:
@@ -207,8 +295,10 @@ def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[
         return None
 
 
-def estimate_proof(scenario: Scenario, result: FileEstimate) -> LikelihoodProof:
-    """The proof of the estimate's likelihood gap."""
+def estimate_proof(scenario: Scenario, result: FileEstimate | FileTable) -> LikelihoodProof | None:
+    """The proof of the estimate's likelihood gap; None where reports are not counted one by one."""
+    if isinstance(result, FileTable) or result.people is not None:
+        return None
     model = scenario.document.estimate or EstimateModel()
     groups = model.groups if model.groups is not None and len(result.groups) == len(model.groups) else None
     channels = [
@@ -231,12 +321,26 @@ def _groups(
             )
             for group in model.groups
         ]
-    if model.reports is None:
+    return [(_named(scenario, model), _channel(scenario))]
+
+
+def _own(model: EstimateModel, reports: Sequence[str | Path]) -> bool:
+    """Whether what is read is what the file itself released."""
+    return not reports and model.reports is None and model.groups is None
+
+
+def _named(scenario: Scenario, model: EstimateModel) -> list[Path]:
+    """The files that [estimate] names, or else what the file itself has released."""
+    if model.reports is not None:
+        return expanded(_listed(model.reports), scenario.folder)
+    document, ways = scenario.document, 'write [estimate] with reports = "reports.csv", or pass --reports'
+    if document.data is None and document.release is None:
+        raise FileError(f"{scenario.source}: says nowhere where the noisy reports are; {ways}")
+    if not scenario.released.is_file():
         raise FileError(
-            f"{scenario.source}: says nowhere where the noisy reports are; write [estimate] with "
-            'reports = "reports.csv", or pass --reports'
+            f"{scenario.source}: nothing was released to {scenario.released} yet; run sievert release, {ways}"
         )
-    return [(expanded(_listed(model.reports), scenario.folder), _channel(scenario))]
+    return [scenario.released]
 
 
 def _channel(scenario: Scenario, eps: float | None = None) -> Channel:

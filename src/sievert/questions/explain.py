@@ -127,21 +127,19 @@ def explain_file(
         claim, prior=record_belief(scenario), policy=policy, within=within, centre=_value(scenario, centre)
     )
     curve = _mechanism_curve(scenario)
-    explanation = _with_own_guess(scenario, explanation, claim, curve)
+    explanation = _with_own_guess(scenario, explanation, claim)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
     promise = None if curve is None or _states_claim(options) else kept_promise(_seen(scenario))
     return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
 
 
-def _with_own_guess(
-    scenario: Scenario, found: Explanation, claim: Claim, curve: MechanismCurve | None
-) -> Explanation:
+def _with_own_guess(scenario: Scenario, found: Explanation, claim: Claim) -> Explanation:
     """The file's own mechanism, where it keeps the claim, is one that reaches what it lets anybody guess."""
-    if found.exact or curve is None or not isinstance(claim, ApproximateClaim):
-        return found
-    if curve.eps > claim.eps * (1 + CLAIM_TOLERANCE):
+    if found.exact or scenario.document.mechanism is None or not isinstance(claim, ApproximateClaim):
         return found
     try:
+        if scenario.epsilon.nats > claim.eps * (1 + CLAIM_TOLERANCE):
+            return found
         own = _seen(scenario).repeated(found.releases)
     except TooLargeError:
         return found

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import ChannelError, DataError
+from sievert.estimation import nearest_table
 from sievert.numerics import as_fraction
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
@@ -131,7 +132,8 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
         columns.append([str(level)] * len(values))
     if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
         names.append("adjusted")
-        columns.append(adjusted([int(value) for value in values], plan.scenario.policy.records))
+        nearest = nearest_table([int(value) for value in values], plan.scenario.policy.records)
+        columns.append(nearest.tolist())
     if note(plan):
         names.append("note")
         columns.append([note(plan)] * len(values))
@@ -159,29 +161,6 @@ def _intervals(
     lows = [min(max(low, least), greatest) for low in lows]
     highs = [max(min(high, greatest), least) for high in highs]
     return [_plain(low) for low in lows], [_plain(high) for high in highs]
-
-
-def adjusted(values: list[int], total: int) -> list[int]:
-    """The nearest table of whole numbers ≥ 0 with a known total; post-processing, so it costs nothing.
-
-    Least squares on the simplex (subtract a constant, cut at 0), then the largest remainders are rounded up.
-
-    >>> adjusted([52, -3, 40, 14], 100)
-    [50, 0, 38, 12]
-    """
-    ordered = sorted(values, reverse=True)
-    shift, running = Fraction(0), 0
-    for count, value in enumerate(ordered, start=1):
-        running += value
-        candidate = Fraction(running - total, count)
-        if value - candidate > 0:
-            shift = candidate
-    real = [max(Fraction(0), value - shift) for value in values]
-    whole = [int(value) for value in real]
-    missing = total - sum(whole)
-    for place in sorted(range(len(real)), key=lambda i: whole[i] - real[i])[:missing]:
-        whole[place] += 1
-    return whole
 
 
 def _plain(value: Any) -> Any:

@@ -141,7 +141,7 @@ class Plan:
     @property
     def output(self) -> Path:
         """Where the released table goes."""
-        return _output(self.scenario, self.rules, self.output_name)
+        return _output(self.scenario, self.output_name)
 
     @property
     def sidecar(self) -> Path:
@@ -210,10 +210,8 @@ def _hash(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _output(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Path:
-    if name:
-        return Path(name)
-    return scenario.folder / (rules.output or f"{Path(scenario.source).stem}-released.csv")
+def _output(scenario: Scenario, name: str | None) -> Path:
+    return Path(name) if name else scenario.released
 
 
 def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
@@ -232,7 +230,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(f"{source}: the column {NOT_PRIVATE} marks a test; give yours another name")
     try:
         _check_columns(scenario, rules)
-        require_writable(_output(scenario, rules, name))
+        require_writable(_output(scenario, name))
         return _drawable(_plan(scenario, rules, name))
     except TooLargeError:
         raise

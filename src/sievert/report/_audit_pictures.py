@@ -12,18 +12,19 @@ from sievert.files import Scenario
 from sievert.numerics import guess_words, in_percent
 from sievert.questions import (
     GuessCurve,
+    LeakageCurves,
     MapOfNoise,
     NoiseOfCell,
     Seen,
     guess_by_eps,
     guess_by_releases,
+    leakage_curves,
     noise_picture,
     seen,
 )
-from sievert.questions.audit import Audit, LeakageCurves, leakage_curves
+from sievert.questions.audit import Audit
 from sievert.report import plots
 from sievert.report._page import Picture
-from sievert.report.infer import tradeoff_picture
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
@@ -38,6 +39,8 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     view = seen(scenario)
     drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
     if audit.inference is not None:
+        from sievert.report.infer import tradeoff_picture
+
         drawn.append(tradeoff_picture(audit.inference))
     secrets = scenario.policy.secrets
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
-from sievert.questions.audit import Audit, Finding, IntervalAudit, Unanswered
+from sievert.questions import Finding, Unanswered
+from sievert.questions.audit import Audit, IntervalAudit
 from sievert.questions.samples import SamplesAudit
-from sievert.report._audit_pictures import pictures
 from sievert.report._page import Page, Table, page_html
-from sievert.report.infer import inference_lines
 from sievert.results import Result
 
-__all__ = ["STANDING", "lines", "page", "page_of", "pictures", "table"]
+__all__ = ["STANDING", "lines", "page", "page_of", "table"]
 
 
 @singledispatch
@@ -44,6 +43,8 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         [*_database(audit), *_worst(audit)],
     )
     if audit.inference is not None:
+        from sievert.report.infer import inference_lines
+
         yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
     if audit.checks:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
@@ -265,6 +266,8 @@ def table(audit: Audit) -> tuple[list[str], list[list[str]]]:
 
 def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
+    from sievert.report._audit_pictures import pictures
+
     header = ("adversary", "before", "after", "factor", "bits", "difference")
     rows = [
         (

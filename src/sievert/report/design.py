@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial, singledispatch
 from pathlib import Path
 
-from sievert.design import Alternative, Candidates, Leak, TableOption
+from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
 from sievert.errors import MetricError
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent
-from sievert.questions.design import Design, NoiseDesign
+from sievert.questions.design import Design, NoiseDesign, ResponseDesign
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
@@ -46,6 +46,32 @@ def _of_noise(design: NoiseDesign) -> Iterator[tuple[str, list[str]]]:
         yield "Proof", [f"{_capital(found.best)}: {design.verified}."]
 
 
+@lines.register
+def _of_survey(design: ResponseDesign) -> Iterator[tuple[str, list[str]]]:
+    found = design.found
+    yield "What is protected", [design.policy, f"Released: {design.query}, one report a record."]
+    yield (
+        "What is made small",
+        [
+            "The squared error of the frequencies that are estimated from all reports, for the best estimate "
+            f"that is right on average. {_capital(found.optimality)}."
+        ],
+    )
+    singular = [f"{_capital(str(option))}." for option in found.options if not option.invertible]
+    if singular:
+        yield "What cannot be inverted", singular
+    unlisted = [option.name for option in found.options if option.mechanism is None]
+    if unlisted:
+        yield "Too many outputs for a file", [f"{_capital(name)}." for name in unlisted]
+    if found.missing:
+        yield "Not possible here", [f"{_capital(name)}: {why}." for name, why in found.missing.items()]
+    yield "What each would give away", [_survey_leaks(item) for item in found.options if item.leaks]
+
+
+def _survey_leaks(item: SurveyOption) -> str:
+    return f"{_capital(item.name)} – {_leak_words(item.leaks)}."
+
+
 def _described(option: TableOption) -> str:
     note = f": {option.note}" if option.note else ""
     return f"{_capital(option.name)}{note}."
@@ -69,6 +95,22 @@ def table(result: Result) -> tuple[list[str], list[list[str]]] | None:
 def _table_of_noise(design: NoiseDesign) -> tuple[list[str], list[list[str]]]:
     found = design.found
     return ["mechanism", *found.headings], [[option.name, *found.cells(option)] for option in found.options]
+
+
+@table.register
+def _table_of_survey(design: ResponseDesign) -> tuple[list[str], list[list[str]]]:
+    found = design.found
+    header = ["mechanism", "standard error", "times the best", "true ε"]
+    least = found.options[0].variance
+    return header, [
+        [
+            option.name,
+            f"{option.standard_error:.4g}" if option.invertible else "–",
+            f"{math.sqrt(option.variance / least):.3g}" if option.invertible else "–",
+            "–" if option.eps is None else f"{option.eps:.6g}",
+        ]
+        for option in found.options
+    ]
 
 
 @lines.register
@@ -131,11 +173,15 @@ def _cost(item: Alternative, best: float) -> str:
 
 
 def _leaks(item: Alternative) -> str:
+    return f"{item.name[0].upper()}{item.name[1:]} – {_leak_words(item.leaks)}."
+
+
+def _leak_words(leaks: tuple[Leak, ...]) -> str:
     parts = []
-    for leak in item.leaks:
+    for leak in leaks:
         words, amount = LOSSES.get(leak.name, (leak.title, _share if _is_share(leak) else _number))
         parts.append(f"{words}: {amount(leak.before)} → {amount(leak.after)}")
-    return f"{item.name[0].upper()}{item.name[1:]} – {', '.join(parts)}."
+    return ", ".join(parts)
 
 
 def _is_share(leak: Leak) -> bool:
@@ -194,6 +240,38 @@ def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -
                 f"`sievert design {source} --proof proof.json` saves the certificate that the chosen noise "
                 "is enough for what one record can change; `sievert verify proof.json` checks it."
             ],
+            text=scenario.to_toml(),
+        )
+    )
+
+
+@page.register
+def _page_of_survey(design: ResponseDesign, scenario: Scenario, command: str = "") -> str:
+    source, found = Path(scenario.source).name, design.found
+    header, rows = _table_of_survey(design)
+    mechanism = found.chosen.mechanism
+    assert mechanism is not None
+    return page_html(
+        Page(
+            title=design.title,
+            made_by=f"Design for {source}",
+            headline=str(design),
+            sections=list(lines(design)),
+            summary=Table(
+                "Mechanisms side by side",
+                header,
+                rows,
+                f"Root mean square error of one frequency, estimated from {found.reports:,} reports. All "
+                "keep the same ε.",
+            ),
+            pictures=[
+                Picture(
+                    f"What {found.best} does",
+                    "Each row is a true value; the darker a cell, the likelier that output.",
+                    plots.channel_heatmap(mechanism),
+                )
+            ],
+            command=command or f"sievert design {source} --report page.html",
             text=scenario.to_toml(),
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +12,66 @@ import plotly.graph_objects as go
 
 from sievert.estimation import Estimate
 from sievert.files import Scenario
-from sievert.numerics import in_tenths
-from sievert.questions.estimate import SHOWN_FILES, FileEstimate
+from sievert.numerics import in_tenths, number
+from sievert.questions.estimate import SHOWN_FILES, FileEstimate, FileTable
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import LARGEST_BARS
+from sievert.results import Result
 
 __all__ = ["lines", "page", "table"]
 
 # Cells of a map that a table lists; the picture and --json have all.
 SHOWN_CELLS = 100
+# Rows that a page lists; --json has all.
+MOST_ROWS = 1000
 
 
-def page(result: FileEstimate, scenario: Scenario, command: str = "") -> str:
+def page(result: FileEstimate | FileTable, scenario: Scenario, command: str = "") -> str:
     """The estimate as one self-contained page."""
     source = Path(scenario.source).name
+    header, rows = table(result)
+    cut = f"The first {MOST_ROWS:,} of {len(rows):,} cells." if len(rows) > MOST_ROWS else ""
     return page_html(
         Page(
             title=result.title,
-            made_by=f"Estimate from the reports of {source}",
+            made_by=f"Estimate from what was released of {source}",
             headline=str(result),
             sections=list(lines(result)),
-            tables=[Table("Every value", *table(result))],
-            pictures=[Picture(*_words(result), _figure(result))],
+            tables=[Table("Every value", header, rows[:MOST_ROWS], cut)],
+            pictures=[_picture(result)],
             command=command or f"sievert estimate {source} --report page.html",
-            proofs=_proofs(source, result),
+            proofs=_proofs(result, source),
             text=scenario.to_toml(),
-            private=result.private,
+            private=isinstance(result, FileEstimate) and result.private,
         )
+    )
+
+
+@singledispatch
+def _picture(result: Result) -> Picture:
+    raise TypeError(f"{type(result).__name__} is no estimate")
+
+
+@_picture.register
+def _(result: FileEstimate) -> Picture:
+    return Picture(*_words(result), _figure(result))
+
+
+@_picture.register
+def _(result: FileTable) -> Picture:
+    found = result.found
+    names = [", ".join(map(str, cell)) for cell in found.cells]
+    return Picture(
+        "Released and adjusted",
+        f"Every released number, the interval of its true value at {found.level:.0%} confidence, and the "
+        "adjusted one.",
+        plots.released_numbers(
+            names,
+            [float(value) for value in found.values],
+            found.intervals.astype(float).tolist(),
+            [float(value) for value in found.adjusted],
+        ),
     )
 
 
@@ -50,7 +83,7 @@ def _figure(result: FileEstimate) -> go.Figure:
     return plots.estimated_distribution(
         found.inputs,
         found.distribution.tolist(),
-        reported={item: count / found.reports for item, count in result.reported.items()}
+        reported={item: count / _reports(result) for item, count in result.reported.items()}
         if _comparable(result)
         else None,
         original=None if result.original is None else result.original.tolist(),
@@ -65,6 +98,11 @@ def _densities(result: FileEstimate) -> dict[str, Any]:
     maps["noisy"] = [result.reported.get(item, 0) for item in found.inputs]
     maps["estimated"] = found.distribution.clip(min=0.0)
     return maps
+
+
+def _reports(result: FileEstimate) -> int:
+    """How many reports there are; people may have made several."""
+    return sum(result.reported.values())
 
 
 def _comparable(result: FileEstimate) -> bool:
@@ -92,8 +130,14 @@ def _listed(parts: list[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
-def _proofs(source: str, result: FileEstimate) -> list[str]:
-    if result.estimate.total_gap is None:
+@singledispatch
+def _proofs(result: Result, source: str) -> list[str]:
+    return []
+
+
+@_proofs.register
+def _(result: FileEstimate, source: str) -> list[str]:
+    if result.estimate.total_gap is None or result.people is not None:
         return []
     return [
         f"`sievert estimate {source} --proof proof.json` saves a proof of how far the likelihood can be from "
@@ -101,12 +145,19 @@ def _proofs(source: str, result: FileEstimate) -> list[str]:
     ]
 
 
-def lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
+@singledispatch
+def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
+    raise TypeError(f"{type(result).__name__} is no estimate")
+
+
+@lines.register
+def _(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
     found = result.estimate
     files = ", ".join(Path(name).name for name in result.files[:SHOWN_FILES])
     more = f" and {len(result.files) - SHOWN_FILES} more files" if len(result.files) > SHOWN_FILES else ""
-    counted = [f"{found.reports:,.0f} reports in {files}{more}, made by {result.mechanism}."]
+    by = "" if result.people is None else f" by {result.people:,} people"
+    counted = [f"{_reports(result):,.0f} reports{by} in {files}{more}, made by {result.mechanism}."]
     if result.dropped:
         counted.append(f"{result.dropped:,} empty cells were left out.")
     yield "What was counted", counted
@@ -116,6 +167,76 @@ def lines(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
         yield "Against the original", _against(result)
     if found.remarks:
         yield "Remarks", [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+
+
+@lines.register
+def _(result: FileTable) -> Iterator[tuple[str, list[str]]]:
+    found, one = result.found, len(result.found.cells) == 1
+    what = "One number" if one else f"{len(found.cells):,} numbers"
+    yield "What was read", [f"{what} in {Path(result.file).name}, made by {result.mechanism}."]
+    yield "What is possible", list(_possible(result))
+    yield "How good it is", list(_table_quality(result))
+
+
+def _possible(result: FileTable) -> Iterator[str]:
+    found, one = result.found, len(result.found.cells) == 1
+    best = "no possible answer is likelier" if one else "no possible table is likelier"
+    if not found.likeliest:
+        best = "none that is possible is nearer in squares, though some may be likelier"
+    changed = int((found.adjusted != found.values).sum())
+    if one:
+        yield (
+            f"The released number is possible: {best}."
+            if not changed
+            else f"The released number is not possible; {number(found.adjusted[0])} is the nearest: {best}."
+        )
+    else:
+        total = "" if found.total is None else f" and the public total {number(found.total)}"
+        yield (
+            f"Whole numbers from 0 on{total} are possible; {changed:,} of {len(found.cells):,} released "
+            f"numbers are adjusted to them: {best}."
+        )
+    yield "Adjusting is done with released numbers alone, so it gives nothing more away."
+
+
+def _table_quality(result: FileTable) -> Iterator[str]:
+    found, one = result.found, len(result.found.cells) == 1
+    if not one:
+        low, high = found.total_interval
+        if found.total is None:
+            yield f"All cells together hold {number(low)} to {number(high)}, at {found.level:.0%} confidence."
+        yield f"Each interval is for its cell alone, by {found.method}."
+    if found.unbiased:
+        yield "As released, numbers are right on average: add up those, not the adjusted ones."
+    elif found.clamped_bias:
+        yield (
+            "Noisy numbers were cut off, so that one at the end of the range is off by up to "
+            f"{found.clamped_bias:.3g} on average."
+        )
+    if found.error is not None:
+        yield from _adjustment(result)
+
+
+def _adjustment(result: FileTable) -> Iterator[str]:
+    """What adjusting does on average, where it does anything that the simulation can tell."""
+    found, error = result.found, result.found.error
+    assert error is not None
+    words = []
+    if error.empty is not None and abs(error.empty) > error.within:
+        words.append(f"cells that come out {number(found.adjusted.min())} are {_too(error.empty)}")
+    if error.others is not None and abs(error.others) > error.within:
+        words.append(f"{'the others' if words else 'cells'} are {_too(error.others)}")
+    if len(found.cells) > 1:
+        moved = f"; {' and '.join(words)}" if words else ""
+        yield (
+            f"If the adjusted table were the true one, adjusting would take the error of a cell from "
+            f"{error.before:.3g} to {error.after:.3g} on average{moved} (simulated {error.tables:,} times, "
+            f"± {error.within:.1g}: no bound)."
+        )
+
+
+def _too(bias: float) -> str:
+    return f"{abs(bias):.2g} too {'high' if bias > 0 else 'low'}"
 
 
 def _quality(found: Estimate) -> list[str]:
@@ -167,8 +288,14 @@ def _against(result: FileEstimate) -> list[str]:
     return lines
 
 
-def table(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
+@singledispatch
+def table(result: Result) -> tuple[list[str], list[list[str]]]:
     """Header and rows: what was reported and estimated, its interval, and where known the original."""
+    raise TypeError(f"{type(result).__name__} is no estimate")
+
+
+@table.register
+def _(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
     header = ["value", "reported", "estimated"]
     if result.estimate.interval is not None:
         header.append(f"{result.estimate.level:.0%} interval")
@@ -179,6 +306,20 @@ def table(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
     return header, list(_rows(result))
 
 
+@table.register
+def _(result: FileTable) -> tuple[list[str], list[list[str]]]:
+    found = result.found
+    names = list(result.names) or ["what"]
+    columns = zip(
+        found.cells, found.values.tolist(), found.adjusted.tolist(), found.intervals.tolist(), strict=True
+    )
+    rows = [
+        [*map(str, cell), number(value), number(nearest), f"{number(low)} to {number(high)}"]
+        for cell, value, nearest, (low, high) in columns
+    ]
+    return [*names, "released", "adjusted", f"{found.level:.0%} interval"], rows
+
+
 def _rows(result: FileEstimate) -> Iterator[list[str]]:
     found = result.estimate
     for i in _shown(result):
@@ -186,7 +327,7 @@ def _rows(result: FileEstimate) -> Iterator[list[str]]:
         count: Any = result.reported.get(item)
         row = [
             _name(result, item),
-            "–" if count is None else in_tenths(count / found.reports),
+            "–" if count is None else in_tenths(count / _reports(result)),
             in_tenths(found.distribution[i]),
         ]
         if found.interval is not None:

@@ -162,9 +162,12 @@ def _releases(found: Explanation) -> list[str]:
     totals = found.totals
     assert totals is not None
     advanced = "says nothing here" if math.isinf(totals.advanced) else f"gives {totals.advanced:.4g}"
+    used = " The guess above uses the exact total."
+    if found.by_distance:
+        used = " This is for two inputs at distance 1, and says nothing of others."
     return [
         f"At a total δ of {totals.total_delta:g} the exact total is ε = {totals.optimal:.4g}; adding up "
-        f"gives {totals.basic:.4g}, advanced composition {advanced}. The guess above uses the exact total."
+        f"gives {totals.basic:.4g}, advanced composition {advanced}.{used}"
     ]
 
 

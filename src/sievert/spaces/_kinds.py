@@ -138,7 +138,7 @@ class ProductValues(Values):
         _require_values(math.prod(map(len, parts)), "product")
         if any(len(set(part)) < len(part) for part in parts):
             return list(cartesian(*parts))  # refused with the value that is there twice
-        return CheckedLabels(cartesian(*parts))
+        return CheckedLabels.combined(parts)
 
 
 def _require_values(count: int, rule: str) -> None:

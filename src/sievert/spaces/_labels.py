@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import sys
@@ -9,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeGuard, overload
 
@@ -136,6 +138,20 @@ def shown(labels: Sequence[object], most: int = 6) -> str:
 
 class CheckedLabels(tuple[Hashable, ...]):
     """Labels that are plain and distinct by how they were made: nothing looks at each of them again."""
+
+    @classmethod
+    def combined(cls, parts: Iterable[Iterable[Hashable]]) -> CheckedLabels:
+        """All combinations of labels that are distinct.
+
+        Tuples of labels have no cycles. A million of them would wake the collector of cycles again and again.
+        """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return cls(product(*parts))
+        finally:
+            if collecting:
+                gc.enable()
 
 
 def labels_or_range(

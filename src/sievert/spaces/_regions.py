@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -257,7 +256,7 @@ class Region:
     def labels(self) -> CheckedLabels:
         """Every cell, row by row."""
         rows, columns = self.shape
-        return CheckedLabels(product(range(rows), range(columns)))
+        return CheckedLabels.combined([range(rows), range(columns)])
 
     def metric(self) -> Metric:
         """Distances in metres between the cells' centres; listed only where somebody asks for them."""

@@ -6,6 +6,7 @@ from ._counting import Counted as Counted
 from ._counting import count_reports as count_reports
 from ._counting import counts_text as counts_text
 from ._counting import expanded as expanded
+from ._counting import reports_by_person as reports_by_person
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
 from ._reading import read_channel as read_channel

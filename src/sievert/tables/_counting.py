@@ -25,9 +25,10 @@ import numpy as np
 from sievert.errors import FileError
 from sievert.numerics import advance, brief
 from sievert.spaces import KnownLabels, Labels, cell, label_text, shown
+from sievert.tables._batches import open_rows
 from sievert.tables._reading import existing
 
-__all__ = ["Counted", "count_reports", "counts_text", "expanded"]
+__all__ = ["Counted", "PersonReports", "count_reports", "counts_text", "expanded", "reports_by_person"]
 
 BLOCK_BYTES = 1 << 20
 BLOCK_ROWS = 1 << 20
@@ -102,6 +103,49 @@ def count_reports(
         found = found.merged(_counted(path, column, labels, counts, missing, heard))
         _say(before, sizes[number], whole, sizes[number])
     return found
+
+
+@dataclass(frozen=True)
+class PersonReports:
+    """What each person reported, in the order of the rows, and how often each value was reported."""
+
+    outputs: dict[str, list[Hashable]]
+    counted: Counted
+
+
+def reports_by_person(
+    paths: Sequence[str | Path],
+    column: str | None,
+    person: str,
+    *,
+    labels: Labels,
+    missing: Missing = "reject",
+) -> PersonReports:
+    """The reports of each person; cells are matched to labels as in `count_reports`."""
+    known, counts = KnownLabels(labels), Counter[Hashable]()
+    found: dict[str, list[Hashable]] = {}
+    raw: dict[Any, Hashable] = {}
+    rows = empty = 0
+    for path in map(existing, paths):
+        table = open_rows(path)
+        (name,) = _chosen(path, [item for item in table.header if item != person], column, None)
+        for batch in table.batches([name, person]):
+            rows += batch.size
+            for who, value in zip(batch.columns[person], batch.columns[name], strict=True):
+                if value is None or not str(value).strip():
+                    empty += 1
+                    continue
+                if who is None or not str(who).strip():
+                    raise FileError(f"{path}: a report has nobody in the column {person!r}; correct it")
+                if value not in raw:
+                    raw[value] = _label(path, value, known, labels)
+                found.setdefault(str(who).strip(), []).append(raw[value])
+                counts[raw[value]] += 1
+    if empty and missing == "reject":
+        raise FileError(
+            f'{paths[0]}: {empty} of {rows} reports are empty; correct them, or say missing = "drop"'
+        )
+    return PersonReports(found, Counted(counts, rows, empty, tuple(map(str, paths))))
 
 
 def _say(before: int, size: int, whole: int, done: int) -> None:

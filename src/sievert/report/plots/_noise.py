@@ -287,7 +287,10 @@ def noise_map(
 
 
 def released_numbers(
-    names: Sequence[Hashable], values: Sequence[float], interval: Sequence[Sequence[float]] | None = None
+    names: Sequence[Hashable],
+    values: Sequence[float],
+    interval: Sequence[Sequence[float]] | None = None,
+    adjusted: Sequence[float] | None = None,
 ) -> go.Figure:
     """Numbers of a released table, with the interval of each.
 
@@ -296,6 +299,7 @@ def released_numbers(
     names : of the cells
     values : the noisy number of each
     interval : lower and upper end for each; nothing is drawn by default
+    adjusted : the nearest possible number of each; nothing is drawn by default
 
     Returns
     -------
@@ -330,5 +334,9 @@ def released_numbers(
         )
     drawn = {"color": AFTER, "size": 8 if len(shown) <= LARGEST_BARS else 4}
     figure.add_scatter(x=labels, y=heights[shown], mode="markers", name="released", marker=drawn)
+    if adjusted is not None:
+        nearest = numbers("adjusted", adjusted, len(cells))[shown]
+        mark = {"color": MARK, "symbol": "line-ew-open", "size": 12 if len(shown) <= LARGEST_BARS else 5}
+        figure.add_scatter(x=labels, y=nearest, mode="markers", name="adjusted", marker=mark)
     figure.update_xaxes(type="category")
     return laid_out(figure, "cell", "released number")

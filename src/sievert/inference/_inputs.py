@@ -1,0 +1,126 @@
+"""What a mechanism of the frontier sees: inputs, the use and the secrets of each, and what guesses gain."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from sievert.arrays import AnyArray, BoolArray, IndexArray, ObjectArray
+from sievert.errors import GainError, PolicyError
+from sievert.inference._correlation import Correlation
+from sievert.measures import Adversary
+from sievert.numerics import exact_matmul, require_size
+from sievert.proofs import exact_rows
+from sievert.spaces import Labels, Metric, shown
+
+__all__ = ["actions_of", "gain_table", "gained", "inputs_of", "possible_cells"]
+
+LARGEST_ACTIONS = 10_000
+
+
+def inputs_of(
+    correlations: list[Correlation], metric: Metric | None, insensitive: bool
+) -> tuple[Labels, ObjectArray, IndexArray, list[ObjectArray]]:
+    """Labels and prior of what the mechanism sees, the use of each, and for each secret [secret, input]."""
+    first = correlations[0]
+    for other in correlations[1:]:
+        if tuple(other.uses) != tuple(first.uses) or not _equal(other.use_prior, first.use_prior):
+            raise PolicyError(
+                "correlations must be about the same data: the same uses with the same probabilities"
+            )
+    on_uses = metric is not None and set(metric.points) == set(first.uses)
+    if insensitive or on_uses:
+        joints = [_whole(item.joint) for item in correlations]
+        return first.uses, joints[0].sum(axis=0), np.arange(len(first.uses)), joints
+    same = all(
+        tuple(item.inputs) == tuple(first.inputs)
+        and np.array_equal(item.use_of, first.use_of)
+        and _equal(item.input_prior, first.input_prior)
+        for item in correlations[1:]
+    )
+    if not same:
+        raise PolicyError(
+            "several secrets that are known only beside the use leave open how they go together; give "
+            "insensitive=True "
+            "for mechanisms that see the use only, or correlations from the same rows"
+        )
+    secrets = [item.secret_of for item in correlations]
+    if metric is not None:
+        if set(metric.points) != set(first.inputs):
+            raise PolicyError(
+                f"metric is about {shown(metric.points)}; it must be about the uses {shown(first.uses)} or "
+                "the inputs "
+                f"{shown(first.inputs)}"
+            )
+        groups, names = np.arange(len(first.inputs)), first.inputs
+    else:
+        groups, names = _grouped(first, secrets)
+    size = int(groups.max()) + 1
+    use_of = np.zeros(size, dtype=np.intp)
+    use_of[groups] = first.use_of
+    joints = [
+        _whole(_added(first.input_prior, groups, secret, (len(item.secrets), size)))
+        for item, secret in zip(correlations, secrets, strict=True)
+    ]
+    return names, joints[0].sum(axis=0), use_of, joints
+
+
+def _whole(joint: AnyArray) -> ObjectArray:
+    """Fractions that sum to 1: what rounding left over goes to the largest."""
+    exact = exact_rows(joint).copy()
+    largest = np.unravel_index(int(np.argmax(joint.astype(np.float64))), joint.shape)
+    exact[largest] += 1 - sum(exact.ravel().tolist(), Fraction(0))
+    return exact
+
+
+def _grouped(first: Correlation, secrets: list[IndexArray]) -> tuple[IndexArray, Labels]:
+    """Inputs that agree in every secret and in the use are one."""
+    key = np.stack([*secrets, first.use_of], axis=1)
+    distinct, groups = np.unique(key, axis=0, return_inverse=True)
+    if len(distinct) == len(first.inputs):
+        return np.arange(len(first.inputs)), first.inputs
+    names = [(*(int(v) for v in row[:-1]), first.uses[int(row[-1])]) for row in distinct]
+    if len(secrets) == 1:
+        names = [(first.secrets[int(row[0])], first.uses[int(row[1])]) for row in distinct]
+    return np.asarray(groups).ravel(), tuple(names)
+
+
+def _added(weights: AnyArray, columns: IndexArray, rows: IndexArray, shape: tuple[int, int]) -> AnyArray:
+    table = np.full(shape, Fraction(0), dtype=object) if weights.dtype == object else np.zeros(shape)
+    np.add.at(table, (rows, columns), weights)
+    return table
+
+
+def _equal(first: AnyArray, second: AnyArray) -> bool:
+    if first.shape != second.shape:
+        return False
+    return bool(np.allclose(first.astype(np.float64), second.astype(np.float64), rtol=1e-9, atol=1e-12))
+
+
+def gain_table(adversary: Adversary) -> AnyArray:
+    """A gain as a table [action, secret]."""
+    if adversary.is_loss:
+        raise GainError(f"gain is the loss {adversary.name!r}; give a gain, such as sv.gains.from_loss of it")
+    require_size(adversary.action_count, LARGEST_ACTIONS, "the actions of the gain", "give one with fewer")
+    return np.asarray(adversary.matrix)
+
+
+def actions_of(adversary: Adversary) -> Labels:
+    """The names of what may be guessed."""
+    names = getattr(adversary, "actions", None)
+    return tuple(range(len(gain_table(adversary)))) if names is None else tuple(names)
+
+
+def gained(adversary: Adversary, joint: ObjectArray) -> ObjectArray:
+    """What each action gains together with each input."""
+    if adversary.name == "identity":
+        return joint
+    return exact_matmul(exact_rows(gain_table(adversary)), joint)
+
+
+def possible_cells(joint: AnyArray, labels: Labels, uses: Labels) -> BoolArray:
+    """Pairs that may occur: all of secret and use; of raw data, whose secret is known, those that do."""
+    if tuple(labels) == tuple(uses):
+        return np.ones(joint.shape, dtype=bool)
+    return np.asarray(joint != 0, dtype=bool)

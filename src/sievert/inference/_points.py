@@ -1,0 +1,117 @@
+"""Points of the frontier and the whole of it: what is known of the best mechanism under a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sievert.channels import Channel
+from sievert.errors import PolicyError
+from sievert.numerics import brief, in_percent
+from sievert.proofs import FrontierProof
+from sievert.results import Result
+
+__all__ = ["SAME_LIMIT", "InferenceCurve", "InferenceFrontier", "InferencePoint"]
+
+# Limits this close to each other or to the best guess before a release are the same but for rounding.
+SAME_LIMIT = 1e-12
+
+
+@dataclass(frozen=True)
+class InferencePoint(Result):
+    """The most accurate mechanism under a limit.
+
+    Attributes
+    ----------
+    limit : how often the secret may be guessed at most; one for each secret
+    accuracy : how often the best mechanism tells the use right (`exact` says that it is known exactly)
+    upper : what no mechanism exceeds; equal to `accuracy` where that is exact
+    vulnerability : how often each secret is guessed from this mechanism; at most 1e-11 above its limit
+    mechanism : the channel that reaches it
+    certificate : the proof, which verifies without a solver
+    """
+
+    limit: tuple[Any, ...]
+    accuracy: Any
+    upper: Any
+    vulnerability: tuple[Any, ...]
+    mechanism: Channel = field(repr=False)
+    certificate: FrontierProof = field(repr=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the accuracy is exact, or only enclosed by `accuracy` and `upper`."""
+        return bool(self.accuracy == self.upper)
+
+    def __float__(self) -> float:
+        return float(self.accuracy)
+
+    def __str__(self) -> str:
+        guessed = " and ".join(in_percent(float(limit)) for limit in self.limit)
+        kept = "stays" if len(self.limit) == 1 else "stay"
+        return (
+            f"While the best guess of the secret {kept} at {guessed}, no mechanism tells the use right "
+            "more often than "
+            f"with {in_percent(float(self.upper))}, and this one reaches that."
+        )
+
+
+@dataclass(frozen=True)
+class InferenceFrontier(Result):
+    """Points of the frontier, one for each limit asked for."""
+
+    points: tuple[InferencePoint, ...]
+
+    def __iter__(self) -> Iterator[InferencePoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, place: int) -> InferencePoint:
+        return self.points[place]
+
+    @property
+    def accuracies(self) -> tuple[Any, ...]:
+        """The accuracy at each limit."""
+        return tuple(point.accuracy for point in self.points)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{', '.join(f'{float(limit):.6g}' for limit in point.limit)}: {float(point.accuracy):.6g}"
+            for point in self.points
+        )
+
+
+@dataclass(frozen=True)
+class InferenceCurve(Result):
+    """The whole frontier: accuracy is linear between these limits, and constant after the last.
+
+    `slopes` has one entry for each piece: how much accuracy a larger limit is worth.
+    """
+
+    limits: tuple[float, ...]
+    accuracies: tuple[float, ...]
+    slopes: tuple[float, ...]
+
+    def at(self, limit: float) -> float:
+        """The largest accuracy under a limit."""
+        if limit < self.limits[0] - SAME_LIMIT:
+            raise PolicyError(
+                f"limit is {brief(limit)}; the secret is guessed with {self.limits[0]:.6g} already"
+            )
+        return float(np.interp(limit, self.limits, self.accuracies))
+
+    def __str__(self) -> str:
+        count = len(self.slopes)
+        pieces = "one straight piece" if count == 1 else f"{count} straight pieces"
+        first, last = (in_percent(float(value)) for value in (self.accuracies[0], self.accuracies[-1]))
+        low, high = (in_percent(float(value)) for value in (self.limits[0], self.limits[-1]))
+        return (
+            f"The best accuracy rises from {first}, where nobody guesses the secret better than before "
+            f"({low}), to "
+            f"{last}, where it is guessed with {high}, in {pieces}."
+        )

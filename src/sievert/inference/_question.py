@@ -1,0 +1,250 @@
+"""One question about the frontier: its inputs, the program over them, its points and its kinks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sievert.arrays import AnyArray, FloatArray, ObjectArray
+from sievert.channels import Channel
+from sievert.errors import MechanismError, PolicyError
+from sievert.inference._certificates import Exactly, certified
+from sievert.inference._correlation import Correlation, correlation_of
+from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells
+from sievert.inference._neighbours import is_line, neighbours_of
+from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
+from sievert.inference._program import Optimum, Problem, Solver
+from sievert.inference._witness import no_free_lunch
+from sievert.inference._worlds import worlds
+from sievert.measures import as_gain
+from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps
+from sievert.programs import Unsolved
+from sievert.proofs import Neighbours, exact_rows
+from sievert.spaces import metric_of
+
+__all__ = ["Question"]
+
+# What the ends of a line of tallies may stand for, at so many tallies or more.
+TAILS, LARGE_LINE = 1e-11, 60
+# Pieces of a curve that are looked at; a kink smaller than this is rounding.
+MOST_PIECES, SMALLEST_KINK = 400, 1e-9
+
+
+class Question:
+    """The inputs that a mechanism may tell apart, and the program over them."""
+
+    def __init__(
+        self,
+        correlation: Any,
+        level: Any,
+        metric: Any,
+        insensitive: bool,
+        gains: tuple[Any, Any],
+        near: tuple[Any, Any],
+    ) -> None:
+        gain, use_gain = gains
+        insensitive = flag("insensitive", insensitive, MechanismError)
+        several = isinstance(correlation, list | tuple) and any(
+            isinstance(item, Correlation) for item in correlation
+        )
+        self.correlations = [correlation_of(item) for item in (correlation if several else [correlation])]
+        _refuse_same(self.correlations, gain, use_gain)
+        if metric is not None and level is None:
+            raise MechanismError(
+                "metric goes with eps: how much may the odds change for each unit of distance?"
+            )
+        given = None if metric is None else metric_of(metric)
+        self.labels, prior, use_of, joints = inputs_of(self.correlations, given, insensitive)
+        uses = self.correlations[0].uses
+        worth = as_gain(use_gain, uses)
+        wants = [as_gain(gain, item.secrets) for item in self.correlations]
+        self.guesses = actions_of(worth)
+        blocks = [
+            (owner, gained(adversary, world))
+            for owner, (adversary, joint) in enumerate(zip(wants, joints, strict=True))
+            for world in worlds(joint, possible_cells(joint, self.labels, uses), *near)
+        ]
+        self.owners = [owner for owner, _ in blocks]
+        self.before = [max(leak.sum(axis=1).tolist()) for _, leak in blocks]
+        space = neighbours_of(self.labels, given, level)
+        robust = any(item is not None for item in near)
+        plain = all(adversary.name == "identity" for adversary in (worth, *wants)) and not robust
+        whole = (0, len(self.labels) - 1)
+        self.first, self.last = _window(space, prior) if plain else whole
+        self._set_up(space, prior, gain_table(worth)[:, use_of], [leak for _, leak in blocks])
+
+    def _set_up(
+        self, space: Neighbours, prior: ObjectArray, gain: AnyArray, leaks: list[ObjectArray]
+    ) -> None:
+        """The program; of a long line, its two ends stand for all that lies beyond them."""
+        first, last = self.first, self.last
+        self.outputs, tails = self.guesses, Fraction(0)
+        if last - first + 1 < len(self.labels):
+            kept = slice(first, last + 1)
+            pairs = tuple((i, i + 1) for i in range(last - first))
+            lengths = space.lengths[first:last]
+            space = Neighbours("forest", last - first + 1, pairs, lengths, space.eps, space.alpha)
+            tails = sum(prior[:first].tolist() + prior[last + 1 :].tolist(), Fraction(0))
+            merged = _merged(prior[None, :], first, last)[0]
+            gain = exact_rows(gain[kept, kept])
+            for end in (0, -1):
+                # Told right as often as before it stood for others.
+                gain[:, end] *= prior[kept][end] / merged[end]
+            prior, leaks = merged, [_merged(leak, first, last) for leak in leaks]
+            self.outputs = self.guesses[first : last + 1]
+        self.exact = Exactly(prior, exact_rows(gain), tuple(leaks), tails)
+        value = gain.astype(np.float64) * prior.astype(np.float64)[None, :]
+        self.problem = Problem(value, tuple(leak.astype(np.float64) for leak in leaks), space)
+        self.solver = Solver(self.problem)
+
+    def limits(self, given: Any) -> tuple[Fraction, ...]:
+        """One limit a secret, at least the best guess before any release."""
+        count = len(self.correlations)
+        items = list(given) if isinstance(given, tuple) else [given] * count
+        if len(items) != count:
+            raise PolicyError(
+                f"limits has the entry {brief(given)}; give one number, or one for each of {count}"
+            )
+        found = []
+        for item, before in zip((items[owner] for owner in self.owners), self.before, strict=True):
+            try:
+                value = as_fraction(item) if is_exact(item) else read_eps(float(item))
+            except (TypeError, ValueError):
+                raise PolicyError(f"limits has the entry {brief(item)}; give probabilities") from None
+            if value < before and float(before) - float(value) > SAME_LIMIT:
+                raise PolicyError(
+                    f"limits has the entry {float(value):.6g}; the secret is guessed with probability "
+                    f"{float(before):.6g} before any release, and no mechanism can be below that"
+                )
+            # 2/3 as a float is meant as the best guess before, which is a little more.
+            close = not is_exact(item) and abs(float(value) - float(before)) <= SAME_LIMIT
+            found.append(before if close else max(value, before))
+        return tuple(found)
+
+    def point(self, limits: tuple[Fraction, ...]) -> InferencePoint:
+        """The best mechanism, repaired and proved."""
+        guess = self._solve([float(limit) for limit in limits])
+        proof = certified(self.problem, self.exact, limits, guess)
+        exact = proof.lower == proof.upper
+        tables = proof.mechanism
+        if self.last - self.first + 1 < len(self.labels):
+            places = np.clip(np.arange(len(self.labels)), self.first, self.last) - self.first
+            tables = tables[places]
+        rows = tables if exact or tables.size <= 10_000 else tables.astype(np.float64)
+        if rows.dtype != object:
+            rows = rows / rows.sum(axis=1, keepdims=True)
+        channel = Channel(rows, inputs=self.labels, outputs=self.outputs)
+        given = proof.given if exact else tuple(float(away) for away in proof.given)
+        return InferencePoint(
+            self._each(limits if exact else tuple(float(limit) for limit in limits)),
+            proof.lower if exact else float(proof.lower),
+            proof.upper if exact else float(proof.upper),
+            self._each(given),
+            channel,
+            proof,
+        )
+
+    def _each(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """One number for each secret: the largest over the joints that may be true."""
+        count = len(self.correlations)
+        return tuple(max(v for v, o in zip(values, self.owners, strict=True) if o == k) for k in range(count))
+
+    def _solve(self, limits: Sequence[float]) -> Optimum:
+        try:
+            return self.solver.solve(limits)
+        except Unsolved as problem:
+            raise PolicyError(
+                f"the best mechanism was not found ({problem}); give probabilities of similar size, or a "
+                "larger limit"
+            ) from None
+
+    def curve(self) -> InferenceCurve:
+        """Tangents from both ends until every two neighbours meet on the curve."""
+        low = max(float(before) for before in self.before)
+        top = max(float(max(leak.max(axis=0).sum() for leak in self.problem.leaks)) + _slack(self), low)
+        ends = [self._tangent(low), self._tangent(top)]
+        kinks = {limit: value for limit, value, _ in ends}
+        open_ = [(ends[0], ends[1])]
+        while open_ and len(kinks) < MOST_PIECES:
+            (a, value_a, steep), (b, value_b, flat) = open_.pop()
+            if steep - flat <= SMALLEST_KINK or b - a <= SMALLEST_KINK:
+                continue
+            meet = (value_b - flat * b - value_a + steep * a) / (steep - flat)
+            if not a + SMALLEST_KINK < meet < b - SMALLEST_KINK:
+                continue
+            expected = value_a + steep * (meet - a)
+            middle = self._tangent(meet)
+            kinks[meet] = middle[1]
+            if expected - middle[1] > SMALLEST_KINK:
+                open_ += [((a, value_a, steep), middle), (middle, (b, value_b, flat))]
+        return _pieces(kinks)
+
+    def _tangent(self, limit: float) -> tuple[float, float, float]:
+        found = self._solve([limit] * len(self.owners))
+        return limit, found.value, float(found.slopes.sum())
+
+
+def _slack(question: Question) -> float:
+    """What outputs that are never merged could add: nothing, but rounding at the last kink."""
+    return 1e-9 * max(float(np.abs(leak).sum()) for leak in question.problem.leaks)
+
+
+def _pieces(kinks: dict[float, float]) -> InferenceCurve:
+    """Kinks in order, those in the middle of a straight piece left out."""
+    limits = sorted(kinks)
+    kept = [limits[0]]
+    for limit, after in zip(limits[1:], [*limits[2:], None], strict=True):
+        if after is not None:
+            left = (kinks[limit] - kinks[kept[-1]]) / (limit - kept[-1])
+            right = (kinks[after] - kinks[limit]) / (after - limit)
+            if left - right <= 10 * SMALLEST_KINK:
+                continue
+        kept.append(limit)
+    if len(kept) > 1 and kinks[kept[-1]] - kinks[kept[-2]] <= SMALLEST_KINK:
+        kept.pop()
+    values = [kinks[limit] for limit in kept]
+    slopes = tuple(
+        (b - a) / (y - x) for x, y, a, b in zip(kept[:-1], kept[1:], values[:-1], values[1:], strict=True)
+    )
+    return InferenceCurve(tuple(kept), tuple(values), slopes)
+
+
+def _refuse_same(correlations: list[Correlation], gain: Any, use_gain: Any) -> None:
+    for item in correlations:
+        if gain is None and use_gain is None and item.secret_equals_use:
+            before = max(item.secret_prior.tolist())
+            least = no_free_lunch(item.secret_prior)
+            raise PolicyError(
+                "secret and use are one property, so that whoever tells the use tells the secret: there is "
+                "no free "
+                f"lunch (Fernandes, Thm 5.1). It is guessed with {float(before):.6g} before; an accuracy "
+                "of 1 - e and a "
+                f"guess of at most {float(before):.6g} + e need e ≥ {float(least):.6g}"
+            )
+
+
+def _merged(table: ObjectArray, first: int, last: int) -> ObjectArray:
+    """Columns first to last, the two ends with all that lies beyond them."""
+    found = table[:, first : last + 1].copy()
+    found[:, 0] = found[:, 0] + table[:, :first].sum(axis=1)
+    found[:, -1] = found[:, -1] + table[:, last + 1 :].sum(axis=1)
+    return found
+
+
+def _window(space: Neighbours, prior: ObjectArray) -> tuple[int, int]:
+    """The part of a long line of tallies that holds all but TAILS of the probability."""
+    n = len(prior)
+    if n < LARGE_LINE or not is_line(space):
+        return 0, n - 1
+    weights: FloatArray = prior.astype(np.float64)
+    left, right = (int(np.searchsorted(np.cumsum(side), TAILS / 2)) for side in (weights, weights[::-1]))
+    if _mirrored(weights):
+        left = right = min(left, right)
+    return left, n - 1 - right
+
+
+def _mirrored(weights: FloatArray) -> bool:
+    return bool((np.abs(weights - weights[::-1]) <= 1e-12).all())
