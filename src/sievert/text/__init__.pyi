@@ -10,6 +10,7 @@ from ._bags import bag_loss as bag_loss
 from ._bags import bag_probability as bag_probability
 from ._capacity import WordCapacity as WordCapacity
 from ._capacity import capacity_bound as capacity_bound
+from ._distance import DocumentIndex as DocumentIndex
 from ._distance import Flow as Flow
 from ._distance import Neighbours as Neighbours
 from ._distance import bottleneck as bottleneck

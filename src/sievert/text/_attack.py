@@ -368,8 +368,10 @@ def read_corpus(documents: Iterable[tuple[str, str]], unknown: int = 1) -> Corpu
     ('ann', 'bob')
     """
     by_author: dict[str, list[str]] = {}
-    for author, text in taken("documents", documents, TextError, "pairs of author and text"):
-        by_author.setdefault(str(author), []).append(text)
+    for pair in taken("documents", documents, TextError, "pairs of author and text"):
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[1], str):
+            raise TextError(f"documents holds {brief(pair)}; give pairs of author and text")
+        by_author.setdefault(str(pair[0]), []).append(pair[1])
     many = whole("unknown", unknown, TextError)
     enough = {author: texts for author, texts in by_author.items() if len(texts) > many}
     if len(enough) < 2:

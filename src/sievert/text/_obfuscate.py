@@ -16,7 +16,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, exp_or_infinity, whole
+from sievert.numerics import brief, exp_or_infinity, taken, whole
 from sievert.results import Result
 from sievert.sampling import BitSource, bit_source
 from sievert.text._bags import bag_bound
@@ -185,7 +185,7 @@ def _listed(given: Any) -> list[Any]:
         return [given]
     if isinstance(given, dict) or not isinstance(given, Iterable):
         raise TextError(f"text_or_documents is {brief(given)}; give a text, a bag or a list of them")
-    return list(given)
+    return taken("text_or_documents", given, TextError, "documents")
 
 
 def _bag(item: Any, embedding: Embedding, out_of_vocabulary: str, token: str | None, length: Length) -> Bag:
