@@ -150,10 +150,20 @@ class Corpus:
     topics: Mapping[str, str] | None = None
     training: Sequence[tuple[str, Any]] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("known", "unknown", "topics"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping) and not (name == "topics" and given is None):
+                raise TextError(f"{name} is {brief(given)}; give a mapping from author to text")
+        pairs = taken("training", self.training, TextError, "pairs of topic and text")
+        wrong = [pair for pair in pairs if not isinstance(pair, list | tuple) or len(pair) != 2]
+        if wrong:
+            raise TextError(f"training holds {brief(wrong[0])}; give pairs of topic and text")
+
     @property
     def authors(self) -> tuple[str, ...]:
         """Who has both."""
-        return tuple(sorted(set(self.known) & set(self.unknown)))
+        return tuple(sorted(set(self.known) & set(self.unknown), key=str))
 
 
 def attack(

@@ -52,11 +52,11 @@ class Length:
 
     def checked(self, embedding: Embedding) -> Length:
         """Itself, where its parts go together."""
-        if self.rule not in (None, "pad", "truncate", "sample"):
+        if not isinstance(self.rule, str | None) or self.rule not in (None, "pad", "truncate", "sample"):
             raise TextError(f'length is {brief(self.rule)}; write "pad", "truncate" or "sample"')
         if self.rule is None:
             if self.size is not None:
-                raise TextError(f"size is {self.size}; it goes with length")
+                raise TextError(f"size is {brief(self.size)}; it goes with length")
             return self
         whole("size", self.size, TextError)
         if self.rule == "pad" and (self.token is None or self.token not in embedding):
