@@ -47,7 +47,7 @@ __all__ = [
 
 # Public words that are tried for a profile, and the seed of the trial: the same file has the same answer.
 TRIED, SEED = 400, 1
-LARGEST_CHANNEL = 400
+LARGEST_CHANNEL, LARGEST_TIGHT = 400, 3000
 SMALLEST_GUESS = 2
 
 
@@ -162,11 +162,8 @@ def _failed(scenario: TextScenario, worst: float | None, guess: float | None) ->
 
 def _tight(scenario: TextScenario) -> float | None:
     """The least ε of a small vocabulary, where the channel is known."""
-    from sievert.text._mechanisms import ExponentialWords
-
     mechanism = scenario.mechanism
-    small = mechanism.embedding.size <= 3000
-    return mechanism.tight() if small and isinstance(mechanism, ExponentialWords) else None
+    return mechanism.tight() if mechanism.embedding.size <= LARGEST_TIGHT else None
 
 
 def _near_word(scenario: TextScenario) -> float:
@@ -262,7 +259,7 @@ def about_documents(question: str, scenario: TextScenario, **given: Any) -> Docu
 
 
 def _reference_nats(scenario: TextScenario) -> tuple[float, int]:
-    """The worst pair of references and how many there are; without them one far word of a hundred."""
+    """The worst pair of references and how many there are; without them one word and its nearest."""
     audit = audit_documents(scenario)
     if audit.worst is not None:
         return audit.worst, len(scenario.references)
@@ -334,7 +331,7 @@ def _design(scenario: TextScenario) -> DocumentsAnswer:
     eps, table = scenario.mechanism.eps, scenario.embedding
     kinds = {
         "word-laplace": {},
-        "word-projected-laplace": {"dimensions": max(1, min(table.dimensions, 20) // 2 * 1)},
+        "word-projected-laplace": {"dimensions": max(1, min(20, table.dimensions // 2))},
         "word-exponential": {},
     }
     rows = {

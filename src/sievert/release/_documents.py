@@ -76,6 +76,7 @@ class DocumentsRelease(Result):
     documents, words : how many were written
     secure : False when the noise came from a seed, or was drawn in floating point
     meaning : what ε per unit of distance is worth
+    seeded : whether the noise came from a seed, so that nothing is private
     """
 
     id: str
@@ -90,6 +91,7 @@ class DocumentsRelease(Result):
     arithmetic: str
     head: str
     meaning: str
+    seeded: bool = False
 
     def __str__(self) -> str:
         cost = (
@@ -97,9 +99,9 @@ class DocumentsRelease(Result):
             if self.resumed
             else f"for ε = {number(self.eps)} a person and unit of distance"
         )
-        warning = "" if self.secure else " NOT PRIVATE: the noise came from a seed."
-        if self.arithmetic == "float" and not self.secure and "seed" not in self.meaning:
-            warning = " Drawn in floating point, as the file asks: the promise holds up to rounding only."
+        warning = " NOT PRIVATE: the noise came from a seed." if self.seeded else ""
+        if self.arithmetic == "float":
+            warning += " Drawn in floating point, as the file asks: the promise holds up to rounding only."
         return (
             f"Released {self.documents} documents to {Path(self.output).name} {cost}; "
             f"{number(self.remaining)} of each person's budget is left. {self.meaning}{warning}"
@@ -401,5 +403,6 @@ def _result(
         mechanism.exact and state.secure,
         "exact" if mechanism.exact else "float",
         ledger.head,
-        _meaning(plan) + (" The noise came from a seed." if not state.secure else ""),
+        _meaning(plan),
+        not state.secure,
     )
