@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sievert.spaces import Region
+
 DATA = Path(__file__).parent / "data"
 ROWS, COLUMNS, CELL_KM = 6, 6, 0.2
+CITY, CITY_EPS = Region(47.34, 8.48, 47.43, 8.61, 200), 0.005
 
 
 def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -86,6 +89,60 @@ def taxis(rng: np.random.Generator) -> None:
     write("taxis.csv", ["driver", "lat", "lon"], rows)
 
 
+def register(rng: np.random.Generator) -> None:
+    """2000 people with an age, a municipality (few are large) and an occupation."""
+    age = np.clip(np.round(rng.gamma(4.0, 11.0, 2000)), 0, 99).astype(int)
+    sizes = 1 / np.arange(1, 251)
+    municipality = rng.choice(np.arange(1, 251), 2000, p=sizes / sizes.sum())
+    occupation = rng.integers(1, 41, 2000)
+    rows = zip(range(1, 2001), age, municipality, occupation, strict=True)
+    write("register.csv", ["person", "age", "municipality", "occupation"], rows)
+
+
+def salaries(rng: np.random.Generator) -> None:
+    """What 4000 people earn in a year, to 10; some more than 150,000."""
+    earned = np.round(np.exp(rng.normal(10.7, 0.5, 4000)), -1).astype(int)
+    write("salaries.csv", ["person", "salary"], zip(range(1, 4001), earned, strict=True))
+
+
+def city(rng: np.random.Generator) -> None:
+    """People in the cells of a city on a lake, 400 scooters, and how many of 60,000 reports name a cell."""
+    rows, columns = np.indices(CITY.shape)
+    away = np.hypot(rows - 0.4 * CITY.shape[0], columns - 0.5 * CITY.shape[1])
+    lake = (rows < 0.3 * CITY.shape[0]) & (np.abs(columns - 0.55 * CITY.shape[1]) < 5)
+    people = np.where(lake, 0, np.round(900 * np.exp(-away / 9) + rng.integers(0, 12, away.shape)))
+    cells = np.argwhere(people > 0)
+    here = people[tuple(cells.T)]
+    degrees = np.round(np.column_stack(CITY.centres(cells)), 5)
+    write(
+        "city-population.csv",
+        ["lat", "lon", "people"],
+        [(*place, int(n)) for place, n in zip(degrees.tolist(), here, strict=True)],
+    )
+    homes = cells[rng.choice(len(cells), 400, p=here / here.sum())]
+    lat, lon = CITY.centres(homes + rng.uniform(-0.45, 0.45, homes.shape))
+    scooters = [
+        (f"s{i:03d}", f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True), 1)
+    ]
+    write("scooters.csv", ["scooter", "lat", "lon"], scooters)
+    reach = np.indices((201, 201)).reshape(2, -1).T - 100
+    law = np.exp(-CITY_EPS * CITY.cell * np.hypot(*reach.T))
+    true = cells[rng.choice(len(cells), 60_000, p=here / here.sum())]
+    noisy = np.clip(
+        true + reach[rng.choice(len(reach), 60_000, p=law / law.sum())], 0, np.array(CITY.shape) - 1
+    )
+    named, counts = np.unique(noisy, axis=0, return_counts=True)
+    places = np.round(np.column_stack(CITY.centres(named)), 5).tolist()
+    rows = [(*place, count) for place, count in zip(places, counts.tolist(), strict=True)]
+    write("scooter-reports.csv", ["lat", "lon", "reports"], rows)
+
+
+def solar(rng: np.random.Generator) -> None:
+    """300 households and the share of its power that each makes itself."""
+    rows = [(f"h{k:03d}", f"{share:.3f}") for k, share in enumerate(rng.beta(2, 5, 300), 1)]
+    write("solar.csv", ["household", "share"], rows)
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -96,6 +153,10 @@ def main() -> None:
     ages(rng)
     taxis(rng)
     commute(np.random.default_rng(20260102))
+    register(np.random.default_rng(20260103))
+    salaries(np.random.default_rng(20260104))
+    city(np.random.default_rng(20260105))
+    solar(np.random.default_rng(20260103))
 
 
 if __name__ == "__main__":

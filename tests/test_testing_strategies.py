@@ -69,3 +69,15 @@ def test_a_missing_hypothesis_names_the_extra() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "sievert.testing._strategies needs Hypothesis; install sievert[test]\n"
+
+
+@given(testing.correlations(secrets=(2, 3), uses=4, exact=False, sparse=False))
+def test_correlations_are_distributions(found: Any) -> None:
+    assert found.shape[0] in (2, 3) and found.shape[1] == 4
+    assert abs(found.floats.sum() - 1) < 1e-12 and found.floats.min() > 0
+    assert not found.is_exact
+
+
+def test_correlations_may_have_impossible_pairs() -> None:
+    found = find(testing.correlations(2, 2), lambda item: bool((item.joint == 0).any()))
+    assert found.is_exact and min(found.secret_prior) > 0

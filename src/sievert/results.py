@@ -101,7 +101,6 @@ if TYPE_CHECKING:
     from sievert.policies import Answers as Answers
     from sievert.proofs import Verification as Verification
     from sievert.questions.audit import Audit as Audit
-    from sievert.questions.audit import IntervalAudit as IntervalAudit
     from sievert.questions.documents import DocumentsAnswer as DocumentsAnswer
     from sievert.questions.documents import DocumentsAudit as DocumentsAudit
     from sievert.questions.documents import Pair as Pair
@@ -158,7 +157,7 @@ ROOMS = {
     "orders": "Comparison Deficiency Objection Verdict",
     "policies": "Answers",
     "proofs": "Verification",
-    "questions.audit": "Audit IntervalAudit",
+    "questions.audit": "Audit",
     "questions.documents": "DocumentsAnswer DocumentsAudit Pair",
     "questions.interval": "IntervalFacts",
     "release": "DocumentsPreview DocumentsRelease Preview Release",

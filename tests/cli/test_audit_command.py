@@ -38,7 +38,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     (tmp_path / "strict.toml").write_text(text.replace("guess = 0.95", "guess = 0.3"))
     refused = sievert("audit", tmp_path / "strict.toml")
     assert refused.returncode == 1
-    assert "EXCEEDS the limit 0.3" in refused.stdout
+    assert "EXCEEDS the limit 30.0%" in refused.stdout
     (tmp_path / "bad.toml").write_text(text.replace("[policy]", "[polcy]"))
     bad = sievert("audit", tmp_path / "bad.toml", "--report", tmp_path / "never.html")
     assert bad.returncode == 2

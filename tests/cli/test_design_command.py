@@ -216,3 +216,14 @@ def test_much_worse_is_said_in_times(tmp_path: Path) -> None:
     flat = " ".join(sievert("design", path).stdout.split())
     assert "times as much" in flat.split("Randomised response: loses")[1].split(".  ")[0]
     assert "Exponential: loses" in flat and "% more" in flat.split("Exponential: loses")[1][:40]
+
+
+def test_noise_for_a_table_claims_no_channel(tmp_path: Path) -> None:
+    """Only a TOML file is written, so a table of that name beside it is no obstacle and is left alone."""
+    text = Path("examples/release/household-sizes.toml").read_text(encoding="utf-8")
+    (tmp_path / "sizes.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "sizes-optimal.csv").write_text("mine", encoding="utf-8")
+    done = sievert("design", tmp_path / "sizes.toml")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "sizes-optimal.csv").read_text(encoding="utf-8") == "mine"
+    assert not (tmp_path / "sizes-optimal.npz").exists() and "sizes-optimal.toml" in done.stdout

@@ -193,7 +193,7 @@ def test_total_epsilon_at_a_delta_in_an_audit(tmp_path: Path) -> None:
 
 def test_files(tmp_path: Path) -> None:
     text = run("examples/census-count.toml", code=1)
-    assert "NOT SHOWN to be within the limit 0.5" in text
+    assert "NOT SHOWN to be within the limit 50.0%" in text
     assert "The mechanism of this file" in text and "sievert audit" in text
     assert "exact total" in text
     line = scenario(

@@ -237,3 +237,25 @@ def test_the_page_shows_every_schema() -> None:
         Draft202012Validator.check_schema(schema(path.stem))
         assert f"<!-- schema: {path.stem} -->" in page
         assert f"schemas/{path.name}" in page
+
+
+def test_an_audit_of_an_interval_fits_its_schema(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        """
+version = 1
+[policy]
+values = { interval = [0.0, 1.0], cells = 10 }
+secrets = { metric = "line" }
+[mechanism]
+kind = "truncated-laplace"
+eps = 4.0
+pixels = 6
+[adversary]
+prior = { beta = [2, 5] }
+gains = [{ within = 0.1 }]
+""",
+    )
+    found = checked("audit", "audit", file)["interval"]
+    assert found["released"]["low"] > found["loss"]["high"]
+    assert found["within"][0]["after"]["high"] < found["within"][0]["before"]["low"]

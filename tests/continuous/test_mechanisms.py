@@ -426,3 +426,29 @@ def test_erratum_the_proof_of_theorem_7_10() -> None:
     manhattan = np.abs(np.diff(v, axis=1)).sum(axis=0).max() / 2
     assert manhattan == pytest.approx(0.197374, abs=5e-7)
     assert manhattan > constant(8.0) / 20 == pytest.approx(0.150101, abs=5e-7)
+
+
+@pytest.mark.parametrize("eps", [1e-9, 0.5, 3, 8, 700, 5000])
+def test_pixels_realise_their_epsilon_to_the_last_digit(eps: float) -> None:
+    noise = sv.continuous.truncated_laplace(eps)
+    for pixels, cells in ((64, 100), (8, 4), (7, 10), (2, 3)):
+        assert sv.continuous.realised_epsilon(noise.pixelated(pixels, cells)) == eps
+    # Two inputs within the two ends' own pixels: less is told, and that is computed.
+    assert sv.continuous.realised_epsilon(noise.pixelated(2, [0.25, 0.75])) < eps
+    assert sv.continuous.realised_epsilon(noise.pixelated(1, 4)) == 0
+    level = sv.epsilon(noise.pixelated(64, 100), sv.metrics.line([F(k, 100) for k in range(101)]))
+    assert level.nats == eps
+    assert level.output == F(127, 128)
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1, 700])
+def test_the_geometric_is_refined_by_pixels_at_every_epsilon(eps: float) -> None:
+    """Lem 7.7, also where entries underflow."""
+    for pixels, cells in ((7, 4), (5, 5), (3, 2)):
+        found = sv.continuous.refined_by_geometric(
+            sv.continuous.truncated_laplace(eps).pixelated(pixels, cells), eps
+        )
+        assert found.holds is True
+    # Without the closed form: a matrix alone is never denied for its rounding.
+    table = sv.Channel(sv.continuous.truncated_laplace(700).pixelated(7, 4).matrix, [0, 0.25, 0.5, 0.75, 1])
+    assert sv.continuous.refined_by_geometric(table, 700).holds is not False

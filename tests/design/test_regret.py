@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.errors import SievertError, TooLargeError
+from sievert.errors import MechanismError, MetricError, SievertError, TooLargeError
 from sievert.proofs import ProofSpace, RegretProof, proof_from_dict, save_proof
 
 line, discrete = sv.metrics.line, sv.metrics.discrete
@@ -120,12 +120,38 @@ def test_least_regret_in_floats() -> None:
     found = sv.design.minimax_regret(discrete(3), math.log(2))
     assert float(found) == pytest.approx(1 / 24, abs=1e-8)
     assert not found.exact
-    assert "up to 1e-09" in str(found)
-    with pytest.raises(TooLargeError, match="9 inputs have more than 2000 corners"):
-        sv.design.minimax_regret(sv.metrics.cycle(9), 1.0)
+    assert found.lower_bound <= found.regret
+    assert found.certificate is not None
+    assert found.certificate.verify().holds
+    with pytest.raises(TooLargeError, match="9 inputs have more than 200 corners"):
+        sv.design.minimax_regret(sv.metrics.cycle(9), 1.0, effort=200)
     long = sv.design.minimax_regret(line(40), 1.0, sv.losses.absolute(40))
     assert long.regret == 0
     assert long.mechanism.shape == (40, 40)
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1.0, 20.0, 40.0, 90.0])
+def test_the_least_regret_of_a_float_epsilon_is_private_and_proved(eps: float) -> None:
+    """In fractions at an alpha just above e^-ε: never above the ε asked for, no regret of 0 by rounding."""
+    loss = [[0.0, 0.83, 0.41], [0.77, 0.13, 0.6], [0.5, 0.44, 0.02]]
+    found = sv.design.minimax_regret(line(3), eps, loss)
+    assert sv.is_private(found.mechanism, line(3), eps)
+    assert 0 < found.lower_bound <= found.regret <= found.lower_bound * (1 + 1e-12)
+    assert found.certificate is not None
+    assert found.certificate.verify().holds
+    bayes = sv.design.minimax_regret(discrete(3), eps)
+    assert bayes.regret > 0  # Thm 6.33
+    a = math.exp(-eps)
+    assert float(bayes) == pytest.approx(a * -math.expm1(-eps) / ((1 + a) * (2 + 4 * a)), rel=1e-9)
+
+
+def test_what_the_least_regret_cannot_be_asked_of() -> None:
+    with pytest.raises(MechanismError, match="beyond 100 all regrets"):
+        sv.design.minimax_regret(discrete(3), 700.0)
+    with pytest.raises(MetricError, match="give whole distances"):
+        sv.design.minimax_regret(sv.metrics.euclidean([(0, 0), (1, 1), (2, 0)]), 1.0)
+    with pytest.raises(TooLargeError, match="give a larger ε"):
+        sv.design.minimax_regret(line(3), 1e-12, [[0.0, 0.83, 0.41], [0.77, 0.13, 0.6], [0.5, 0.44, 0.02]])
 
 
 @settings(max_examples=60, deadline=None)
@@ -188,3 +214,37 @@ def test_which_theorem_says_that_one_exists(
     for alpha in (0, 1):
         at_end = sv.design.universal_existence(metric, alpha=alpha, loss=loss)
         assert at_end.holds
+
+
+def test_existence_where_inputs_are_apart_alike_or_hardly_protected() -> None:
+    """Thm 6.14 and 6.15 on components, distances 0, and Theorem SC for an ε at which e^-ε·d is singular."""
+    far = math.inf
+    cases = [
+        sv.Metric([[0, 1, far], [1, 0, far], [far, far, 0]]),
+        sv.Metric([[0, far, far], [far, 0, far], [far, far, 0]]),
+        sv.Metric([[0, 0], [0, 0]]),
+        sv.Metric([[0, 0, 2], [0, 0, 2], [2, 2, 0]]),
+    ]
+    rng = np.random.default_rng(0)
+    for metric in cases:
+        n = metric.size
+        found = sv.design.universal_existence(metric, alpha="1/3")
+        assert found.holds
+        assert "Thm 6.15" in found.theorem
+        assert found.mechanism is not None
+        for _ in range(5):
+            loss = rng.integers(0, 5, (3, n)).tolist()
+            assert sv.design.universal_gap(found.mechanism, metric, alpha="1/3", loss=loss).gap == 0
+    small = sv.design.universal_existence(line(3), 1e-9, sv.losses.absolute(3))
+    assert "Theorem SC" in small.theorem
+    assert small.mechanism is not None
+    assert sv.epsilon(small.mechanism, line(3)).nats == pytest.approx(1e-9, rel=1e-6)
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-6, 0.3, 5.0, 800.0])
+def test_the_exponential_kernel_of_lines_keeps_its_digits(eps: float) -> None:
+    gaps = sv.metrics.line([0.0, 1.0, 3.5, 4.0])
+    kernel = sv.mechanisms.tight_constraints(gaps, eps)
+    assert np.exp(kernel.log_matrix).sum(axis=1) == pytest.approx(np.ones(4), rel=1e-14)
+    even = sv.mechanisms.tight_constraints(line(4), eps).log_matrix
+    assert even == pytest.approx(sv.mechanisms.truncated_geometric(4, eps).log_matrix, rel=1e-12)

@@ -178,3 +178,17 @@ def test_a_table_is_named_once(tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_text(several)
     with pytest.raises(FileError, match=r"file\.toml, query: a sum needs of"):
         _ = load_scenario(tmp_path / "file.toml").query
+
+
+def test_too_many_permitted_databases_name_the_key_and_a_way_out_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(
+        "version = 1\n"
+        "[policy]\nvalues = [0, 1, 3]\nrecords = 100\npermitted = { total = 100 }\n"
+        '[query]\nkind = "histogram"\n[mechanism]\nkind = "geometric"\neps = 1.0\n'
+    )
+    with pytest.raises(SievertError) as refused:
+        sv.audit(path)
+    said = refused.value.in_file()
+    assert "policy.permitted: the values add up to 100" in said
+    assert "fewer records" in said and "neighbours(" not in said

@@ -157,13 +157,20 @@ def scope() -> dict[str, Any]:
         "rr": rr, "line": sv.metrics.line(3), "two_records": two_records, "here": Path.cwd(),
         "example": Path("example.toml"), "nested": nested, "recursive": recursive, "readonly": readonly,
         "laplace_measurement": laplace_measurement, "dp_event": _event(), "automorphisms": automorphisms,
-        "sums": _sums(),
+        "sums": _sums(), "counts_noise": _counts_noise(two_records),
     }  # fmt: skip
 
 
 def _sums() -> sv.Channel:
     """Noise on the sum of two bits, an answer of `two_records`."""
     return sv.mechanisms.truncated_geometric(3, 1.0)
+
+
+def _counts_noise(policy: sv.Policy) -> Any:
+    """Noise in the cells of a histogram, as the channel of a file has it."""
+    from sievert.channels import CellNoise, GeometricLaw, Privacy
+
+    return CellNoise(sv.Query.histogram().statistic(policy), GeometricLaw(Privacy(0.5, None)))
 
 
 def _event() -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import fmpq, fmpq_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,7 +84,7 @@ def test_counts_jump_at_roots_of_minors() -> None:
     found = sv.geometry.kernel_thresholds(line(5))
     assert found.between == (195, 214, 218, 222, 230)
     assert found.exact == (F(1, 2), None, None, None)
-    assert found.at == (187, None, None, None)
+    assert found.at == (187, 206, 210, 216)
     golden = (math.sqrt(5) - 1) / 2
     assert found.thresholds[2] == pytest.approx(golden, rel=1e-15)
     for root, coefficients in zip(found.thresholds, found.polynomials, strict=True):
@@ -399,3 +399,53 @@ def test_inputs_infinitely_far_apart_are_told_apart_lem_6_11() -> None:
         assert sv.geometry.is_vertex_mechanism(found.mechanism, metric, alpha="1/2")
         assert (found.mechanism.exact.sum(axis=1) == 1).all()  # type: ignore[union-attr]
         assert (found.mechanism.then(found.remap).exact == channel.reduced().exact).all()
+
+
+def count_in_balls(metric: sv.Metric, alpha: arb) -> int:
+    """Supports of bases with weights ≥ 0 at any alpha, where what is below 1e-60 is 0: no minors."""
+    levels = -sv.geometry.polytope(metric).vertices().levels.astype(int)
+    n = metric.size
+    supports = set()
+    for basis in combinations(range(len(levels)), n):
+        matrix = arb_mat([[alpha ** int(levels[s, x]) for s in basis] for x in range(n)])
+        if abs(float(matrix.det().mid())) < 1e-60:
+            continue
+        weights = [float(matrix.solve(arb_mat([[1]] * n))[i, 0].mid()) for i in range(n)]
+        if min(weights) > -1e-60:
+            supports.add(tuple(s for s, w in zip(basis, weights, strict=True) if w > 1e-60))
+    return len(supports)
+
+
+def test_counts_at_irrational_thresholds_are_exact() -> None:
+    """Five points on a line: three thresholds are roots of polynomials of degree 2 and 3."""
+    found = sv.geometry.kernel_thresholds(line(5))
+    assert found.between == (195, 214, 218, 222, 230)
+    assert found.at == (187, 206, 210, 216)
+    assert found.exact == (F(1, 2), None, None, None)
+    assert found.polynomials[2] == (-1, 1, 1)  # the golden ratio
+    with ctx.workprec(500):
+        golden = (arb(5).sqrt() - 1) / 2
+        assert count_in_balls(line(5), golden) == 210
+        assert count_in_balls(line(5), arb(1) / 2) == 187
+
+
+def test_thresholds_of_components_multiply() -> None:
+    """A star of four beside a point, and beside a line of three: one kernel of each."""
+    star = np.array([[0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0]], dtype=float)
+    for other, times in (([[0.0]], 1), ([[0.0, 1, 2], [1, 0, 1], [2, 1, 0]], 2)):
+        size = 4 + len(other)
+        table = np.full((size, size), np.inf)
+        table[:4, :4], table[4:, 4:] = star, other
+        metric = sv.Metric(table)
+        found = sv.geometry.kernel_thresholds(metric)
+        assert (found.between, found.at, found.exact) == ((6 * times, 9 * times), (6 * times,), (F(1, 2),))
+        for alpha, count in (("1/3", 6), ("1/2", 6), ("3/4", 9)):
+            assert len(sv.geometry.kernels(metric, alpha)) == count * times
+    assert str(sv.geometry.kernel_thresholds(line(2))) == "1 kernel whatever ε is"
+
+
+def test_a_limit_bounds_the_work() -> None:
+    found = sv.geometry.kernels(line(7), "1/2", limit=10)
+    assert len(found) == 10
+    assert not found.complete
+    assert all(sv.geometry.is_kernel(kernel.channel, line(7), alpha="1/2") for kernel in found)

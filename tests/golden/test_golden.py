@@ -64,20 +64,27 @@ COMMANDS = {
     "estimate-released": ["release FILE", "estimate FILE --report PAGE", "estimate FILE --json"],
 }
 
+# A table of 100 cells of the 1,000,000.
+BY_AGE = 'by = ["age", "municipality", "occupation"] -> by = ["age"]'
 # What is slow at the example's own size: the same file, smaller and with less noise.
 SMALLER = {
     ("breach", "census-count"): ["records = 100 -> records = 2", "eps = 0.5 -> eps = 3.0"],
     ("breach", "commute-reports"): ["[0, 60] -> [0, 3]", "eps = 0.2 -> eps = 2.0"],
     ("breach", "release/ages"): ["[0, 99] -> [0, 2]", "4/5 -> 1/4"],
     ("breach", "release/household-sizes"): ["records = 100 -> records = 1", "eps = 0.5 -> eps = 3.0"],
+    ("breach", "solar-share"): ["cells = 20 -> cells = 4", "pixels = 16 -> pixels = 4"],
     ("compare", "release/household-sizes"): ["records = 100 -> records = 10"],
     ("compare", "release/ages"): ["[0, 99] -> [0, 20]"],
     ("explain-guess", "release/taxis"): ["cell = 150 -> cell = 1000"],
+    ("estimate", "city-places"): ["cell = 200 -> cell = 1000"],
+    ("release", "register-table"): [BY_AGE],
 }
 # What is slow, and left out.
 SLOW = {
     ("breach", "town-places"): "36 places, 60 s",
     ("explain-guess", "town-places"): "36 places for every ε tried, 20 s",
+    ("explain-guess", "city-places"): "2550 places for every ε tried, 4 s",
+    ("explain-guess", "salaries"): "301 values for every ε tried, 6 s",
 }
 
 PAIRS = [
@@ -196,7 +203,7 @@ def _sentences(said: str) -> list[str]:
         follows, before = bool(before), line
         if line.startswith("    ") and follows and found:
             found[-1] += line[3:]
-        elif line.startswith("  "):
+        elif line.startswith("  ") and not line.startswith("  …"):  # a page has more rows of a table
             found.append(line.strip())
     return found
 

@@ -1,5 +1,6 @@
 """Correlations from matrices, counts and tables; what they refuse."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -108,6 +109,12 @@ def test_an_input_that_cannot_occur_says_nothing_about_the_factor() -> None:
         (lambda: Correlation.from_counts([[1, 0.5]]), r"counts\[0, 1\] is 0.5"),
         (lambda: Correlation.from_counts([[0, 0]]), "all 0"),
         (lambda: Correlation.from_labels([1, 1], [0, 1], [0]), "shapes"),
+        (lambda: Correlation.from_labels([float("nan"), 0.5], [0, 1], [0, 1]), "weights hold NaN"),
+        (lambda: Correlation.from_labels([1, 1], [0.7, 1], [0, 1]), r"secret_of is \[0.7, 1\]; give a list"),
+        (lambda: Correlation.from_labels([1, 1], [0, 1], ["a", "b"]), "use_of is"),
+        (lambda: Correlation.from_labels(["x", "y"], [0, 1], [0, 1]), "weights is"),
+        (lambda: Correlation.from_labels([[1, 2], [3]], [0, 1], [0, 1]), "weights is"),
+        (lambda: Correlation([[[0.5]], [[0.5]]]), "joint has 3 axes"),
     ],
 )
 def test_joints_that_are_none_are_refused(make: Any, message: str) -> None:
@@ -122,7 +129,7 @@ def test_joints_that_are_none_are_refused(make: Any, message: str) -> None:
         ({"where": {"age": {"least": 200}}}, "matches nothing"),
         ({"where": {"age": {"least": 0}}}, "matches every row"),
         ({"where": {"town": {"least": 1}}}, "no numbers"),
-        ({"wher": {}}, "secret, key wher"),
+        ({"wher": {}}, "secret, key wher is {}: there is no such key .did you mean 'where'"),
         ({"column": "age", "bins": [3, 1]}, "rising"),
         (3, "give the name of a column"),
     ],
@@ -143,3 +150,68 @@ def test_a_million_records_need_no_gain() -> None:
     found = Correlation.from_labels(np.ones(size, dtype=int), secret, use)
     channel = sv.Channel(np.tile([[0.5, 0.5], [0.25, 0.75]], (size // 2, 1)))
     assert sv.inference.vulnerability(channel, found).value == pytest.approx(1 / 3, abs=1e-5)
+
+
+def test_information_of_pairs_that_hardly_occur() -> None:
+    near = Correlation([[0.5, 1e-18], [1e-18, 0.5]])
+    assert near.mutual_information == pytest.approx(1, rel=1e-15)
+    assert Correlation([[0.5, 1e-300], [1e-300, 0.5]]).mutual_information == pytest.approx(1, rel=1e-15)
+    assert Correlation([[1e-200, 0], [0, 1]]).mutual_information == pytest.approx(6.6438562e-198, rel=1e-2)
+    # Near independence Σ d²/(2·q·ln 2) with d = 1e-6 in four pairs of 1/4.
+    tilted = Correlation([[0.25 + 1e-6, 0.25 - 1e-6], [0.25 - 1e-6, 0.25 + 1e-6]])
+    assert tilted.mutual_information == pytest.approx(8e-12 / math.log(2), rel=1e-9)
+    assert Correlation([["1/4", "1/4"], ["1/4", "1/4"]]).mutual_information == 0
+
+
+def test_counts_whose_sum_is_beyond_64_bits() -> None:
+    large = 2**61
+    rows = {"s": ["a", "b", "c", "a"], "u": [1, 2, 1, 2], "n": [large] * 4}
+    found = Correlation.from_table(rows, secret="s", use="u", counts="n")
+    assert found.joint.tolist() == [[Fraction(1, 4)] * 2, [0, Fraction(1, 4)], [Fraction(1, 4), 0]]
+    assert found.total == 4 * large
+    assert Correlation.from_counts([[large, large]] * 2).joint.tolist() == [[Fraction(1, 4)] * 2] * 2
+
+
+def test_weights_may_be_texts_of_fractions() -> None:
+    assert Correlation.from_labels(["1/3", "2/3"], [0, 1], [0, 1]).joint[1, 1] == Fraction(2, 3)
+
+
+def test_a_use_that_cannot_occur_is_told_in_any_way() -> None:
+    found = Correlation([["1/4", "1/4", 0], ["1/4", "1/4", 0]])
+    told = sv.Channel([["3/4", "1/4"], ["1/2", "1/2"]] * 2, inputs=found.inputs)
+    factor = found.insensitive(told)
+    assert factor is not None and factor.inputs == (0, 1, 2)
+    assert factor.exact[:2].tolist() == told.exact[:2].tolist()
+    assert found.with_outputs(factor).tolist() == found.with_outputs(told).tolist()
+
+
+def test_insensitive_over_all_pairs() -> None:
+    found = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
+    pairs = [(s, u) for s in range(2) for u in range(3)]
+    by_use = sv.Channel([[1, 0], ["1/2", "1/2"], [0, 1]] * 2, inputs=pairs)
+    factor = found.insensitive(by_use, over="all")
+    assert factor is not None and factor.exact[1].tolist() == [Fraction(1, 2)] * 2
+    # (0, 2) and (1, 0) cannot occur: what they say counts over all pairs only.
+    odd = by_use.exact.copy()
+    odd[2] = odd[0]
+    channel = sv.Channel(odd, inputs=pairs)
+    assert found.insensitive(channel) is not None
+    assert found.insensitive(channel, over="all") is None
+    assert found.with_outputs(channel).tolist() == found.with_outputs(factor).tolist()
+    with pytest.raises(PolicyError, match="asked of a release on all 6 pairs"):
+        found.insensitive(sv.Channel([[1]] * 4, inputs=found.inputs), over="all")
+    raw = Correlation.from_labels([1, 1, 0], [0, 1, 1], [0, 1, 0])
+    assert raw.insensitive(sv.Channel([[1, 0], [0, 1], [0, 1]]), over="all") is None
+
+
+def test_a_column_of_truth_values_is_asked_for() -> None:
+    rows = {"flag": np.array([True, False, True, False]), "town": ["A", "A", "B", "B"]}
+    found = Correlation.from_table(rows, secret={"where": {"flag": True}}, use="town")
+    assert found.secrets == ("no", "yes") and found.secret_prior.tolist() == [Fraction(1, 2)] * 2
+
+
+def test_bins_that_lie_close_have_names_of_their_own() -> None:
+    rows = {"x": [1000000.1, 1000000.3, 1000000.5], "s": ["a", "b", "a"]}
+    binned = {"column": "x", "bins": [1000000.2, 1000000.4]}
+    found = Correlation.from_table(rows, secret="s", use=binned)
+    assert found.uses == ("below 1000000.2", "1000000.2 to below 1000000.4", "1000000.4 or more")

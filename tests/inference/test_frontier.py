@@ -195,6 +195,19 @@ def test_the_curve_is_concave_and_rises() -> None:
         found.at(0.1)
 
 
+@pytest.mark.slow
+def test_the_curve_of_two_hundred_people_is_found() -> None:
+    survey, line = survey_correlation(200, 0.5), sv.metrics.line(201)
+    found = curve(survey, eps=math.log(3), metric=line, within=1e-3)
+    assert found.accuracies[0] == pytest.approx(0.384, abs=1e-3)
+    assert found.accuracies[-1] == pytest.approx(0.5, abs=1e-7)
+    assert list(found.slopes) == sorted(found.slopes, reverse=True)
+    point = frontier(survey, 0.51, eps=math.log(3), metric=line)[0]
+    assert -1e-7 <= float(point.accuracy) - found.at(0.51) <= 1e-3
+    with pytest.raises(PolicyError, match="within is 2"):
+        curve(SURVEY, within=2)
+
+
 def test_without_a_promise_the_whole_use_may_be_told() -> None:
     found = curve(SURVEY)
     assert found.limits == pytest.approx((0.5, 0.75)) and found.accuracies == pytest.approx((0.75, 1.0))
@@ -342,6 +355,79 @@ def test_forged_proofs_are_refused() -> None:
     ]
     for forged in forgeries:
         assert not forged.verify().holds
+
+
+def truth() -> dict[str, Any]:
+    """Parts of a mechanism that tells the tally itself, and of prices that pay for it."""
+    tally = np.array([[Fraction(int(i == j)) for j in range(3)] for i in range(3)], dtype=object)
+    prices = np.array([Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)], dtype=object)
+    nothing = (np.full((3, 2), Fraction(0), dtype=object),)
+    return dict(mechanism=tally, prices=prices, weights=nothing, lower=Fraction(1), upper=Fraction(1))
+
+
+def test_a_mechanism_above_the_limit_proves_no_optimum() -> None:
+    good = frontier(SURVEY, "1/2", insensitive=True)[0].certificate
+    above = replace(good, given=(Fraction(3, 4),), **truth()).verify()
+    assert above.holds and "the most" not in above.statement and "which is more" in above.statement
+
+
+def test_secrets_are_tied_to_the_prior() -> None:
+    good = frontier(SURVEY, "1/2", insensitive=True)[0].certificate
+    zero = tuple(joint * 0 for joint in good.joints)
+    for joints in (zero, tuple(joint[::, ::-1] * 1 for joint in good.joints), (good.joints[0] * 2,)):
+        nothing = dict(given=(Fraction(0),), limits=(Fraction(0),), **truth())
+        forged = replace(good, joints=joints, **nothing)
+        assert not forged.verify().holds
+
+
+def test_a_proof_says_for_which_level_and_neighbours() -> None:
+    said = proof().verify().statement
+    assert "3 inputs in a line, neighbours 1 apart, with e^-ε = 1/3" in said
+    other = frontier(SURVEY, "3/5", eps=1.0, insensitive=True)[0].certificate.verify().statement
+    assert "3 inputs, each 1 from every other, with ε = 1" in other
+    circle = frontier(CROSSED, 0.6, eps=1.0, metric=sv.metrics.cycle(4))[0].certificate.verify().statement
+    assert "4 inputs, 4 pairs of which are 1 apart" in circle
+
+
+def test_a_length_that_nobody_can_raise_to_is_refused_before_work() -> None:
+    good = proof()
+    for length in (10**9, 10**12):
+        space = replace(good.space, lengths=(Fraction(length),) * 2)
+        assert not replace(good, space=space).verify().holds
+
+
+def test_a_gain_of_ones_own_is_not_cut() -> None:
+    found, gain = survey_correlation(60, 0.5), np.array([[1e6, 0], [0, 1e6]])
+    point = frontier(found, 520000.0, eps=1.0, metric=sv.metrics.line(61), gain=gain)[0]
+    assert point.certificate.tails == 0 and point.certificate.verify().holds
+    assert float(vulnerability(point.mechanism, found, gain)) <= 520000.0 * (1 + 1e-12)
+    own = tuple(np.array([[Fraction(2), 0], [0, Fraction(2)]], dtype=object) for _ in point.certificate.wants)
+    assert not replace(point.certificate, wants=own, tails=Fraction(1, 100)).verify().holds
+
+
+@pytest.mark.parametrize("eps", [20.0, 36.0, 40.0, 100.0, 700.0, 745.0, 1e4, 1e300])
+@pytest.mark.parametrize(
+    "metric", [None, sv.metrics.line(3), sv.metrics.cycle(4)], ids=["any", "line", "cycle"]
+)
+def test_a_large_level_is_almost_none(eps: float, metric: Any) -> None:
+    correlation = CROSSED if metric is not None and metric.size == 4 else SURVEY
+    free = frontier(correlation, "3/5", insensitive=metric is not None)[0]
+    point = frontier(correlation, "3/5", eps=eps, metric=metric)[0]
+    assert point.certificate.verify().holds
+    assert float(free.accuracy) - 20 * math.exp(-eps) - 1e-12 <= float(point.accuracy)
+    assert float(point.upper) <= float(free.accuracy) + math.exp(-eps) + 1e-12
+    assert float(max(point.vulnerability)) <= 0.6 + 1e-15
+
+
+def test_no_level_at_all_takes_a_metric_too() -> None:
+    for level in (dict(eps=math.inf), dict(alpha=0)):
+        assert frontier(SURVEY, "3/5", metric=sv.metrics.line(3), **level)[0].accuracy == Fraction(17, 20)
+
+
+@pytest.mark.parametrize("limit", [0.6979166666666666, 0.7291666666666666, 0.7604166666666666])
+def test_rounding_never_makes_a_probability_negative(limit: float) -> None:
+    point = frontier(Correlation.from_counts([[2, 0, 3], [3, 7, 0]]), limit)[0]
+    assert point.certificate.verify().holds and point.upper - point.accuracy < 1e-12
 
 
 # ── Bad input ───────────────────────────────────────────────────────────────────────────────────────────────

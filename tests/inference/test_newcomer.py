@@ -132,7 +132,9 @@ def test_local_noise_keeps_all_digits(table: list[list[int]], alpha: str) -> Non
     a, size = Fraction(alpha), len(table[0])
     chance = [a**v / (1 + a) for v in range(size)]
     loss, utility = exact(table, 0, chance)
-    found = newcomer(table, 0, mechanism="local", alpha=alpha)
+    exactly = newcomer(table, 0, mechanism="local", alpha=alpha)
+    assert (exactly.privacy_loss - 1, exactly.utility - exactly.utility_before) == (loss, utility)
+    found = newcomer(table, 0, -math.log(a), "local")
     assert found.excess_loss == pytest.approx(float(loss), rel=1e-9, abs=1e-300)
     assert found.excess_utility == pytest.approx(float(utility), rel=1e-9, abs=1e-300)
     response = sv.mechanisms.randomised_response(size, alpha=alpha)
@@ -145,7 +147,7 @@ def test_local_noise_keeps_all_digits(table: list[list[int]], alpha: str) -> Non
 def test_a_tail_far_out_keeps_its_digits() -> None:
     table = [[45, 0], [0, 55]]
     loss, _ = exact(table, 0, [Fraction(3, 5), Fraction(2, 5)])
-    found = newcomer(table, 0, mechanism="local", alpha="2/3")
+    found = newcomer(table, 0, math.log(1.5), mechanism="local")
     assert 0 < loss < 1e-8
     assert found.excess_loss == pytest.approx(float(loss), rel=1e-10)
 
@@ -203,3 +205,47 @@ def test_every_combination_of_a_small_table_has_loss_at_least_1() -> None:
                 found = newcomer([cells[:2], cells[2:]], 0, 1.0, kind)
                 assert found.privacy_loss >= 1 and found.utility >= found.utility_before
                 assert float(found.privacy_loss) <= float(found.limit) + 1e-12
+
+
+def test_every_value_is_counted() -> None:
+    for level in ({"alpha": "1/1000"}, {"eps": 6.9}, {"eps": 0.3}, {"eps": math.inf}):
+        found = newcomer([[2, 0, 0], [1, 5, 0]], [0, 1, 2], mechanism="local", **level)
+        assert found.privacy_loss == found.utility == 1
+
+
+def test_a_small_excess_of_local_noise_is_exact() -> None:
+    table = [[2, 2, 0, 0], [1, 0, 0, 0], [2, 1, 0, 1]]
+    found = newcomer(table, [1, 3], alpha="1/1000000", mechanism="local")
+    noise = sv.mechanisms.truncated_geometric(4, alpha="1/1000000").exact
+    loss, _ = exact(table, 0, [row[1] + row[3] for row in noise.tolist()])
+    assert found.privacy_loss - 1 == loss
+    assert float(loss) == pytest.approx(2.4999675003274974e-07, rel=1e-14)
+    rounded = newcomer(table, [1, 3], math.log(10**6), mechanism="local")
+    assert rounded.excess_loss == pytest.approx(float(loss), rel=1e-8)
+    assert newcomer(table, [1, 3], math.inf, "local").utility == 1
+
+
+def test_the_loss_of_local_noise_may_fall_again() -> None:
+    hill = newcomer([[1, 2, 2, 60, 1], [5, 60, 1, 1, 5]], [1, 2, 3, 4], 1.0, "local")
+    ((low, high),) = hill.thresholds.loss_spans
+    assert hill.thresholds.privacy_loss == low < 1.0 < high < 3
+    valley_table = [[1, 1, 60, 5], [20, 0, 2, 1], [5, 0, 5, 60]]
+    thresholds = newcomer(valley_table, [2, 3], 1.0, "local").thresholds
+    (first, last), (again, ever) = thresholds.loss_spans
+    assert thresholds.privacy_loss == first and ever == math.inf
+    assert round(again, 2) == 3.64
+    for level in (first, last, again):
+        below, above = (newcomer(valley_table, [2, 3], level + d, "local") for d in (-1e-6, 1e-6))
+        rises = above.excess_loss > below.excess_loss
+        assert rises == (level != last)
+        assert below.excess_loss == pytest.approx(thresholds.by, abs=1e-8)
+    inside = [newcomer(valley_table, [2, 3], e, "local").excess_loss > thresholds.by for e in (1, 2.5, 5)]
+    assert inside == [True, False, True]
+
+
+def test_a_mechanism_of_ones_own_has_no_level() -> None:
+    for channel in (sv.mechanisms.randomised_response(2, 1.0), sv.mechanisms.truncated_geometric(9, 1.0)):
+        found = newcomer([[3, 1], [1, 2]], 0, mechanism=channel)
+        assert found.eps is None and found.thresholds is None
+        assert "ε" not in str(found) and "nan" not in str(found)
+        assert found.to_dict()["thresholds"] is None

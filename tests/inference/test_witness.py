@@ -1,6 +1,7 @@
 """Witnesses and counter-examples, as proofs."""
 
 import json
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import sievert as sv
-from sievert.errors import ChannelError, MechanismError
+from sievert.errors import ChannelError, MechanismError, PriorError
 from sievert.inference import (
     accuracy_counterexample,
     inference_counterexample,
@@ -142,3 +143,24 @@ def test_on_a_disconnected_metric_some_mechanism_is_optimal() -> None:
     best = sv.Channel([[x, 1 - x, 0], [1 - x, x, 0], [0, 0, 1]])
     for other in ([["3/5", "2/5"], ["2/5", "3/5"], [0, 1]], [["1/2", "1/2"], ["1/4", "3/4"], ["1", 0]]):
         assert sv.refines(best, sv.Channel(other)).holds
+
+
+@pytest.mark.parametrize("prior", ["abc", None, True, 1.5, "3/2", -1, object()])
+def test_no_free_lunch_of_something_else(prior: Any) -> None:
+    with pytest.raises(PriorError, match="prior is"):
+        no_free_lunch(prior)
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1e-6, 1.0, 40.0, 300.0, 700.0])
+def test_accuracy_of_the_house_s_own_response_at_any_eps(eps: float) -> None:
+    found = accuracy_counterexample(sv.mechanisms.randomised_response(3, eps), eps)
+    assert found.verify().holds and found.own < found.truth
+
+
+def test_why_a_metric_is_refused() -> None:
+    channel = sv.mechanisms.truncated_geometric(3, 1.0)
+    with pytest.raises(MechanismError, match="different distances; the counter-example is built for"):
+        accuracy_counterexample(channel, 1.0, metric=sv.metrics.line(3))
+    apart = sv.Metric([[0, 1, math.inf], [1, 0, math.inf], [math.inf, math.inf, 0]])
+    with pytest.raises(MechanismError, match="infinitely far apart"):
+        accuracy_counterexample(channel, 1.0, metric=apart)

@@ -464,3 +464,11 @@ def test_bad_arguments() -> None:
             view.guess(releases)  # type: ignore[arg-type]
     with pytest.raises(GainError, match="samples"):
         view.simulated(1, samples=-3)
+
+
+def test_bounds_stay_within_what_a_gain_can_be() -> None:
+    """Beliefs that add up to a little more than 1: no bound says so."""
+    view, apart = line(range(301), 1 / 40), sv.metrics.line(301)
+    for radius, releases in ((10, 4), (10, 400), (300, 4)):
+        found = view.gain(sv.gains.within(apart, radius), releases)
+        assert found.lower <= found.upper <= 1

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.channels import GaussianLaw, SumNoise, TableNoise
 from sievert.errors import ChannelError
-from sievert.mechanisms import noise_on_cells
+from sievert.mechanisms import noise_on_cells, noise_on_map
+from sievert.observations import record_view
 from sievert.proofs import NoiseOrderProof, proof_from_dict
+from sievert.spaces import Region
 
 RATIOS = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40)
 
@@ -107,7 +109,9 @@ def test_other_laws_are_compared_by_one_record() -> None:
     table = sum_of(4, eps=Fraction(1)).statistic
     small, large = (SumNoise(table, GaussianLaw(sigma)) for sigma in (Fraction(4, 5), Fraction(1)))
     worse = sv.refines(large, small)
-    assert worse.holds is False and "guessed with probability" in worse.method
+    assert worse.holds is False and worse.witness is not None and worse.witness.releases == 1
+    views = [record_view(noise, np.full(4, 0.25)) for noise in (large, small)]
+    assert [view.guess().guess for view in views] == [worse.witness.before, worse.witness.after]
     assert sv.refines(small, large).holds is None
     assert sv.refines(small, small).holds
 
@@ -118,3 +122,43 @@ def test_noise_on_different_answers_is_refused() -> None:
         for pair in ((noise, other), (other, noise)):
             with pytest.raises(ChannelError, match="on different answers"):
                 sv.compare(*pair)
+
+
+def test_reasons_follow_the_numbers_and_name_the_right_release() -> None:
+    """Gaussian noise of less spread tells more about one record."""
+    table = sum_of(4, eps=Fraction(3)).statistic
+    first, second = SumNoise(table, GaussianLaw(Fraction(1))), SumNoise(table, GaussianLaw(Fraction(4, 5)))
+    found = sv.compare(first, second)
+    average, at_most = found.forward[0], found.forward[1]
+    assert average.holds is False and at_most.holds is None
+    assert "guessed no better" not in at_most.method
+    assert average.witness is not None
+    said = average.witness.sentence("B", "A")
+    better, worse = (f"{value:.1%}" for value in (average.witness.after, average.witness.before))
+    assert f"{better} from one release of B, and {worse} from as many of A" in said
+    back = found.backward[0]
+    assert back.holds is None and "no better after 1, 2, 5 releases" in back.method
+    assert " B" not in back.method and " A" not in back.method
+    flipped = sv.compare(second, first)
+    assert flipped.backward[0].witness is not None
+    assert "of A, and" in flipped.backward[0].witness.sentence("A", "B")
+    assert "of B" in str(sv.compare(first, second)) and "of A" in str(flipped)
+
+
+def test_outputs_in_words_are_not_quoted() -> None:
+    no = sv.refines(sum_of(7, eps=Fraction(1)), sum_of(7, eps=Fraction(2)))
+    assert no.witness is not None and "at outputs as high" in str(no.witness)
+    assert "'" not in str(no.witness)
+
+
+def test_small_maps_are_compared_by_their_lists() -> None:
+    region = Region(52.5, 13.36, 52.505, 13.37, 150)
+    small, large = (noise_on_map(region, Fraction(eps)) for eps in ("0.01", "0.002"))
+    yes, no = sv.refines(small, large), sv.refines(large, small)
+    assert yes.holds and yes.certificate is not None and yes.certificate.verify()
+    assert no.holds is False and no.certificate is not None and no.certificate.verify()
+    for order in ("max", "privacy"):
+        assert sv.refines(small, large, order).holds and sv.refines(large, small, order).holds is False
+    listed = small.finite()
+    assert sv.refines(listed, large).holds and sv.refines(small, listed).holds
+    assert sv.refines(small, small).holds and sv.refines(small, small).exact

@@ -63,7 +63,7 @@ def test_disconnected_values_are_at_infinite_distance_and_said_so() -> None:
     assert policy.distance((0, 2), (2, 2)) == math.inf
     assert "2 groups" in policy.describe()
     extended = sv.Metric([[0, math.inf], [math.inf, 0]])
-    assert "2 groups" in sv.Policy.metric(extended).describe()
+    assert "no two are protected" in sv.Policy.metric(extended).describe()
 
 
 def test_size_is_exact_however_large() -> None:

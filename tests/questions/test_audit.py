@@ -332,11 +332,11 @@ def test_a_bound_above_the_limit_is_not_called_a_breach(tmp_path: Path) -> None:
     assert "at most 99.8%" in sentences(result)
     (check,) = result.checks
     assert (check.passed, check.exact) == (False, False)
-    assert "NOT SHOWN to be within the limit 0.25" in str(check)
+    assert "NOT SHOWN to be within the limit 25.0%" in str(check)
     assert "EXCEEDS" not in str(result)
     strict = sv.audit(written(tmp_path, many.replace("guess = 0.25", "guess = 0.1")))
     (check,) = strict.checks
-    assert str(check) == "best guess about one record after one release: 0.1038 EXCEEDS the limit 0.1"
+    assert str(check) == "best guess about one record after one release: 10.4% EXCEEDS the limit 10.0%"
     assert isinstance(check, Check)
 
 
@@ -419,3 +419,20 @@ guess = 0.6
         found.append(sv.audit(tmp_path / "file.toml").to_dict())
     alone, beside = ({k: v for k, v in item.items() if k != "query"} for item in found)
     assert alone == beside
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (Check("guess", "guess", 0.5, 0.3114, True), "guess: 31.1% within the limit 50.0%"),
+        (Check("guess", "guess", 0.1, 0.10002, False), "guess: 10.002% EXCEEDS the limit 10%"),
+        (
+            Check("advantage", "gain", 0.2, 0.25, False, exact=False),
+            "gain: at most 25.0 percentage points, NOT SHOWN to be within the limit 20.0 percentage points",
+        ),
+        (Check("bits", "bits", 2.5, 12345.6, False), "bits: 12,350 EXCEEDS the limit 2.5"),
+    ],
+)
+def test_limits_speak_as_other_sentences_do(check: Check, words: str) -> None:
+    """Percents where probabilities are, with enough digits to tell a value from its limit."""
+    assert str(check) == words

@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.errors import FileError
+from sievert.errors import FileError, TooLargeError
 from sievert.files import load_scenario
 from sievert.questions.design import design_of
+from sievert.report.design import lines as design_lines
 
 FILE = """version = 1
 [policy]
@@ -84,3 +85,54 @@ def test_an_unknown_prior_is_for_the_use_only(tmp_path: Path) -> None:
     file.write_text(text + '[adversary]\nprior = "unknown"\n', encoding="utf-8")
     with pytest.raises(FileError, match=r"only `\[use\]` takes it"):
         sv.audit(sv.load(file))
+
+
+PARITY = """version = 1
+[policy]
+values = [1, 2, 3, 4]
+secrets = "line"
+[query]
+kind = "record"
+[mechanism]
+kind = "truncated-geometric"
+{level}
+[use]
+prior = "unknown"
+loss = {{ matrix = "parity.csv" }}
+"""
+
+
+@pytest.mark.parametrize("level", ['alpha = "1/2"', "eps = 1.0"])
+def test_what_is_said_is_about_the_mechanism_that_is_written(tmp_path: Path, level: str) -> None:
+    """Least regret: loss, leak, warning and proof are those of the written channel, as audits see it."""
+    (tmp_path / "parity.csv").write_text("action,1,2,3,4\nx,0,1,0,1\ny,1,0,1,0\n", encoding="utf-8")
+    file, target = tmp_path / "f.toml", tmp_path / "d.toml"
+    file.write_text(PARITY.format(level=level), encoding="utf-8")
+    scenario = load_scenario(file)
+    design = design_of(scenario)
+    own = [item for item in design.found.alternatives if item.is_optimal]
+    assert [item.name for item in own] == ["least regret"]
+    assert own[0].mechanism is design.mechanism
+    assert design.certificate.verify().holds
+    assert "every private mechanism loses at least" in design.verified
+    said = " ".join(text for _, sentences in design_lines(design) for text in sentences)
+    assert "Cutting planes over" in said
+    assert "cannot be estimated" not in said
+    proof = tmp_path / "proof.json"
+    arguments = ["design", str(file), "--output", str(target), "--proof", str(proof)]
+    run = CliRunner().invoke(app, arguments)
+    assert run.exit_code == 0, run.output
+    assert sv.verify(proof).holds
+    after = sv.posterior_vulnerability(sv.load(target).channel).value
+    assert own[0].leaks[0].after == pytest.approx(float(after), rel=1e-9)
+    assert sv.is_private(sv.load(target).channel, sv.metrics.line([1, 2, 3, 4]), design.found.eps)
+
+
+def test_an_unknown_prior_of_many_values_names_its_key(tmp_path: Path) -> None:
+    file = tmp_path / "case.toml"
+    text = FILE.format(
+        values="[1, 2, 3, 4, 5, 6, 7, 8]", secrets="complete", loss="bayes-risk", prior='prior = "unknown"'
+    )
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(TooLargeError, match=r'\[use\] prior is "unknown", and .* or give a prior'):
+        design_of(load_scenario(file))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import FileError, NotAcceptedError
 from sievert.files import load_scenario
-from sievert.inference import newcomer, survey
+from sievert.inference import accuracy, newcomer, privacy_loss, survey
 from sievert.questions.infer import infer
-from sievert.report.infer import lines, page
+from sievert.report.infer import lines, page, tradeoff
 
 CUSTODY = Path("examples/custody.toml")
 COMPAS = [
@@ -68,16 +69,54 @@ def run(*arguments: object) -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
-def test_the_example_is_scenario_b_of_the_thesis() -> None:
+def test_the_example_is_scenario_a_of_the_thesis() -> None:
     found = infer(load_scenario(CUSTODY))
-    stated = newcomer(COMPAS, 0, math.log(5))
+    own = [[sum(row) if i == j else 0 for j in range(6)] for i, row in enumerate(COMPAS)]
+    stated = newcomer(own, 0, math.log(5))
     assert float(found.loss.factor) == pytest.approx(float(stated.privacy_loss), rel=1e-9)
     assert float(found.accuracy.value) == pytest.approx(float(stated.utility), rel=1e-9)
     assert found.best is not None and found.best.certificate.verify().holds
     assert float(found.best.upper) == pytest.approx(5 / 6, rel=1e-9)
     assert found.passed and found.rows == 11710
+    said = str(found)
+    assert "guesses custody with 79.3% before and 82.9% after; the answer itself is right with 83.3%" in said
+    assert "no mechanism with ε = 1.609 that gives away as little does better than 83.3%" in said
+    # The frontier is a line with everything on or below it; local noise says nothing here.
+    assert found.curve is not None and len(found.curve.slopes) == 1
+    placed = {candidate.name: candidate for candidate in found.candidates}
+    assert len(placed) == len(found.candidates)
+    local = newcomer(own, [0], mechanism=sv.mechanisms.randomised_response(range(6), math.log(5)))
+    everybody = placed["randomised response by everybody"]
+    assert everybody.guess == pytest.approx(float(local.secret_after))
+    assert everybody.accuracy == pytest.approx(float(local.utility))
+    for candidate in found.candidates:
+        if "without ε" not in candidate.name:
+            assert candidate.accuracy <= found.curve.at(candidate.guess) + 1e-9
+
+
+def test_scenario_b_tells_nothing_better(tmp_path: Path) -> None:
+    marital = '["single", "significant other", "married", "separated", "divorced", "widowed"]'
+    text = CUSTODY.read_text(encoding="utf-8")
+    text = re.sub(r"values = \[.*?\]", f"values = {marital}", text, flags=re.DOTALL)
+    text = text.replace('where = "pretrial defendant"', 'where = "single"')
+    text = text.replace('use = "custody"', 'use = "marital"').replace(
+        "data/", f"{CUSTODY.parent.resolve()}/data/"
+    )
+    path = tmp_path / "b.toml"
+    path.write_text(text, encoding="utf-8")
+    found = infer(load_scenario(path))
+    stated = newcomer(COMPAS, 0, math.log(5))
+    assert float(found.loss.factor) == pytest.approx(float(stated.privacy_loss), rel=1e-9)
+    assert float(found.accuracy.value) == pytest.approx(float(stated.utility), rel=1e-9)
     assert 1.5 < found.loss.odds < 5
     assert "guesses custody with 79.3% before and 79.3% after" in str(found)
+
+
+def test_the_picture_is_in_percents() -> None:
+    figure = tradeoff(infer(load_scenario(CUSTODY)))
+    assert figure.layout.xaxis.tickformat == figure.layout.yaxis.tickformat == ".3~p"
+    assert figure.data[0].mode == "lines"
+    assert len({trace.marker.symbol for trace in figure.data[1:]}) == len(figure.data) - 1
 
 
 def test_a_record_and_its_secret(tmp_path: Path) -> None:
@@ -85,10 +124,10 @@ def test_a_record_and_its_secret(tmp_path: Path) -> None:
     channel = sv.mechanisms.randomised_response(["yes", "no"], 1.0)
     correlation = sv.inference.Correlation([[0.1, 0.4], [0.3, 0.2]], secrets=["A", "B"], uses=["yes", "no"])
     assert float(found.loss.after) == pytest.approx(float(sv.inference.vulnerability(channel, correlation)))
-    assert [c.name for c in found.candidates][1:3] == ["nothing", "the exact answer"]
+    assert [c.name for c in found.candidates][1:3] == ["nothing", "the exact answer, without ε"]
     assert found.curve is not None
     for candidate in found.candidates:
-        if candidate.name not in ("the exact answer",):
+        if candidate.name != "the exact answer, without ε":
             assert candidate.accuracy <= found.curve.at(max(candidate.guess, found.curve.limits[0])) + 1e-9
 
 
@@ -182,7 +221,7 @@ def test_the_command_its_json_page_and_proof(tmp_path: Path) -> None:
 def test_a_limit_that_is_exceeded_exits_1_everywhere(tmp_path: Path) -> None:
     path = write(tmp_path, eps=3.0, more="[accept]\ninference = 0.6")
     code, text = run("infer", path)
-    assert code == 1 and "EXCEEDS the limit 0.6" in text
+    assert code == 1 and "EXCEEDS the limit 60.0%" in text
     assert run("audit", path)[0] == 1
     path = write(tmp_path, eps=3.0, more="[accept]\nloss_factor = 1.2")
     assert run("audit", path)[0] == 1
@@ -212,3 +251,84 @@ def test_the_page_draws_the_frontier() -> None:
     found = infer(scenario)
     text = page(found, scenario)
     assert "Accuracy against inference" in text and "randomised response" in text
+
+
+@pytest.mark.parametrize("eps", [36, 100, 1000])
+def test_a_large_eps_never_promises_more_than_everything(tmp_path: Path, eps: int) -> None:
+    path = write(
+        tmp_path, records=11, query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", eps=eps
+    )
+    found = infer(load_scenario(path))
+    assert found.best is not None and found.best.upper <= 1 and found.best.certificate.verify().holds
+    assert found.best.upper - found.best.accuracy < 1e-9
+
+
+def test_a_hundred_answers_have_a_curve(tmp_path: Path) -> None:
+    options = dict(
+        query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", more='others = "random"'
+    )
+    found = infer(load_scenario(write(tmp_path, records=99, **options)))
+    assert found.curve is not None and len(found.curve.limits) > 1
+
+
+COUNT = 'kind = "count"\nwhere = "yes"'
+
+
+def test_eps_0_on_many_counts(tmp_path: Path) -> None:
+    found = infer(load_scenario(write(tmp_path, records=11, query=COUNT, kind="truncated-geometric", eps=0)))
+    assert found.loss.preserves and found.accuracy.value == float(found.accuracy.before)
+    data = f"{CUSTODY.parent.resolve()}/data/"
+    text = re.sub(r"(?m)^eps = .*$", "eps = 0", CUSTODY.read_text()).replace("data/", data)
+    (tmp_path / "custody.toml").write_text(text)
+    found = infer(load_scenario(tmp_path / "custody.toml"))
+    assert float(found.loss.after) == pytest.approx(float(found.loss.before), rel=1e-12)
+    assert float(found.accuracy.value) == pytest.approx(9349 / 11710, rel=1e-12)
+
+
+def test_gaussian_noise_has_no_eps(tmp_path: Path) -> None:
+    path = write(tmp_path, records=11, query=COUNT, kind="gaussian")
+    path.write_text(re.sub(r"(?m)^eps = .*$", "sigma = 1.0", path.read_text()))
+    found = infer(load_scenario(path))
+    assert found.eps == math.inf and found.best is not None
+    assert "no mechanism at all that gives away as little" in str(found)
+    text = " ".join(sentence for _, sentences in lines(found) for sentence in sentences)
+    assert "No mechanism at all that lets" in text and "ε" not in text
+
+
+def test_unclaimed_noise_keeps_the_eps_of_its_law(tmp_path: Path) -> None:
+    more = "[claim]\neps = 0.7\ndelta = 0.01"
+    path = write(tmp_path, records=11, query=COUNT, kind="geometric", eps=0.8, more=more)
+    assert infer(load_scenario(path)).eps == pytest.approx(0.8, rel=1e-12)
+
+
+def test_a_thousand_random_records(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, records=1000, query=COUNT, kind="truncated-geometric", secret='"answer"',
+        eps=math.log(3), more='others = "random"',
+    )  # fmt: skip
+    case = load_scenario(path).inference
+    stated = survey(1000, math.log(3), "geometric", 0.4)
+    assert float(privacy_loss(case.channel, case.correlation).after) == pytest.approx(
+        stated.privacy, rel=1e-9
+    )
+    assert float(accuracy(case.channel, case.correlation)) == pytest.approx(stated.accuracy, rel=1e-9)
+
+
+def test_a_limit_below_the_blind_guess_says_that_nothing_passes(tmp_path: Path) -> None:
+    found = infer(load_scenario(write(tmp_path, more="[accept]\ninference = 0.3")))
+    (check,) = found.checks
+    assert not check.passed
+    assert "no mechanism can pass: it is guessed with" in str(check)
+    (fair,) = infer(load_scenario(write(tmp_path, eps=3.0, more="[accept]\ninference = 0.6"))).checks
+    assert not fair.passed and "no mechanism can pass" not in str(fair)
+
+
+def test_the_page_speaks_in_percents_and_names_each_mechanism_once() -> None:
+    scenario = load_scenario(CUSTODY)
+    found = infer(scenario)
+    names = [candidate.name for candidate in found.candidates]
+    assert names.count("truncated geometric") == 1 and len(set(names)) == len(names)
+    text = page(found, scenario)
+    assert ">79.3%<" in text and ">0.793168<" not in text
+    symbols = {trace.marker.symbol for trace in tradeoff(found).data if trace.name in names}
+    assert len(symbols) == len(names)

@@ -134,3 +134,62 @@ def test_a_place_is_one_record(tmp_path):
     assert isinstance(view, OneRecord)
     kept = view.releases_within(0.5)
     assert view.guess(kept.releases).guess <= 0.5 < view.guess(kept.releases + 1).guess
+
+
+def test_losses_on_a_map_are_those_of_all_pairs(tmp_path):
+    gains = '"shannon", "guessing", "bayes-risk"'
+    text = TOWN.format(cell=600).replace("0.005", "0.0005").replace("{ tries = 3 }", gains)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "town.toml").write_text(text + "observations = 2\n")
+    scenario = load_scenario(tmp_path / "town.toml")
+    found = {item.name: item for item in sv.audit(scenario).leakages}
+    matrix, belief = scenario.channel.finite().matrix, scenario.record_prior
+    twice = np.array([np.multiply.outer(row, row).ravel() for row in matrix])
+    for name in ("shannon", "guessing", "bayes_risk"):
+        loss = getattr(sv.losses, name)(len(belief))
+        item = found[loss.name]
+        assert float(item.before) == pytest.approx(float(loss.values(belief[:, None])[0]))
+        assert float(item.after) == pytest.approx(float(loss.values(belief[:, None] * matrix).sum()))
+        after_two = float(loss.values(belief[:, None] * twice).sum())
+        assert item.exact and not item.repeated_exact
+        assert float(item.repeated) <= after_two * (1 + 1e-12)
+    # Each release takes away no more bits than the first.
+    bits = found["shannon"]
+    assert float(bits.repeated) == pytest.approx(float(bits.before) - 2 * float(bits.difference))
+
+
+def test_a_gain_of_ones_own_above_1_grows_with_releases(tmp_path):
+    """What one release gives is no bound after several."""
+    scenario = load_scenario(town(tmp_path, cell=600))
+    view = record_view(scenario.channel, belief_of(scenario))
+    euros = sv.gains.matrix(5 * np.eye(len(view.belief)), name="euros")
+    once, thrice = view.gain(euros), view.gain(euros, 3)
+    rows = scenario.channel.finite().matrix
+    cubed = np.array([np.multiply.outer(np.multiply.outer(row, row), row).ravel() for row in rows])
+    true = float(euros.values(view.belief[:, None] * cubed).sum())
+    assert once.exact and not thrice.exact
+    assert once.after < true <= thrice.after * (1 + 1e-12) <= 5 * (1 + 1e-9)
+
+
+def test_the_promise_of_a_large_map_bounds_the_guess(tmp_path):
+    """No guess grows by more than the capacity that ε allows, with all cells equally likely."""
+    text = TOWN.format(cell=10).replace('prior = "people.csv"', "observations = 2")
+    (tmp_path / "town.toml").write_text(text)
+    found = sv.audit(tmp_path / "town.toml")
+    once, twice, whole = found.standing.rows
+    assert once.promise is not None and not once.promise.exact
+    assert once.promise.value == pytest.approx(once.before * 2**whole.promise.value)
+    assert once.mechanism.value <= once.promise.value <= twice.promise.value <= 1
+
+
+def test_what_the_policy_allows_is_solved_once(tmp_path, monkeypatch):
+    """The database, the promise and the bound on the guess ask the same of one space."""
+    from sievert.limits import _worst
+
+    solved, climb = [], _worst.climb
+    monkeypatch.setattr(_worst, "climb", lambda *given: solved.append(given) or climb(*given))
+    text = TOWN.format(cell=500).replace('prior = "people.csv"', "")
+    (tmp_path / "town.toml").write_text(text)
+    found = sv.audit(tmp_path / "town.toml")
+    assert found.worst is not None and found.worst.exact is not None
+    assert len(solved) == 1

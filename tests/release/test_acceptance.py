@@ -89,7 +89,7 @@ def test_preview_release_and_audit_agree_on_what_is_accepted(
 
 def test_a_release_despite_its_limits_says_so(tmp_path: Path) -> None:
     file = write(tmp_path, COUNT, NOISE, "guess = 0.4")
-    with pytest.raises(NotAcceptedError, match=r"EXCEEDS the limit 0.4, which the file does not accept"):
+    with pytest.raises(NotAcceptedError, match=r"EXCEEDS the limit 40.0%, which the file does not accept"):
         sv.release.run(file)
     assert not sv.release.preview(file).possible
     assert sv.release.preview(file, despite_accept=True).possible

@@ -645,3 +645,18 @@ def test_a_channel_in_floats_keeps_the_epsilon_it_claims(tmp_path: Path) -> None
     # An output that a value rules out stays ruled out.
     apart = sv.Channel([["1/2", "1/2", 0], [0, "1/2", "1/2"]])
     assert _kept_claim(apart, described.answers, 0.5) is apart
+
+
+def test_secrets_narrower_than_a_step_promise_nothing(tmp_path: Path) -> None:
+    """Salaries in steps of 500 with a threshold of 10: no two are secret, and nothing is said to be."""
+    text = COUNT.replace('values = ["very low", "low", "middle", "high", "very high"]', VALUES).replace(
+        'kind = "count"\nwhere = ["very low", "low"]', 'kind = "sum"'
+    )
+    found = sv.release.preview(scenario(tmp_path, text, ["500", "1000", "0"]))
+    assert found.promise == "Nothing is promised: by this policy any two values may be told apart."
+    assert "no two are protected from being told apart" in found.policy
+    wider = text.replace("threshold = 10 ", "threshold = 1000 ")
+    assert "e^(0.5·d)" in sv.release.preview(scenario(tmp_path, wider, ["500", "1000", "0"])).promise
+
+
+VALUES = "values = { range = [0, 5000], step = 500 }\nsecrets = { threshold = 10 }"

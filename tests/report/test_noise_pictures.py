@@ -67,9 +67,9 @@ def test_the_law_of_one_cell_and_one_belief(tmp_path: Path) -> None:
         assert chance == pytest.approx((1 - alpha) / (1 + alpha) * alpha ** abs(amount), rel=1e-12)
     assert sum(found.probabilities) > 0.999
     # Bayes: the cell of the value came out one too high, no other did.
-    weights = np.array([math.exp(0.25), *[math.exp(-0.25)] * 11])
+    weights = np.array([*[math.exp(-0.25)] * 6, math.exp(0.25), *[math.exp(-0.25)] * 5])
     assert found.after == pytest.approx(weights / weights.sum(), rel=1e-12)
-    assert (found.seen, found.values[:2], found.before[0]) == (1, (1, 2), 1 / 12)
+    assert (found.seen, found.values[:2], found.before[0]) == (7, (1, 2), 1 / 12)
 
 
 def test_belief_after_a_sum_is_by_distance(tmp_path: Path) -> None:
@@ -88,11 +88,13 @@ def test_belief_after_a_sum_is_by_distance(tmp_path: Path) -> None:
     assert len(found.values) <= 401
     assert len(found.amounts) <= 401
     level = 1 / 300000
-    near, far = found.after[0], found.after[-1]
-    assert far / near == pytest.approx(math.exp(-level * 300000), rel=1e-9)
+    # The likeliest value in the middle is seen: the one that a uniform belief has there.
+    near, far = found.after[found.values.index(150_000)], found.after[-1]
+    assert found.seen == 150_000
+    assert far / near == pytest.approx(math.exp(-level * 150_000), rel=1e-9)
     # Per value: the shares of all 300001 values add up to 1.
     alpha = math.exp(-level)
-    assert near == pytest.approx((1 - alpha) / (1 - alpha**300001), rel=1e-9)
+    assert near == pytest.approx((1 - alpha) / (1 + alpha - 2 * alpha**150_001), rel=1e-9)
 
 
 def test_the_map_shows_where_a_place_goes() -> None:

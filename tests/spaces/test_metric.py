@@ -246,3 +246,18 @@ def test_graph_names_and_edges() -> None:
         graph.is_edge("a", "z")
     assert len(sv.Graph.complete(range(5)).edges) == 10
     assert len(sv.Graph.path(range(5)).edges) == 4
+
+
+def test_lengths_that_no_detour_shortens_are_their_own_closure() -> None:
+    """From the least to twice it; one that is longer, or a way to oneself, is shortened as before."""
+    rng = np.random.default_rng(4)
+    for most in (2.0, 2.5):
+        lengths = np.triu(rng.uniform(1, most, (9, 9)), 1)
+        lengths += lengths.T
+        brute = lengths.copy()
+        for k, i, j in np.ndindex(9, 9, 9):
+            brute[i, j] = min(brute[i, j], brute[i, k] + brute[k, j])
+        assert (closure(lengths) == brute).all()
+        assert (closure(lengths) == lengths).all() == (most == 2.0)
+    assert closure(np.array([[0.0]])).tolist() == [[0.0]]
+    assert closure(np.array([[0.0, np.inf], [np.inf, 0.0]])).tolist() == [[0.0, np.inf], [np.inf, 0.0]]

@@ -173,7 +173,7 @@ class StaircaseLaw(NoiseLaw):
 
     A move of up to Δ steps crosses one edge of the staircase at most, so it costs ε and no more, where
     geometric noise spends ε/Δ on every step. Among all laws that add to the answer some staircase has the
-    least mean absolute error for sensitivity Δ (Geng and Viswanath 2014, Thm 3, on the integers).
+    least mean absolute error for sensitivity Δ (Geng and Viswanath 2016, in the discrete setting).
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ def design(
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
-    from sievert.questions.design import EXACT, FLOATS, design_of
+    from sievert.questions.design import channel_suffixes, design_of
     from sievert.report.design import lines, page, table
 
     target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
@@ -53,7 +53,7 @@ def design(
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, output=target, proof=proof, report=report)
-    for suffix in (EXACT, FLOATS):
+    for suffix in channel_suffixes(scenario):
         asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))
     with progress_bar():
         result = design_of(scenario, eps)

@@ -131,21 +131,26 @@ class Permitted:
         most = LARGEST_TRIED if self.checks else LARGEST_PERMITTED
         count = equations.count if self.equations is not None else len(self.values) ** self.records
         if count > most:
-            raise TooLargeError(self._too_many(count, most), size=count)
+            raise self._too_many(count, most)
         return equations.rows()
 
-    def _too_many(self, count: int, most: int) -> str:
+    def _too_many(self, count: int, most: int) -> TooLargeError:
         if self.checks:
-            return (
+            return TooLargeError(
                 f"permitted: a function nothing is known about would be tried on {_number(count)} databases "
                 f"of {self.records} records; at most {most} are tried; state what is known as a total, "
                 "histogram, marginals or list, or give satisfying(…, prefix=…) that says which first records "
-                "lead to no permitted database"
+                "lead to no permitted database",
+                size=count,
             )
-        return (
+        return TooLargeError(
             f"permitted: {self.describe()} leaves {_number(count)} databases of {self.records} records; at "
-            f"most {most} are listed; {self.implicit}leave permitted out for the unconstrained policy, which "
-            "is an implicit product for any number of records"
+            f"most {most} are listed",
+            size=count,
+            fix=f"{self.implicit}leave permitted out for the unconstrained policy, which is an implicit "
+            "product for any number of records",
+            file_fix="questions under public knowledge need that list: ask about fewer records or coarser "
+            "values; without permitted any number of records is answered, for whoever does not know it",
         )
 
     def _no_equations(self) -> Equations:

@@ -14,6 +14,7 @@ from ._loss import laplace_loss as laplace_loss
 from ._losses import IntervalLoss as IntervalLoss
 from ._losses import function_loss as function_loss
 from ._losses import step_loss as step_loss
+from ._pixels import pixelated_loss as pixelated_loss
 from ._witness import HyperDistance as HyperDistance
 from ._witness import Refinement as Refinement
 from ._witness import hyper_distance as hyper_distance

@@ -17,7 +17,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.continuous._losses import Cells, IntervalLoss, Quantile, Squared
-from sievert.continuous._moments import decayed, scan_error
+from sievert.continuous._mesh import scan_error
 from sievert.errors import GainError
 from sievert.numerics import log_of, require_size
 
@@ -63,6 +63,19 @@ def both_losses(loss: IntervalLoss, belief: Belief) -> tuple[float, float]:
     require_size(size, LARGEST_TABLE, "the table of the loss", "take fewer points or fewer actions")
     table, _ = loss.table(belief.points)
     return _of_table(table, belief)
+
+
+def decayed(values: FloatArray, points: FloatArray, eps: float) -> FloatArray:
+    """Σ_{j ≤ i} values[…, j]·e^(-ε(x_i - x_j)) along the last axis, for increasing points."""
+    found = np.array(values, dtype=np.float64)
+    size, span = found.shape[-1], 1
+    while span < size:
+        decay = np.exp(-eps * (points[span:] - points[:-span]))
+        if not decay.any():
+            break
+        found[..., span:] += decay * found[..., :-span].copy()
+        span *= 2
+    return found
 
 
 # ── Quantiles: one two-way decision for each gap ────────────────────────────────────────────────────────────

@@ -1,23 +1,22 @@
 """The loss of the truncated Laplace for a belief with a density, enclosed to certified digits.
 
-For every belief on the interval, every loss ≥ 0 and every grid y_0 < … < y_N of it,
-    Λ ≤ U[Laplace] ≤ cosh(ε/2N)·Λ,   Λ = Σ_i c_i·min_w ∫ l(w, x)·π(x)·e^(-ε|x - y_i|) dx,
-with the weights c_i of the geometric mechanism. Left: between two neighbours e^(-ε|x-y|) is at least the
-combination of its values there with weights sinh, and the least of sums is at least the sum of the least.
-Right: round the output to the nearest y_i; inside its own pixel a point has at most cosh(ε/2N)·c_i·e^(-ε|x -
-y_i|), as it has outside. So the cosh bound of the grid (our notes on Fernandes, Ch 7, 4.1) holds for real
-inputs too, and encloses to second order.
+Every loss has its own structure, and each is integrated on cells where all is a power series, with a bound on
+what that misses: squares through the posterior's variance, quantiles through one decision for each threshold,
+steps through the crossings of their actions, windows through the two ends of the best one. What a density's
+model is off by, what is spread near singular ends and what rounding may do are added.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import singledispatch
 
 import numpy as np
 
 from sievert.arrays import FloatArray
+from sievert.continuous._actions import actions
 from sievert.continuous._density import Density
 from sievert.continuous._discrete import Belief, both_losses, relative_error
 from sievert.continuous._losses import (
@@ -31,20 +30,23 @@ from sievert.continuous._losses import (
     Table,
     Threshold,
 )
-from sievert.continuous._moments import on_grid, scan_error, tilted
+from sievert.continuous._mesh import MOST_NATS, Mesh, mesh, scan_error
+from sievert.continuous._quantiles import quantiles
+from sievert.continuous._shapes import Pieces
+from sievert.continuous._squares import squares
+from sievert.continuous._windows import windows
 from sievert.errors import GainError
+from sievert.numerics import UNIT
 
-__all__ = ["Enclosure", "enclosed"]
-# Points of the grid: at least, for smooth losses, and at most.
-FEWEST, MOST = 1000, 1_000_000
-# [action, point] entries that are held at once.
-MOST_COSTS = 20_000_000
-# A relative width from which the loss without a release may be the better bound, and the widest step in nats.
-WIDE, LARGEST_STEP = 0.1, 1400.0
-# Windows of a tolerance, each weighed at so many outputs.
-WINDOWS = 1500
+__all__ = ["Enclosure", "Found", "closed", "enclosed", "inner_places"]
 # Points that take the place of a density that is known by its masses alone.
 MASSES = 200_000
+# Parts of the interval on which a function stands for itself at the middle: fewest, most, and all entries.
+FEWEST_PARTS, MOST_PARTS, MOST_ENTRIES = 1000, 100_000, 2_000_000
+# Windows of which the best is taken where the best of all has no formula.
+WINDOWS = 160
+# Halvings of cells that a variance may need.
+HALVINGS, ENOUGH = 30, 1e-13
 
 
 @dataclass(frozen=True)
@@ -57,253 +59,242 @@ class Enclosure:
     method: str
 
 
-def enclosed(prior: Density, loss: IntervalLoss, eps: float, relative: float) -> Enclosure:
-    """The loss of the truncated Laplace on the density's interval, as narrowly as asked where possible."""
-    if prior.pieces() is None:
-        return _from_masses(prior, loss, eps)
-    found = _on_grid(loss, prior, eps, relative)
-    if not math.isfinite(found.high) or found.high - found.low > WIDE * found.high:
-        # Where ε outgrows every grid, what is lost without a release bounds it still.
-        blind = _on_grid(loss, prior, 0.0, relative)
-        high = blind.high if math.isnan(found.high) else min(found.high, blind.high)
-        found = Enclosure(min(found.low, high), high, found.cells, found.method)
-    return Enclosure(max(0.0, float(found.low)), float(found.high), found.cells, found.method)
+@dataclass(frozen=True)
+class Found:
+    """A loss over [0, 1], what its integral misses, how many cells, and what the density may be off by."""
+
+    value: float
+    missed: float
+    cells: int
+    relative: float
+    lost: float
+    method: str
+    least: float | None = None
+    exact: bool = False
 
 
-def _cells_for(eps: float, width: float, relative: float, least: int, most: int = MOST) -> int:
-    """The grid for which cosh(ε·step/2) - 1 is at most so much."""
-    wanted = eps * width / (2 * math.sqrt(2 * relative))
-    return int(min(most, max(least, math.ceil(wanted))))
-
-
-def _weights(cells: int, h: float) -> FloatArray:
-    inner = math.tanh(h / 2)
-    weights = np.full(cells + 1, inner)
-    weights[[0, -1]] = (1 + inner) / 2
-    return weights
-
-
-def _grown(h: float) -> float:
-    """cosh(h/2), rounded up; inf where a float cannot hold it."""
-    return math.cosh(h / 2) * (1 + 1e-15) if h < LARGEST_STEP else math.inf
-
-
-def _closed(low: float, high: float, h: float, error: float) -> tuple[float, float]:
-    grown = _grown(h)
-    return low - error, math.inf if math.isinf(grown) else high * grown + error
-
-
-def _counted(prior: Density, loss: IntervalLoss, eps: float, cells: int, missed: float) -> float:
-    """What all errors amount to: of the model, of what is spread near the ends, and of rounding."""
+def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
+    """The loss of the truncated Laplace on the density's interval."""
     model = prior.pieces()
-    assert model is not None
-    moved = model.ends * model.spread / prior.width * (1 + eps * prior.width) * 2
-    rounding = 8 * scan_error(cells, eps * prior.width)
-    return 4 * loss.largest(prior.width) * (missed + moved + rounding)
+    if model is None:
+        return _from_masses(prior, loss, eps)
+    level = eps * prior.width
+    if level > MOST_NATS:
+        return _beyond(prior, loss, level)
+    return closed(_found(loss, prior, model, level), loss, prior, model, level)
+
+
+def closed(found: Found, loss: IntervalLoss, prior: Density, model: Pieces, level: float) -> Enclosure:
+    """The two numbers, in the interval's units, with what the density, its ends and rounding may change."""
+    if found.exact:
+        return Enclosure(found.value, found.value, found.cells, found.method)
+    scale, largest = _scale(loss, prior), loss.largest(1.0)
+    spread = 2 * model.ends * model.spread * (1 + level)
+    off = found.relative + 8 * scan_error(found.cells, level) + 4 * UNIT
+    error = found.missed + largest * (found.lost + spread)
+    low = found.value * (1 - off) - error if found.least is None else found.least
+    high = scale * (found.value * (1 + off) + error)
+    return Enclosure(max(0.0, float(scale * low)), float(high), found.cells, found.method)
 
 
 @singledispatch
-def _on_grid(loss: IntervalLoss, prior: Density, eps: float, relative: float) -> Enclosure:
+def _scale(loss: IntervalLoss, prior: Density) -> float:
+    """What one unit of the loss over [0, 1] is worth on the interval."""
+    return 1.0
+
+
+@_scale.register
+def _of_lengths(loss: Quantile, prior: Density) -> float:
+    return prior.width
+
+
+@_scale.register
+def _of_areas(loss: Squared, prior: Density) -> float:
+    return prior.width**2
+
+
+@singledispatch
+def _found(loss: IntervalLoss, prior: Density, model: Pieces, eps: float) -> Found:
     raise GainError(f"loss: {loss.words} is not known on an interval; give a prior on points")
 
 
-@_on_grid.register
-def _of_table(loss: Table, prior: Density, eps: float, relative: float) -> Enclosure:
+@_found.register
+def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> Found:
     raise GainError(
         "loss is a table [action, point], but the prior has a density; give points, or "
-        "continuous.step_loss(costs, "
-        "edges) for a loss that is constant between edges"
+        "continuous.step_loss(costs, edges) for a loss that is constant between edges"
     )
 
 
-@_on_grid.register
-def _squares(loss: Squared, prior: Density, eps: float, relative: float) -> Enclosure:
-    cells = _cells_for(eps, prior.width, relative, FEWEST)
-    step = prior.width / cells
-    found = tilted(prior, cells, eps, 2)
-    left = on_grid(found.left, step, eps)
-    right = on_grid(found.right[:, ::-1], step, eps)[:, ::-1]
-    total, first, second = left[0] + right[0], right[1] - left[1], left[2] + right[2]
-    mean = np.divide(first, total, out=np.zeros_like(total), where=total > 0)
-    least = np.maximum(second - mean * first, 0.0)
-    value = float((_weights(cells, eps * step) * least).sum())
-    error = _counted(prior, loss, eps, cells, found.error)
-    low, high = _closed(value, value, eps * step, error)
-    return Enclosure(low, high, cells, "squares on a grid")
+@_found.register
+def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> Found:
+    cells = mesh(model, eps)
+    for _ in range(HALVINGS):
+        value, missed = squares(cells)
+        again = missed > ENOUGH * value / len(missed)
+        if not again.any():
+            break
+        cells = mesh(model, eps, np.concatenate([cells.edges, cells.centres[again]]))
+    return _on(cells, value, float(missed.sum()), "variances, by Gauss–Legendre on cells")
 
 
-@_on_grid.register
-def _quantiles(loss: Quantile, prior: Density, eps: float, relative: float) -> Enclosure:
-    # Guesses on the grid lose up to density·step²/8: so much finer than the kernel alone would ask for.
-    fine = math.ceil(1 / math.sqrt(4 * max(relative, 1e-12)))
-    cells = _cells_for(eps, prior.width, relative, min(MOST, max(FEWEST, 2 * fine)))
-    step, q = prior.width / cells, float(loss.quantile)
-    found = tilted(prior, cells, eps, 1)
-    left = on_grid(found.left, step, eps)
-    right = on_grid(found.right[:, ::-1], step, eps)[:, ::-1]
-    total = left[0] + right[0]
-    k = _quantile_cells(left[0], right[0], total, step, eps, q)
-    high, low = _least_costs(left, right, total, k, step, eps, q)
-    weights = float(loss.factor) * _weights(cells, eps * step)
-    error = _counted(prior, loss, eps, cells, found.error)
-    lower, upper = _closed(float((weights * low).sum()), float((weights * high).sum()), eps * step, error)
-    return Enclosure(lower, upper, cells, "quantiles on a grid")
+def _known(value: float) -> Found:
+    return Found(value, 0.0, 1, 0.0, 0.0, "known exactly", exact=True)
 
 
-def _quantile_cells(
-    left: FloatArray, right: FloatArray, total: FloatArray, step: float, eps: float, q: float
-) -> np.ndarray:
-    """For each output the last grid point at or below the quantile of what is believed then."""
-    size = len(total)
-    index = np.arange(size)
-    low, high = np.zeros(size, dtype=np.intp), np.full(size, size - 1, dtype=np.intp)
-    for _ in range(size.bit_length()):
-        middle = np.minimum((low + high + 1) // 2, size - 1)
-        decay = np.exp(-eps * step * np.abs(middle - index))
-        is_below = np.where(
-            middle <= index, left[middle] * decay <= q * total, right[middle] * decay >= (1 - q) * total
-        )
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle - 1)
-    return np.minimum(low, size - 2)
+def _on(cells: Mesh, value: float, missed: float, method: str, lost: float = 0.0) -> Found:
+    return Found(value, missed, len(cells.centres), cells.relative, cells.lost + lost, method)
 
 
-def _least_costs(
-    left: FloatArray, right: FloatArray, total: FloatArray, k: np.ndarray, step: float, eps: float, q: float
-) -> tuple[FloatArray, FloatArray]:
-    """The cost of the better guess beside the quantile, and a bound on the least from both tangents."""
-    index = np.arange(len(total))
-    costs, slopes = [], []
-    for guess in (k, k + 1):
-        distance = step * np.abs(guess - index)
-        decay = np.exp(-eps * distance)
-        before = guess <= index
-        # What lies beyond the guess on its far side, and what all is on average away from it.
-        far = np.where(before, left[1][guess], right[1][guess]) * decay
-        mass = np.where(before, left[0][guess], right[0][guess]) * decay
-        drift = np.where(before, 1.0, -1.0) * (right[1] - left[1]) + distance * total
-        lower = np.where(before, mass, total - mass)
-        below = np.where(before, far, drift + far)
-        above = np.where(before, drift + far, far)
-        costs.append((1 - q) * below + q * above)
-        slopes.append(lower - q * total)
-    # Convex in the guess: from the left it falls with slope s0 ≤ 0, from the right with s1 ≥ 0.
-    fall, rise = np.maximum(-slopes[0], 0.0), np.maximum(slopes[1], 0.0)
-    both = np.maximum(fall + rise, np.finfo(np.float64).tiny)
-    meeting = (costs[0] * rise + costs[1] * fall - step * fall * rise) / both
-    flat = (fall == 0) | (rise == 0)
-    high = np.minimum(costs[0], costs[1])
-    return high, np.where(
-        flat, np.minimum(high, np.where(fall == 0, costs[0], costs[1])), np.minimum(meeting, high)
+@_found.register
+def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> Found:
+    if loss.quantile in (0, 1):
+        return _known(0.0)
+    cells = mesh(model, eps)
+    value, missed = quantiles(cells, float(loss.quantile))
+    factor = float(loss.factor)
+    # The quantile is rounded once, and changes the loss by no more than that.
+    rounded = 0.0 if Fraction(float(loss.quantile)) == loss.quantile else UNIT
+    return _on(
+        cells,
+        factor * value,
+        factor * (missed + rounded),
+        "one decision for each threshold, by Gauss–Legendre",
     )
 
 
-@_on_grid.register
-def _in_cells(loss: Cells, prior: Density, eps: float, relative: float) -> Enclosure:
-    return _steps(loss.steps(prior.interval), prior, eps, relative)
+@_found.register
+def _in_cells(loss: Cells, prior: Density, model: Pieces, eps: float) -> Found:
+    return _of_steps(loss.steps(prior.interval), prior, model, eps)
 
 
-@_on_grid.register
-def _at_threshold(loss: Threshold, prior: Density, eps: float, relative: float) -> Enclosure:
-    return _steps(loss.steps(prior.interval), prior, eps, relative)
+@_found.register
+def _at_threshold(loss: Threshold, prior: Density, model: Pieces, eps: float) -> Found:
+    return _of_steps(loss.steps(prior.interval), prior, model, eps)
 
 
-@_on_grid.register
-def _steps(loss: Steps, prior: Density, eps: float, relative: float) -> Enclosure:
+@_found.register
+def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> Found:
+    inner, inside, lost = inner_places(loss, prior, model)
+    costs = np.array(loss.costs)[:, inside]
+    if len(inside) == 1 or not costs.any(axis=1).all():
+        return _known(float(costs.max(axis=1).min()))  # one action is best wherever the truth is
+    value, missed, cells = actions(model, eps, inner, costs)
+    return _on(cells, value, missed, "crossings of the actions", lost)
+
+
+def inner_places(loss: Steps, prior: Density, model: Pieces) -> tuple[FloatArray, list[int], float]:
+    """Where the parts within the interval end, which they are, and the mass beside those places."""
     low, high = prior.interval
     if loss.edges[0] > low or loss.edges[-1] < high:
         raise GainError(
             f"edges reach from {float(loss.edges[0]):g} to {float(loss.edges[-1]):g}; they must cover the "
-            "prior's "
-            f"interval [{float(low):g}, {float(high):g}]"
+            f"prior's interval [{float(low):g}, {float(high):g}]"
         )
-    costs = np.array(loss.costs)
-    most = max(FEWEST, MOST_COSTS // len(costs))
-    cells = _cells_for(eps, prior.width, relative, FEWEST, min(MOST, most))
-    step = prior.width / cells
-    sums, missed = np.zeros((len(costs), cells + 1)), 0.0
-    for part in range(len(loss.edges) - 1):
-        ends = (max(float(low), float(loss.edges[part])), min(float(high), float(loss.edges[part + 1])))
-        if ends[0] >= ends[1]:
-            continue
-        found = tilted(prior, cells, eps, 0, ends)
-        weight = on_grid(found.left, step, eps)[0]
-        weight += on_grid(found.right[:, ::-1], step, eps)[0, ::-1]
-        sums += costs[:, part : part + 1] * weight
-        missed += found.error
-    value = float((_weights(cells, eps * step) * sums.min(axis=0)).sum())
-    model = prior.pieces()
-    assert model is not None
-    # An edge within what is spread near the ends may have any of that mass on either side.
-    inner = [float(edge) for edge in loss.edges if low < edge < high]
-    near = any(min(edge - float(low), float(high) - edge) <= model.spread for edge in inner)
-    error = _counted(prior, loss, eps, cells, missed + (model.ends if near else 0.0))
-    return Enclosure(*_closed(value, value, eps * step, error), cells, "steps on a grid")
+    inside = [k for k in range(len(loss.edges) - 1) if loss.edges[k + 1] > low and loss.edges[k] < high]
+    shares = [(loss.edges[k] - low) / (high - low) for k in inside[1:]]
+    inner = np.array([float(share) for share in shares])
+    return inner, inside, _beside(model, shares, inner)
 
 
-@_on_grid.register
-def _within(loss: Band, prior: Density, eps: float, relative: float) -> Enclosure:
-    """The window of a guess lies between one of fewer cells and one of more."""
-    cells, radius = WINDOWS, float(loss.radius)
-    step = prior.width / cells
-    found = tilted(prior, cells, eps, 0)
-    size = cells + 1
-    total = on_grid(found.left, step, eps)[0] + on_grid(found.right[:, ::-1], step, eps)[0, ::-1]
-    # What is believed to lie below each grid point, [output, point].
-    inputs = np.arange(size)
-    masses = np.zeros((size, cells))
-    outputs = inputs[:, None]
-    cell = np.arange(cells)[None, :]
-    above = outputs > cell
-    masses = np.where(
-        above,
-        found.left[0][None, :] * np.exp(-eps * step * np.abs(outputs - cell - 1)),
-        found.right[0][None, :] * np.exp(-eps * step * np.abs(cell - outputs)),
+def _beside(model: Pieces, shares: list[Fraction], inner: FloatArray) -> float:
+    """The mass between places and the floats for them; all that is spread, where they lie in it."""
+    if not len(inner):
+        return 0.0
+    slips = np.array(
+        [float(abs(Fraction(place) - share)) for place, share in zip(inner, shares, strict=True)]
     )
-    below = np.concatenate([np.zeros((size, 1)), np.cumsum(masses, axis=1)], axis=1)
-    covered = []
-    for count in (math.floor(2 * radius / step * (1 - 1e-12)), math.floor(2 * radius / step) + 2):
-        wide = min(count, cells)
-        covered.append((below[:, wide:] - below[:, : size - wide]).max(axis=1))
-    weights = _weights(cells, eps * step)
-    least = [np.maximum(total - part, 0.0) for part in covered]
-    error = _counted(prior, loss, eps, cells, found.error) + cells * 1e-16
-    low, high = _closed(
-        float((weights * least[1]).sum()), float((weights * least[0]).sum()), eps * step, error
-    )
-    return Enclosure(low, high, cells, "windows on a grid")
+    k = np.clip(np.searchsorted(model.edges, inner, side="right") - 1, 0, len(model.edges) - 2)
+    heights = np.abs(model.coefficients).sum(axis=1)
+    beside = np.maximum(heights[k], heights[np.maximum(k - 1, 0)])
+    near = (np.minimum(inner, 1 - inner) <= model.spread).any()
+    return float((slips * beside).sum()) + (model.ends if near else 0.0)
 
 
-@_on_grid.register
-def _any(loss: Function, prior: Density, eps: float, relative: float) -> Enclosure:
-    """The loss at the middle of each cell stands for the cell, up to its Lipschitz constant."""
+@_found.register
+def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> Found:
+    radius = loss.radius / (prior.interval[1] - prior.interval[0])
+    if 2 * radius >= 1 or radius == 0:
+        return _known(float(radius == 0))
+    found = windows(model, eps, radius)
+    if found.attained:
+        return Found(found.value, found.missed, found.cells, 0.0, 0.0, "the two ends of the best window")
+    # No single window does what each end would: the best of a few is a bound.
+    places = np.linspace(0.0, float(1 - 2 * radius), WINDOWS)
+    inner = np.unique(np.concatenate([places, places + float(2 * radius)]))
+    inner = inner[(inner > 0) & (inner < 1)]
+    middles = np.concatenate([[0.0], inner, [1.0]])
+    middles = (middles[:-1] + middles[1:]) / 2
+    # A window that is shorter by the rounding of its ends misses more.
+    covered = (middles >= places[:, None]) & (middles <= places[:, None] + float(2 * radius) - 1e-14)
+    value, missed, cells = actions(model, eps, inner, 1.0 - covered)
+    least = max(0.0, found.value - found.missed)
+    how = "from below by the ends of a window, from above by the best of some windows; ends disagree"
+    return Found(value, missed, len(cells.centres), cells.relative, cells.lost, how, least)
+
+
+@_found.register
+def _any(loss: Function, prior: Density, model: Pieces, eps: float) -> Found:
+    """The loss at the middle of each part stands for the part, up to its Lipschitz constant."""
     constant = loss.lipschitz(prior.width)
     if constant is None:
         raise GainError(
-            "lipschitz is missing: without it nothing bounds the loss between two points; state how much "
-            "it changes "
-            "at most for one unit of the truth, or give a prior on points"
+            "lipschitz is missing: without it nothing bounds the loss between two points; state how much it "
+            "changes at most for one unit of the truth, or give a prior on points"
         )
-    cells = max(FEWEST, min(100_000, MOST_COSTS // (4 * len(loss.actions))))
-    step = prior.width / cells
-    low = float(prior.interval[0])
-    table, _ = loss.table(np.asarray(low + step * (np.arange(cells) + 0.5), dtype=np.float64))
-    found = tilted(prior, cells, eps, 0)
-    least = np.full(cells + 1, np.inf)
-    for row in table:
-        cost = on_grid(found.left * row, step, eps)[0]
-        cost += on_grid((found.right * row)[:, ::-1], step, eps)[0, ::-1]
-        least = np.minimum(least, cost)
-    value = float((_weights(cells, eps * step) * least).sum())
-    largest = float(table.max()) + constant * step
-    error = _counted(prior, loss, eps, cells, found.error) * max(1.0, largest) + constant * step / 2
-    return Enclosure(*_closed(value, value, eps * step, error), cells, "Lipschitz loss on a grid")
+    parts = max(FEWEST_PARTS, min(MOST_PARTS, MOST_ENTRIES // len(loss.actions)))
+    low, step = float(prior.interval[0]), prior.width / parts
+    places = np.asarray(low + step * (np.arange(parts) + 0.5), dtype=np.float64)
+    table, _ = loss.table(places)
+    _require_lipschitz(table, places, constant)
+    inner = np.arange(1, parts) / parts
+    value, missed, cells = actions(model, eps, inner, table, halvings=0)
+    slack = constant * step / 2 + cells.lost * max(0.0, float(table.max()) - 1)
+    return _on(cells, value, missed + slack, "Lipschitz loss, constant on parts")
+
+
+def _require_lipschitz(table: FloatArray, places: FloatArray, constant: float) -> None:
+    """Refuse a constant that the loss itself refutes."""
+    allowed = constant * np.diff(places) + 8 * UNIT * np.abs(table).max()
+    change = np.abs(np.diff(table, axis=1))
+    if (change > allowed * (1 + 1e-9)).any():
+        i, j = np.unravel_index(int(np.argmax(change - allowed)), change.shape)
+        raise GainError(
+            f"lipschitz is {constant:g}, but from the truth {places[j]:.6g} to {places[j + 1]:.6g} the loss "
+            f"changes by {change[i, j]:.6g}, which is {change[i, j] / (places[j + 1] - places[j]):.6g} for "
+            "one unit; state the larger number"
+        )
+
+
+def _beyond(prior: Density, loss: IntervalLoss, level: float) -> Enclosure:
+    """Where ε outgrows every mesh: no more is lost than without a release, nor than by taking the output."""
+    blind = enclosed(prior, loss, 0.0)
+    return Enclosure(
+        0.0, min(blind.high, _scale(loss, prior) * _taken(loss, level)), blind.cells, "bounds alone"
+    )
+
+
+@singledispatch
+def _taken(loss: IntervalLoss, level: float) -> float:
+    """What is lost on [0, 1] where the output is taken for the truth."""
+    return math.inf
+
+
+@_taken.register
+def _distance(loss: Quantile, level: float) -> float:
+    return float(loss.factor * max(loss.quantile, 1 - loss.quantile)) / level * (1 + 4 * UNIT)
+
+
+@_taken.register
+def _square(loss: Squared, level: float) -> float:
+    return 2 / level**2 * (1 + 4 * UNIT)
 
 
 def _from_masses(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
     """Each cell's mass at its middle.
 
     Joint probabilities change by e^(±ε·step/2) at most, losses by their Lipschitz constant (Fernandes,
-    Lem 7.5, with midpoints).
+    Lem 7.5, with midpoints). How a mass lies within its cell is not known, so no rule does much better.
     """
     cells = MASSES
     step = prior.width / cells
@@ -320,14 +311,13 @@ def _from_masses(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
     if constant is None:
         raise GainError(
             f"loss: {loss.words} jumps, and the prior is known by the masses of its cells alone; give a "
-            "prior with a "
-            "density (Density.beta, .truncated_normal, .piecewise, .mixture) or points"
+            "prior with a density (Density.beta, .truncated_normal, .piecewise, .mixture) or points"
         )
     points = float(prior.interval[0]) + step * (np.arange(cells) + 0.5)
     belief = Belief(np.asarray(points, dtype=np.float64), masses / masses.sum(), eps)
     _, value = both_losses(steps, belief)
     largest = steps.largest(prior.width)
-    error = largest * (unsure + getattr(prior, "error", 0.0) * 4) + constant * step / 2
+    error = largest * (unsure + getattr(prior.shape, "error", 0.0) * 4) + constant * step / 2
     error += value * relative_error(belief)
     factor = math.exp(eps * step / 2)
     low_value = (value - error) / factor

@@ -20,15 +20,17 @@ from sievert.continuous._laplace import grid
 from sievert.continuous._loss import LaplaceLoss, belief_of, finite_eps, laplace_loss, on_points
 from sievert.continuous._losses import IntervalLoss, Squared, loss_of
 from sievert.design import GeometricOptimality, geometric_optimality, optimal_mechanism
-from sievert.errors import MechanismError
+from sievert.errors import MechanismError, PriorError
 from sievert.measures import losses, single_crossing_order
-from sievert.numerics import brief, flag, positive, require_size, whole
+from sievert.numerics import brief, flag, positive, require_size, taken, whole
 from sievert.results import Result
 from sievert.spaces import metrics
 
 __all__ = ["Gap", "Resolution", "gap", "resolution"]
 # Points up to which a linear program is asked, and pairs of actions are compared.
 MOST_PROGRAM, MOST_ACTIONS = 200, 400
+# Nats of a step of which a float still holds the bound; a factor above which it is no percentage.
+LARGEST_STEP, LARGEST_SHARE = 1400.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,10 @@ class Gap(Result):
 
     def __str__(self) -> str:
         more = "nothing" if self.gap <= self.error else f"{self.gap:.4g}"
-        share = f", {self.factor - 1:.2%} more" if self.geometric > 0 and self.gap > self.error else ""
+        share = ""
+        if self.geometric > 0 and self.gap > self.error:
+            big = self.factor > LARGEST_SHARE
+            share = f", {self.factor:.3g} times as much" if big else f", {self.factor - 1:.2%} more"
         best = " (the least possible there)" if self.single_crossing else ""
         return (
             f"on a grid of {self.cells} cells the geometric loses {self.geometric:.6g}{best} and Laplace "
@@ -141,14 +146,15 @@ def gap(
         else interval_of(interval)
     )
     if cells is None and prior is not None and dense is None:
-        cells = max(1, len(list(prior)) - 1)  # type: ignore[call-overload]
+        cells = max(1, len(taken("prior", prior, PriorError, "probabilities")) - 1)
     count = whole("cells", cells, MechanismError)
     places = _places(count, ends)
     belief = belief_of(prior if dense is None else _floor(dense, count, ends), places, level)
     geometric, laplace, error = on_points(wanted, belief)
     width = float(ends[1] - ends[0])
     h = level * width / count
-    cosh_bound = 2 * math.sinh(h / 4) ** 2 * geometric
+    # cosh(h/2) - 1; beyond a float's range no bound is known from it.
+    cosh_bound = 2 * math.sinh(h / 4) ** 2 * geometric if h < LARGEST_STEP else math.inf
     constant = wanted.lipschitz(width)
     lipschitz = None if constant is None else constant * width * math.tanh(h / 2) / 2
     thesis = None
@@ -247,8 +253,9 @@ class Resolution(Result):
     relative: float
 
     def __str__(self) -> str:
+        cells = "1 cell keeps" if self.cells == 1 else f"{self.cells} cells keep"
         return (
-            f"{self.cells} cells keep Laplace noise of ε = {self.eps:g} within {self.relative:g} of the "
+            f"{cells} Laplace noise of ε = {self.eps:g} within {self.relative:g} of the "
             "best on their "
             f"grid, and {self.pixels} pixels within {self.relative:g} of releasing every digit"
         )

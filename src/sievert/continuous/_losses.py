@@ -19,7 +19,7 @@ from sievert.arrays import FloatArray
 from sievert.continuous._density import rational
 from sievert.errors import GainError
 from sievert.measures import MatrixAdversary, losses
-from sievert.numerics import brief, did_you_mean, function, non_negative, taken
+from sievert.numerics import brief, did_you_mean, function, non_negative, require_size, taken
 
 __all__ = [
     "Band",
@@ -35,6 +35,9 @@ __all__ = [
     "loss_of",
     "step_loss",
 ]
+
+# Entries of a table [action, part].
+MOST_COSTS = 10_000_000
 
 
 class IntervalLoss:
@@ -135,6 +138,7 @@ class Cells(IntervalLoss):
                 "the chance of naming the wrong one of ten cells"
             )
         low, high = interval
+        require_size(self.cells**2, MOST_COSTS, "the costs of all guesses in all cells", "take fewer cells")
         edges = tuple(low + (high - low) * k / self.cells for k in range(self.cells + 1))
         costs = 1.0 - np.eye(self.cells)
         return Steps(edges, tuple(map(tuple, costs.tolist())), self.words)
@@ -177,7 +181,7 @@ class Function(IntervalLoss):
     def table(self, points: FloatArray) -> tuple[FloatArray, tuple[Hashable, ...]]:
         rows = np.empty((len(self.actions), len(points)))
         for i, action in enumerate(self.actions):
-            rows[i] = [float(self.call(action, x)) for x in points.tolist()]
+            rows[i] = [_cost(self.call, action, x) for x in points.tolist()]
         if not np.isfinite(rows).all() or (rows < 0).any():
             i, j = map(int, np.argwhere(~np.isfinite(rows) | (rows < 0))[0])
             raise GainError(
@@ -186,6 +190,17 @@ class Function(IntervalLoss):
                 "must be a finite number ≥ 0 (add a constant where it is not)"
             )
         return rows, self.actions
+
+
+def _cost(call: Callable[[Any, Any], Any], action: Hashable, truth: float) -> float:
+    found = call(action, truth)
+    try:
+        return float(found)
+    except (TypeError, ValueError):
+        raise GainError(
+            f"loss: {brief(found)} for the guess {brief(action)} and the truth {truth:g}; a loss must be a "
+            "finite number ≥ 0"
+        ) from None
 
 
 @dataclass(frozen=True)

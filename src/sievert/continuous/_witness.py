@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import singledispatch
 from itertools import pairwise
 from typing import Any
 
@@ -19,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, as_channel, require_dense
+from sievert.channels import Channel, Privacy, as_channel, require_dense
 from sievert.channels.priors import as_prior
 from sievert.continuous._density import interval_of, rational
 from sievert.continuous._laplace import grid, grid_geometric, truncated_laplace
 from sievert.errors import ChannelError, MechanismError
 from sievert.estimation import kantorovich
-from sievert.mechanisms import privacy, rational_power
+from sievert.mechanisms import PixelatedLaplaceChannel, privacy, rational_power
 from sievert.numerics import UNIT, fractions_of, require_size, taken, whole
 from sievert.orders import Objection, refines
 from sievert.results import Result
@@ -252,8 +253,11 @@ def refined_by_geometric(channel: Channel, eps: object = None, *, alpha: object 
         steps = np.exp(-level.eps * np.array([float(gap) for gap in gaps]))
         table = given.matrix
     rows = _solved(table, steps)
-    # Rounding of the entries, amplified as the entries are.
-    unsure = 0 if exact else ROUNDING * _amplified(np.abs(table), steps)
+    closed = _closed_form(given, level, points)
+    if closed is not None:
+        return Refinement(True, closed)
+    # Rounding of the entries, which have the units of their logarithms, amplified as the entries are.
+    unsure = 0 if exact else _amplified((ROUNDING + 8 * UNIT * _sizes(given)) * np.abs(table), steps)
     if not (rows < -unsure).any():
         kept = rows if exact else np.maximum(rows, 0.0)
         if np.max(unsure) > TOLERANCE:
@@ -262,6 +266,32 @@ def refined_by_geometric(channel: Channel, eps: object = None, *, alpha: object 
             True, Channel.trusted(kept, "exact" if exact else "float", given.inputs, given.outputs)
         )
     return _objecting(rows, table, steps, exact)
+
+
+def _sizes(channel: Channel) -> FloatArray:
+    """|ln| of the entries, 0 where there is none."""
+    logs = channel.log_matrix
+    return np.where(np.isfinite(logs), np.abs(logs), 0.0)
+
+
+@singledispatch
+def _closed_form(channel: Channel, level: Privacy, points: list[Fraction]) -> Channel | None:
+    """What follows the geometric mechanism, where that is known without solving for it."""
+    return None
+
+
+@_closed_form.register
+def _of_pixels(channel: PixelatedLaplaceChannel, level: Privacy, points: list[Fraction]) -> Channel | None:
+    """Laplace noise of the same ε on a grid of its own interval (Fernandes, Lem 7.7)."""
+    low, high = channel.interval
+    cells = len(points) - 1
+    on_grid = all(x == low + (high - low) * k / cells for k, x in enumerate(points))
+    if not on_grid or channel.level.written != level.written:
+        return None
+    name, value = level.written
+    given = {"eps": value} if name == "eps" else {"alpha": value}
+    found = witness(cells, channel.pixels, given.get("eps"), alpha=given.get("alpha"), interval=(low, high))
+    return Channel.trusted(found.entries, found.form, channel.inputs, channel.outputs)
 
 
 def _objecting(rows: NDArray[Any], table: NDArray[Any], steps: NDArray[Any], exact: bool) -> Refinement:

@@ -5,6 +5,7 @@ from ._candidates import Candidates as Candidates
 from ._candidates import Leak as Leak
 from ._candidates import Remap as Remap
 from ._candidates import candidates as candidates
+from ._candidates import candidates_beside as candidates_beside
 from ._domination import Domination as Domination
 from ._domination import dominating_remap as dominating_remap
 from ._existence import Existence as Existence

@@ -42,14 +42,17 @@ __all__ = [
     "Neighbours",
     "Remap",
     "candidates",
+    "candidates_beside",
     "leak_of",
     "remap",
     "standard",
 ]
 
 Relation = Literal["equivalent", "safer", "less safe", "neither", "undecided"]
-# The name of the mechanism that was looked for.
-OPTIMAL = "optimal"
+# The names of the mechanism that was looked for: for a prior, or for all.
+OPTIMAL, LEAST_REGRET = "optimal", "least regret"
+# What the best for a uniform prior is called beside it.
+UNIFORM = "best for a uniform prior"
 # Inputs up to which neighbours are compared against every adversary.
 LARGEST_COMPARED = 40
 
@@ -91,7 +94,7 @@ class Alternative(Result):
     @property
     def is_optimal(self) -> bool:
         """Whether it is the one that was looked for, beside the standard ones."""
-        return self.name == OPTIMAL
+        return self.name in (OPTIMAL, LEAST_REGRET)
 
     def __str__(self) -> str:
         return f"{self.name}: loses {self.loss:.6g}, true ε = {self.eps:.6g}"
@@ -148,7 +151,7 @@ class Candidates(Result):
         return f"<p>{escape(str(self))}</p><table><tr>{head}</tr>{rows}</table>"
 
     def __str__(self) -> str:
-        rest = [item for item in self.alternatives if not item.is_optimal]
+        rest = [item for item in self.alternatives if not item.is_optimal and item.name != UNIFORM]
         if not rest:
             return f"the optimal mechanism loses {float(self.optimal.loss):.6g}"
         best = rest[0]
@@ -206,8 +209,37 @@ def candidates(
     instance("gains", gains, list | tuple, "a list of gains", GainError)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
+    return _weighed(metric, belief, wanted, adversaries, best, {OPTIMAL: best.mechanism})
+
+
+def candidates_beside(
+    mechanism: Channel,
+    policy_or_metric: Policy | Metric | Answers,
+    eps: float | None,
+    loss: object,
+    gains: Iterable[object],
+    alpha: object = None,
+) -> Candidates:
+    """As `candidates` under a uniform prior, for a mechanism that was chosen for an unknown one."""
+    metric = target_metric(policy_or_metric)
+    belief, wanted = as_prior(None, metric.points), as_loss(loss, metric.points)
+    adversaries = [as_gain(gain, metric.points) for gain in gains]
+    best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
+    looked_for = {LEAST_REGRET: mechanism, UNIFORM: best.mechanism}
+    return _weighed(metric, belief, wanted, adversaries, best, looked_for)
+
+
+def _weighed(
+    metric: Metric,
+    belief: NDArray[Any],
+    wanted: MatrixAdversary,
+    adversaries: list[Adversary],
+    best: OptimalMechanism,
+    looked_for: dict[str, Channel],
+) -> Candidates:
+    """What was looked for beside the standard mechanisms, by growing loss."""
     others, missing = standard(metric, float(best.eps))
-    built = {OPTIMAL: best.mechanism, **others}
+    built = {**looked_for, **others}
     rows = []
     for done, (name, channel) in enumerate(built.items()):
         advance("weighing the candidates", done, len(built))
@@ -215,7 +247,7 @@ def candidates(
         rows.append(
             Alternative(
                 name,
-                float(best.loss) if name == OPTIMAL else float(found.after),
+                float(best.loss if channel is best.mechanism else found.after),
                 None if found.before is None else float(found.before),
                 epsilon(channel, metric).nats,
                 tuple(leak_of(channel, belief, adversary) for adversary in adversaries),

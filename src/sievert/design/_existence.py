@@ -11,10 +11,10 @@ from sievert.arrays import AnyArray
 from sievert.channels import Channel, target_metric
 from sievert.design._optimal import as_loss
 from sievert.errors import MechanismError
-from sievert.geometry import kernels, optimal_kernels, pair_T_realizable, polytope
+from sievert.geometry import has_universally_optimal, kernels, optimal_kernels, pair_T_realizable, polytope
 from sievert.measures import single_crossing_order
 from sievert.measures.losses import classify_loss
-from sievert.mechanisms import privacy, tight_constraints
+from sievert.mechanisms import privacy, tight_constraints, two_point_blocks
 from sievert.policies import Answers, Policy
 from sievert.proofs import ProofSpace, line_order
 from sievert.results import Result
@@ -113,7 +113,7 @@ def existence_by_theorem(
 ) -> Existence | None:
     """The first theorem that decides; None where none does."""
     wanted, rate = as_loss(loss, space.points), privacy(eps, alpha).eps
-    table = np.asarray(wanted.table, dtype=np.float64)
+    table: AnyArray = wanted.table
     kinds = classify_loss(wanted)
     if kinds.trivial is not None:
         constant = Channel([[1]] * space.size, space.points)
@@ -122,8 +122,10 @@ def existence_by_theorem(
         words = "nothing may be told" if rate == 0 else "everything may be told"
         rows = np.isfinite(space.matrix) if rate == 0 else space.matrix == 0
         return Existence(True, words, Channel(rows.astype(np.int64), space.points, normalise=True))
-    if space.size <= 2:
-        return Existence(True, "two inputs (Thm 6.14)", tight_constraints(space, eps, alpha=alpha))
+    if has_universally_optimal(space):
+        words = "two inputs" if space.size <= 2 else "no three inputs at finite distance of each other"
+        best = two_point_blocks(space, eps, alpha=alpha)
+        return Existence(True, f"{words}: best for every loss (Thm 6.14, Thm 6.15)", best)
     order = _line(space)
     if order is not None and single_crossing_order(table[:, order]) is not None:
         words = "single crossing on a line: the geometric mechanism (Theorem SC, Thm 6.4)"

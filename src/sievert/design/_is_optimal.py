@@ -97,7 +97,8 @@ def is_optimal(
     prior : what is known about the inputs; uniform by default
     loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
     alpha : e^-eps, instead of eps; fractions throughout decide exactly
-    tolerance : in floats, the share of the largest loss that a gap may have and count as none
+    tolerance : in floats, the share of the largest loss (over what is lost at least) that a gap may have and
+        count as none
 
     Returns
     -------
@@ -138,7 +139,8 @@ def is_optimal(
         if holds and isinstance(proof, ExactDesignProof):
             proof = replace(proof, channel=remap(given, belief, wanted).mechanism.entries)
         return Optimality(holds, after, best.loss, None if holds else best.mechanism, True, proof)
-    allowed = tolerance * max(1.0, float(np.abs(np.asarray(wanted.table, dtype=np.float64)).max()))
+    floats = np.asarray(wanted.table, dtype=np.float64)
+    allowed = tolerance * float((floats - floats.min(axis=0)).max())
     holds = True if float(after) - float(best.lower_bound) <= allowed else None
     if float(after) - float(best.loss) > allowed:
         holds = False

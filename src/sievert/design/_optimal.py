@@ -73,6 +73,8 @@ class Designed(Result, ABC):
 # Times any distance it is still a float.
 LARGEST_EPS = 1e150
 Method = Literal["auto", "closed", "program", "spanner", "exact"]
+# Below this a loss is designed in its own unit: powers of 2 are exact, but for numbers near the least float.
+SMALLEST_LOSS = 1e-200
 # Entries of a channel that are designed one by one.
 LARGEST_ENTRIES = 4_000_000
 
@@ -218,8 +220,10 @@ def _certified(
 ) -> OptimalMechanism:
     """Floats that are multiples of 2^-53, with a certificate in ball arithmetic."""
     cost = costs(belief, wanted.table)
-    problem = Problem.of(metric, decay, cost, np.asarray(wanted.table, dtype=np.float64))
-    solved = solve_problem(problem, method, tolerance, stretch)
+    table = np.asarray(wanted.table, dtype=np.float64)
+    unit = _unit(table)
+    problem = Problem.of(metric, decay, cost / unit, table / unit)
+    solved = solve_problem(problem, method, tolerance, stretch).scaled(unit)
     proof = OptimalDesignProof(
         problem.space,
         decay,
@@ -242,6 +246,12 @@ def _certified(
         "; ".join(solved.methods),
         proof,
     )
+
+
+def _unit(loss: NDArray[np.float64]) -> float:
+    """A power of 2 near the largest loss where that is below 1: the solver's tolerances are absolute."""
+    largest = float(np.abs(loss).max())
+    return math.ldexp(1.0, math.frexp(largest)[1]) if SMALLEST_LOSS < largest < 0.5 else 1.0
 
 
 def _exact(

@@ -8,47 +8,49 @@ multipliers of the last program weigh the priors so that no mechanism regrets le
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from sievert.arrays import AnyArray
-from sievert.channels import Channel, target_metric
+from sievert.channels import Channel, Privacy, target_metric
 from sievert.design._existence import existence_by_theorem
-from sievert.design._optimal import as_loss
+from sievert.design._optimal import Designed, as_loss
 from sievert.design._universal import by_cells, is_universally_optimal
 from sievert.design._universal_case import Case, Universality
-from sievert.errors import TooLargeError
+from sievert.errors import MechanismError, MetricError, TooLargeError
 from sievert.geometry import Optimum, VertexProgram, polytope, vertex_program
-from sievert.numerics import advance, fractions_of, whole
+from sievert.mechanisms import privacy
+from sievert.numerics import advance, brief, exp_above, fractions_of, rounded_to, whole
 from sievert.policies import Answers, Policy
-from sievert.programs import ExactProgram, LinearProgram, exact_optimum, solve
+from sievert.programs import ExactProgram, exact_optimum
 from sievert.proofs import LargestGapProof, Proof, RegretProof, UniversalProof
-from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = ["MinimaxRegret", "minimax_regret"]
 
 ROUNDS = 200
-# In floats, a regret this close to what the priors found so far enforce settles the search.
-SETTLED = 1e-9
+# Of alpha, beyond those that ε itself needs.
+BITS = 64
+LARGEST_EPS = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class MinimaxRegret(Result):
+class MinimaxRegret(Designed):
     """The mechanism whose largest regret over all priors is least.
 
     Attributes
     ----------
     mechanism : outputs are to be used with the best action for the prior that turns out to be true
     regret : how much more than the best for the true prior it loses at most
-    lower_bound : no private mechanism has a smaller largest regret; in floats up to rounding
+    lower_bound : no private mechanism has a smaller largest regret
     priors : priors at which that is attained
-    exact : whether it was computed in fractions
-    certificate : a proof of both sides in fractions, re-checked without a solver; None for floats
+    exact : whether regret and bound are fractions; for a float ε they are those of a fraction just above e^-ε
+    method : the theorem, or how it was found
+    certificate : a proof of both sides in fractions, re-checked without a solver
     """
 
     mechanism: Channel
@@ -56,7 +58,13 @@ class MinimaxRegret(Result):
     lower_bound: float | Fraction
     priors: tuple[tuple[Any, ...], ...]
     exact: bool
+    method: str
     certificate: Proof | None = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How much smaller the largest regret of another mechanism could be: nothing, up to rounding."""
+        return float(self.regret - self.lower_bound)
 
     def __float__(self) -> float:
         return float(self.regret)
@@ -65,17 +73,10 @@ class MinimaxRegret(Result):
         value = f"{self.regret} = {float(self.regret):.6g}" if self.exact else f"{float(self.regret):.6g}"
         if self.regret == 0:
             return "this mechanism is best whatever the prior"
-        rounded = "" if self.exact else f", up to {max(float(self.regret - self.lower_bound), SETTLED):.0e}"
         return (
             f"whatever the prior, this mechanism loses at most {value} more than the best for that prior; no "
-            f"private mechanism does better at worst{rounded}"
+            "private mechanism does better at worst"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; the proof is saved by itself."""
-        found = super().to_dict()
-        found.pop("certificate")
-        return found
 
 
 def minimax_regret(
@@ -118,38 +119,57 @@ def minimax_regret(
     """
     effort = whole("effort", effort)
     space = target_metric(metric)
-    by_theorem = _by_theorem(space, eps, loss, alpha)
+    wanted = as_loss(loss, space.points)
+    level = privacy(eps, alpha)
+    ratio = _ratio(space, level)
+    given = level.alpha is not None and wanted.is_exact
+    table: AnyArray = fractions_of([[Fraction(value) for value in row] for row in wanted.table.tolist()])
+    by_theorem = _by_theorem(space, ratio, table, given)
     if by_theorem is not None:
         return by_theorem
-    wanted = as_loss(loss, space.points)
-    shape = polytope(space, eps, alpha=alpha)
-    program = vertex_program(shape)
-    exact = program.exact and wanted.is_exact
-    table: AnyArray = (
-        fractions_of(wanted.table.tolist()) if exact else np.asarray(wanted.table, dtype=np.float64)
-    )
-    if not exact:
-        program = vertex_program(polytope(space, shape.level.eps)) if program.exact else program
-    one: Any = Fraction(1) if exact else 1.0
+    program = vertex_program(polytope(space, alpha=ratio))
+    n = space.size
     cuts: dict[tuple[Any, ...], _Cut] = {}
-    for x in range(space.size):
-        unit = [one * int(z == x) for z in range(space.size)]
-        _add(cuts, program, np.array(unit, dtype=_kind(exact)), table)
-    _add(cuts, program, np.full(space.size, one / space.size, dtype=_kind(exact)), table)
+    for x in range(n):
+        _add(cuts, program, np.array([Fraction(int(z == x)) for z in range(n)], dtype=object), table)
+    _add(cuts, program, np.full(n, Fraction(1, n), dtype=object), table)
     for turn in range(ROUNDS):
         advance("rounds of cutting planes", turn, ROUNDS)
-        master = _master(program, list(cuts.values()), exact)
+        master = _master(program, list(cuts.values()))
         mechanism = program.channel(master.weights, space.points)
-        level = None if exact else shape.level.eps
-        found = _worst(Case(mechanism, space, level, wanted, alpha if exact else None, effort))
-        if found.gap <= master.bound + (0 if exact else SETTLED):
-            return _settled(mechanism, found, master, cuts, program, table)
+        found = _worst(Case(mechanism, space, None, table.tolist(), ratio, effort))
+        assert isinstance(found.gap, Fraction)
+        if found.gap <= master.bound:
+            return _settled(mechanism, found, master, cuts, program, given)
         assert found.prior is not None
-        before = len(cuts)
         _add(cuts, program, found.prior, table)
-        if len(cuts) == before:
-            return _settled(mechanism, found, master, cuts, program, table)
-    raise TooLargeError(f"the least regret was not settled in {ROUNDS} rounds; give fractions", size=ROUNDS)
+    raise TooLargeError(
+        f"the least regret was not settled in {ROUNDS} rounds; give fewer inputs or actions", size=ROUNDS
+    )
+
+
+def _ratio(space: Metric, level: Privacy) -> Fraction:
+    """alpha as it is given, or a fraction just above e^-ε: what is private for it is private for ε."""
+    lengths = space.matrix[np.isfinite(space.matrix)]
+    broken = lengths[lengths != np.floor(lengths)]
+    if len(broken) and 0 < level.eps < math.inf:
+        raise MetricError(
+            f"metric: a distance is {brief(float(broken[0]))}; the least regret is found in fractions, give "
+            "whole distances, and ε for one unit"
+        )
+    if level.alpha is not None:
+        return level.alpha
+    if level.eps in (0.0, math.inf):
+        return Fraction(int(level.eps == 0))
+    if level.eps > LARGEST_EPS:
+        raise MechanismError(
+            f"eps is {brief(level.eps)}; beyond {LARGEST_EPS:g} all regrets are below 1e-40, design for any "
+            "prior"
+        )
+    above = exp_above(-Fraction(level.eps))
+    # So many bits that 1 - alpha keeps its digits for small ε, and alpha for large.
+    scale = 1 << (BITS + math.ceil(abs(math.log2(level.eps))) + math.ceil(2 * level.eps))
+    return min(Fraction(math.ceil(above * scale), scale), Fraction(1))
 
 
 def _worst(case: Case) -> Universality:
@@ -164,25 +184,23 @@ def _worst(case: Case) -> Universality:
     return found
 
 
-def _by_theorem(space: Metric, eps: Any, loss: object, alpha: object) -> MinimaxRegret | None:
+def _by_theorem(space: Metric, alpha: Fraction, table: AnyArray, given: bool) -> MinimaxRegret | None:
     """The mechanism that a theorem calls best whatever the prior, for any number of inputs."""
-    exists = existence_by_theorem(space, eps, loss, alpha=alpha)
+    exists = existence_by_theorem(space, None, table.tolist(), alpha=alpha)
     if exists is None or exists.mechanism is None:
         return None
-    found = is_universally_optimal(exists.mechanism, space, eps, loss, alpha=alpha)
+    found = is_universally_optimal(exists.mechanism, space, None, table.tolist(), alpha=alpha)
     if not found:
         return None
-    return MinimaxRegret(exists.mechanism, found.gap or 0, 0, (), found.exact, found.certificate)
-
-
-def _kind(exact: bool) -> Any:
-    return object if exact else np.float64
+    none: Any = Fraction(0) if given else 0.0
+    return MinimaxRegret(exists.mechanism, none, none, (), given, exists.theorem, found.certificate)
 
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
     """A prior: what each extreme column costs there, and the least loss."""
 
+    loss: AnyArray
     prior: AnyArray
     costs: AnyArray
     best: Optimum
@@ -201,40 +219,28 @@ class _Master:
 def _add(cuts: dict[tuple[Any, ...], _Cut], program: VertexProgram, prior: AnyArray, loss: AnyArray) -> None:
     scores = program.columns.dot((loss * prior).T)
     costs = np.array([min(row) for row in scores.tolist()], dtype=program.columns.dtype)
-    cuts.setdefault(tuple(prior.tolist()), _Cut(prior, costs, program.optimum(prior, loss)))
+    cuts.setdefault(tuple(prior.tolist()), _Cut(loss, prior, costs, program.optimum(prior, loss)))
 
 
-def _master(program: VertexProgram, cuts: list[_Cut], exact: bool) -> _Master:
+def _master(program: VertexProgram, cuts: list[_Cut]) -> _Master:
     """min t subject to Σ b·v = 1 and Σ b·c_k + slack_k - t = V_k for every prior k."""
     m, n = program.columns.shape
     k = len(cuts)
-    zero: Any = Fraction(0) if exact else 0.0
-    matrix = np.full((n + k, m + k + 1), zero, dtype=program.columns.dtype)
+    matrix = np.full((n + k, m + k + 1), Fraction(0), dtype=object)
     matrix[:n, :m] = program.columns.T
     for i, cut in enumerate(cuts):
         matrix[n + i, :m] = cut.costs
-        matrix[n + i, m + i] = zero + 1
-        matrix[n + i, -1] = zero - 1
-    cost = np.full(m + k + 1, zero, dtype=matrix.dtype)
-    cost[-1] = zero + 1
-    sides = [zero + 1] * n + [cut.best.value for cut in cuts]
-    if exact:
-        free: list[Fraction | None] = [None] * (m + k + 1)
-        found = exact_optimum(
-            ExactProgram(cost, matrix, list(sides), list(sides), [zero] * (m + k + 1), free)
+        matrix[n + i, m + i], matrix[n + i, -1] = Fraction(1), Fraction(-1)
+    cost = np.full(m + k + 1, Fraction(0), dtype=object)
+    cost[-1] = Fraction(1)
+    sides: list[Fraction | None] = [*[Fraction(1)] * n, *(cut.best.value for cut in cuts)]
+    free: list[Fraction | None] = [None] * (m + k + 1)
+    found = exact_optimum(ExactProgram(cost, matrix, sides, sides, [Fraction(0)] * (m + k + 1), free))
+    if found is None:
+        raise TooLargeError(
+            "the least regret could not be settled in fractions; give a larger ε, or fewer inputs", size=m
         )
-        if found is None:
-            raise TooLargeError(
-                "the least regret could not be settled in fractions; give eps instead", size=m
-            )
-        return _Master(found.primal[:m], found.value, -found.dual[n:], found.dual[:n])
-    right = np.array(sides)
-    program_ = LinearProgram(
-        cost, csc_array(matrix), right, right, np.zeros(m + k + 1), np.full(m + k + 1, np.inf)
-    )
-    solution = solve(program_, "simplex", tolerance=1e-10)
-    weights = np.maximum(solution.primal[:m], 0.0)
-    return _Master(weights, float(solution.primal[-1]), -solution.dual[n:], solution.dual[:n])
+    return _Master(found.primal[:m], found.value, -found.dual[n:], found.dual[:n])
 
 
 def _settled(
@@ -243,20 +249,25 @@ def _settled(
     master: _Master,
     cuts: dict[tuple[Any, ...], _Cut],
     program: VertexProgram,
-    loss: AnyArray,
+    given: bool,
 ) -> MinimaxRegret:
     """The mechanism with the priors at which its regret is attained."""
     proof: Proof | None = found.certificate
     if isinstance(proof, LargestGapProof):
         proof = _regret_proof(proof.most, master, list(cuts.values()), program)
-    gap: Any = found.gap
-    attained = []
-    for prior, cut in cuts.items():
-        scores = loss.dot(cut.prior[:, None] * mechanism.entries)
-        lost = sum(min(column) for column in scores.T.tolist())
-        if lost - cut.best.value >= gap - (0 if found.exact else SETTLED):
-            attained.append(prior)
-    return MinimaxRegret(mechanism, gap, min(master.bound, gap), tuple(attained), found.exact, proof)
+    assert isinstance(found.gap, Fraction)
+    attained = tuple(prior for prior, cut in cuts.items() if _regret_at(mechanism, cut) == found.gap)
+    words = f"cutting planes over {len(cuts)} priors"
+    if given:
+        return MinimaxRegret(mechanism, found.gap, master.bound, attained, True, words, proof)
+    regret, bound = rounded_to(found.gap, down=False), rounded_to(master.bound, down=True)
+    priors = tuple(tuple(map(float, prior)) for prior in attained)
+    return MinimaxRegret(mechanism, regret, bound, priors, False, words, proof)
+
+
+def _regret_at(mechanism: Channel, cut: _Cut) -> Fraction:
+    scores = cut.loss.dot(cut.prior[:, None] * mechanism.entries)
+    return Fraction(sum(min(column) for column in scores.T.tolist()) - cut.best.value)
 
 
 def _regret_proof(

@@ -36,6 +36,19 @@ class Solved:
     upper: float
     methods: tuple[str, ...]
 
+    def scaled(self, unit: float) -> Solved:
+        """The same for costs that are this many times as large; a power of 2 rounds nothing."""
+        if unit == 1:
+            return self
+        y = self.multipliers
+        return replace(
+            self,
+            multipliers=Multipliers(y.arc, y.output, y.value * unit),
+            uniform=tuple(replace(part, price=part.price * unit) for part in self.uniform),
+            lower=self.lower * unit,
+            upper=self.upper * unit,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _Part:

@@ -20,10 +20,10 @@ import numpy as np
 from sievert.channels import Channel, epsilon, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._candidates import Leak, leak_of, standard
-from sievert.errors import EstimationError, MechanismError, SievertError
+from sievert.errors import EstimationError, GainError, MechanismError, SievertError
 from sievert.estimation import frequency_variance, identifiability
 from sievert.measures import as_gain
-from sievert.numerics import brief, non_negative, whole
+from sievert.numerics import brief, instance, non_negative, whole
 from sievert.policies import Answers, Policy
 from sievert.results import Result
 from sievert.spaces import Metric, label_text
@@ -32,6 +32,9 @@ __all__ = ["SurveyDesign", "SurveyOption", "survey_design"]
 
 # Sets that a mechanism is listed with; with more of them its variance is still known in closed form.
 LARGEST_SETS = 5_000
+MOST_REPORTS = 10**15
+# Below, no number of people is enough; above, nothing is hidden.
+LEAST_EPS, MOST_EPS = 1e-9, 50.0
 NO_PROOF = "no proof of optimality: the best of the mechanisms that were weighed"
 
 
@@ -148,11 +151,13 @@ def survey_design(
     ('subsets of 3 values', False)
     """
     metric = target_metric(policy_or_metric, None)
-    if not 0 < non_negative("eps", eps, MechanismError) < math.inf:
-        raise MechanismError(f"eps is {brief(eps)}; a survey needs a finite ε above 0")
-    count = whole("reports", reports, MechanismError)
+    eps = non_negative("eps", eps, MechanismError, infinite=True)
+    if not LEAST_EPS <= eps <= MOST_EPS:
+        raise MechanismError(f"eps is {brief(eps)}; a survey needs an ε from {LEAST_EPS:g} to {MOST_EPS:g}")
+    count = whole("reports", reports, MechanismError, most=MOST_REPORTS)
     if metric.size < 2:
         raise MechanismError("there is one value only; its frequency is 1 whatever is reported")
+    instance("gains", gains, list | tuple, "a list of gains", GainError)
     belief = as_prior(prior, metric.points).astype(np.float64)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
     built, missing = standard(metric, eps)
@@ -192,27 +197,23 @@ def _sets(
     metric: Metric, eps: float, belief: Any, adversaries: Sequence[Any], reports: int
 ) -> Iterator[SurveyOption]:
     """Mechanisms that report a set of values, which holds the true one more often than any other."""
-    level, size = eps * _nearest(metric), metric.size
+    level, size = min(eps * _nearest(metric), MOST_EPS), metric.size
     names = list(metric.points)
-    number = min(range(1, size), key=lambda d: _set_variance(*subset_rates(size, d, level), size))
-    half = 1 / (1 + math.exp(level / 2))
-    bits = {
-        "bits flipped alike": (1 - half, half),
-        "bits flipped at best": (0.5, 1 / (1 + math.exp(level))),
-    }
+    number = min(range(1, size), key=lambda d: _set_variance(subset_rates(size, d, level), size))
+    bits = {"bits flipped alike": _alike(level), "bits flipped at best": _at_best(level)}
     if number > 1:  # a subset of one value is randomised response
         rates = subset_rates(size, number, level)
         sets = math.comb(size, number)
         channel = _subsets(names, number, level) if sets * size <= LARGEST_SETS * 20 else None
         yield _set_option(f"subsets of {number} values", rates, channel, metric, belief, adversaries, reports)
     for name, rates in bits.items():
-        channel = _bits(names, *rates) if 2**size <= LARGEST_SETS else None
+        channel = _bits(names, *rates[:2]) if 2**size <= LARGEST_SETS else None
         yield _set_option(name, rates, channel, metric, belief, adversaries, reports)
 
 
 def _set_option(
     name: str,
-    rates: tuple[float, float],
+    rates: Rates,
     channel: Channel | None,
     metric: Metric,
     belief: Any,
@@ -221,23 +222,40 @@ def _set_option(
 ) -> SurveyOption:
     if channel is not None:
         return _listed(name, channel, metric, belief, adversaries, reports)
-    variance = _set_variance(*rates, metric.size)
+    variance = _set_variance(rates, metric.size)
     return SurveyOption(name, variance, _error(variance, metric.size, reports), True, None, None, (), None)
 
 
-def subset_rates(size: int, number: int, eps: float) -> tuple[float, float]:
-    """How often a subset of so many values holds the true one, and any other one (Ye and Barg 2018).
+# How often a set holds the true value, how often any other one, and the difference, to its last digits.
+Rates = tuple[float, float, float]
+
+
+def subset_rates(size: int, number: int, eps: float) -> Rates:
+    """Of subsets of so many values, those with the true one e^ε times as likely (Ye and Barg 2018).
 
     >>> [round(rate, 6) for rate in subset_rates(4, 2, 1.0)]
-    [0.731059, 0.422980]
+    [0.731059, 0.42298, 0.308078]
     """
-    truth = number / (number + (size - number) * math.exp(-eps))
-    return truth, (number - truth) / (size - 1)
+    total = number + (size - number) * math.exp(-eps)
+    truth, gap = number / total, number * (size - number) * -math.expm1(-eps) / (size - 1) / total
+    return truth, truth - gap, gap
 
 
-def _set_variance(truth: float, other: float, size: int) -> float:
+def _alike(eps: float) -> Rates:
+    """Every bit flipped with 1/(1 + e^(ε/2)) (symmetric unary encoding)."""
+    flip = math.exp(-eps / 2) / (1 + math.exp(-eps / 2))
+    return 1 - flip, flip, math.tanh(eps / 4)
+
+
+def _at_best(eps: float) -> Rates:
+    """The true bit by a coin, others set with 1/(1 + e^ε) (optimised unary encoding; Wang et al. 2017)."""
+    return 0.5, math.exp(-eps) / (1 + math.exp(-eps)), math.tanh(eps / 2) / 2
+
+
+def _set_variance(rates: Rates, size: int) -> float:
     """n·Σ_x Var((share of sets with x - other)/(truth - other)), which no frequency changes."""
-    return (truth * (1 - truth) + (size - 1) * other * (1 - other)) / (truth - other) ** 2
+    truth, other, gap = rates
+    return (truth * (1 - truth) + (size - 1) * other * (1 - other)) / gap**2
 
 
 def _subsets(names: Sequence[Any], number: int, eps: float) -> Channel:

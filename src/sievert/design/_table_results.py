@@ -9,7 +9,7 @@ from typing import Any
 
 from sievert.channels import TableNoise
 from sievert.design._optimal import OptimalMechanism
-from sievert.numerics import in_percent
+from sievert.numerics import amount, in_percent
 from sievert.policies import Sensitivity
 from sievert.proofs import NoiseProof, Proof
 from sievert.results import Result
@@ -58,7 +58,7 @@ class TableOption(Result):
     noise: TableNoise | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        error = "" if self.mean_error is None else f", off by {self.mean_error:.4g} on average"
+        error = "" if self.mean_error is None else f", off by {amount(self.mean_error)} on average"
         most = "" if self.after_exact else "at most "
         return f"{self.name}{error}; one record is guessed with {most}{in_percent(self.after)}"
 
@@ -133,7 +133,7 @@ class TableDesign(Result):
 
     def __str__(self) -> str:
         best = self.chosen
-        error = "nothing" if best.mean_error is None else f"{best.mean_error:.4g}"
+        error = "nothing" if best.mean_error is None else amount(best.mean_error)
         most = "" if best.after_exact else "at most "
         return (
             f"With ε = {self.eps:.6g}, {best.name} errs least of the noise that keeps it: by {error} on "
@@ -156,7 +156,7 @@ class TableDesign(Result):
 def _cells(option: TableOption) -> list[str]:
     """Its numbers as a table shows them."""
     errors = [
-        "–" if value is None else f"{value:.4g}" for value in (option.sd, option.mean_error, option.radius)
+        "–" if value is None else amount(value) for value in (option.sd, option.mean_error, option.radius)
     ]
     guesses = [
         f"{'' if exact else '≤ '}{in_percent(value)}"

@@ -33,7 +33,7 @@ __all__ = ["Setting", "noise_for", "table_design"]
 
 # Answers of a sum for which the best of all mechanisms is looked for.
 LARGEST_OPTIMAL = 64
-GENG = "least mean error of all noise added to one number (Geng and Viswanath 2014, Thm 3)"
+GENG = "least mean error of all noise added to one number (Geng and Viswanath 2016, discrete setting)"
 # The matched σ is found to so many digits, and rounded up: the guess is never above the one it is matched to.
 SIGMA_DIGITS = 6
 

@@ -40,6 +40,12 @@ GRID = 2**40
 # What costs about as much as so many programs: a region of priors in fractions, one in floats, and a ray that
 # is met on the way to the corners.
 EXACT_REGION, REGION, RAYS = 50, 10, 5
+ROUNDED = (
+    "in floats no gap is found that is larger than rounding may be; fractions for alpha, the mechanism and "
+    "the loss decide"
+)
+# Corners up to which all of them are settled in fractions although one has a gap.
+COMPLETE = 500
 # Inputs up to which the worst prior of all is looked for before any prior is.
 FEW = 6
 
@@ -148,11 +154,13 @@ def universal_gap(
 def decided(case: Case) -> Universality:
     """Theorems, blocks of inputs, the cells of priors, pairs of inputs, and what is known without them."""
     search = (by_cells, by_pairs) if case.metric.size <= FEW else (by_pairs, by_cells)
+    known = []
     for attempt in (by_theorem, by_blocks, *search):
         found = attempt(case)
-        if found is not None:
+        if found is not None and found.holds is not None:
             return found
-    return undecided(case)
+        known += [] if found is None else [found]
+    return known[0] if known else undecided(case)
 
 
 def by_blocks(case: Case) -> Universality | None:
@@ -222,6 +230,10 @@ def by_cells(case: Case) -> Universality | None:
         np.array(corner, dtype=object) if case.exact else np.array([float(p) for p in corner])
         for corner in corners
     ]
+    if case.exact and len(corners) > COMPLETE:
+        found = _at_likely_corners(case, priors, program)
+        if found is not None:
+            return found
     gaps = []
     for k, prior in enumerate(priors):
         advance("corners of the cells of priors", k, len(corners))
@@ -230,6 +242,8 @@ def by_cells(case: Case) -> Universality | None:
     prior = priors[gaps.index(gap)]
     proof = cells_proof(case, priors, program, gap) if case.exact else None
     if gap <= case.nothing:
+        if not case.exact:
+            return case.undecided(ROUNDED, case.nothing)
         return case.yes(f"at all {len(corners)} corners of its cells of priors", proof)
     better = program.channel(program.optimum(prior, case.loss).weights, case.metric.points).entries
     found = case.no(prior, better, gap, f"the worst of {len(corners)} corners of its cells", gap)
@@ -238,11 +252,35 @@ def by_cells(case: Case) -> Universality | None:
     return replace(found, certificate=LargestGapProof(case.attained(prior, better, gap), proof))
 
 
-def cells_proof(case: Case, corners: list[AnyArray], program: VertexProgram, gap: Fraction) -> UniversalProof:
-    """Prices at every corner of a mechanism's cells: it never loses more than the gap above the best."""
+def _at_likely_corners(case: Case, corners: list[AnyArray], program: VertexProgram) -> Universality | None:
+    """No at the corner whose gap is largest in floats, if it has one in fractions; others may be larger."""
+    table, loss = case.table.astype(np.float64), case.loss.astype(np.float64)
+    gaps = []
+    for k, corner in enumerate(corners):
+        advance("corners of the cells of priors", k, len(corners))
+        prior = corner.astype(np.float64)
+        lost = (loss @ (prior[:, None] * table)).min(axis=0).sum()
+        gaps.append(float(lost) - program.estimate(prior, loss))
+    likely = corners[int(np.argmax(gaps))]
+    best = program.optimum(likely, case.loss)
+    gap = case.lost(likely) - best.value
+    if gap <= 0:
+        return None
+    better = program.channel(best.weights, case.metric.points).entries
+    return case.no(likely, better, gap, f"the worst in floats of {len(corners)} corners of its cells")
+
+
+def cells_proof(
+    case: Case, corners: list[AnyArray], program: VertexProgram, gap: Fraction
+) -> UniversalProof | None:
+    """Prices at every corner of a mechanism's cells: it never loses more than the gap above the best.
+
+    None where the constraints are too many for the check.
+    """
     prices = np.array([program.optimum(corner, case.loss).prices for corner in corners], dtype=object)
     priors = np.array([corner.tolist() for corner in corners], dtype=object)
-    return UniversalProof(case.space, case.ratio, case.table, case.loss, priors, prices, gap)
+    proof = UniversalProof(case.space, case.ratio, case.table, case.loss, priors, prices, gap)
+    return proof if proof.is_checkable else None
 
 
 def _gridded(case: Case, table: AnyArray) -> ObjectArray:
@@ -261,15 +299,17 @@ def by_regions(case: Case) -> Universality:
     found = worst_prior(program, case.table, case.loss, max(1, effort))
     if found.gap > case.nothing:
         better = program.channel(found.best.weights, case.metric.points).entries
-        words = f"the largest gap found; none exceeds {float(found.bound):.6g}"
+        words = f"the largest gap found; none exceeds {float(found.bound * case.unit):.6g}"
         return case.no(found.prior, better, found.gap, words, found.bound)
     if found.bound <= case.nothing:
-        return case.yes("in all regions of priors", None)
+        if case.exact:
+            return case.yes("in all regions of priors", None)
+        return case.undecided(ROUNDED, case.nothing)
     words = (
-        f"no prior was found for which another is better, and for none is the gap larger than "
-        f"{float(found.bound):.6g}"
+        "no prior was found for which another is better, and for none is the gap larger than "
+        f"{float(found.bound * case.unit):.6g}"
     )
-    return Universality(None, None, None, None, found.bound, words, case.exact, None)
+    return case.undecided(words, found.bound)
 
 
 def undecided(case: Case) -> Universality:
@@ -285,9 +325,11 @@ def _by_uniform_prior(case: Case) -> Universality:
     one: Any = Fraction(1) if case.exact else 1.0
     prior = np.full(case.metric.size, one / case.metric.size, dtype=case.table.dtype)
     exact = case.exact and best.mechanism.form == "exact"
-    gap = case.lost(prior) - (best.loss if exact else float(best.loss))
-    if gap > (0 if exact else TOLERANCE * case.scale):
+    shift = 0 if exact else float(prior @ np.asarray(case.wanted.table, dtype=np.float64).min(axis=0))
+    gap = case.lost(prior) - (best.loss if exact else (float(best.loss) - shift) / case.unit)
+    if gap > (0 if exact else TOLERANCE):
         words = "another mechanism is better for the uniform prior"
         return case.no(prior, best.mechanism.entries, gap, words)
-    words = f"it is best for the uniform prior; {case.metric.size} inputs have too many cells of priors"
-    return Universality(None, None, None, None, None, words, case.exact, None)
+    return case.undecided(
+        f"it is best for the uniform prior; {case.metric.size} inputs have too many cells of priors"
+    )

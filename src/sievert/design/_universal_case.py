@@ -14,6 +14,7 @@ from sievert.channels import Channel, target_metric
 from sievert.design._optimal import as_loss
 from sievert.geometry import PrivateColumns
 from sievert.measures import MatrixAdversary
+from sievert.mechanisms import privacy
 from sievert.numerics import fractions_of
 from sievert.policies import Answers, Policy
 from sievert.proofs import BetterForPriorProof, Proof, ProofSpace, best_loss
@@ -22,7 +23,7 @@ from sievert.spaces import Metric
 
 __all__ = ["TOLERANCE", "Case", "Universality"]
 
-# A gap in floats below this share of the largest loss counts as none.
+# In floats a gap below this share of the largest loss (over what is lost at least) is not told from none.
 TOLERANCE = 1e-8
 
 
@@ -38,8 +39,10 @@ class Universality(Result):
     better : that mechanism
     bound : no prior has a larger gap; None where that is not known
     theorem : why
-    exact : whether it was decided in fractions; otherwise gaps below 1e-8 of the largest loss count as none
-    certificate : a proof in fractions, re-checked without a solver; None for floats
+    exact : whether it was decided in fractions; in floats only a theorem says yes, and gaps below 1e-8 of the
+        largest loss leave it undecided
+    certificate : a proof in fractions, re-checked without a solver; None for floats, and where cells
+        decide for more constraints than the check enumerates
     """
 
     holds: bool | None
@@ -92,21 +95,27 @@ class Case:
         alpha: object,
         effort: int,
     ) -> None:
+        privacy(eps, alpha)
         columns = PrivateColumns(mechanism, metric, eps, alpha)
         self.metric = target_metric(metric)
         self.eps, self.alpha, self.effort = eps, alpha, effort
         self.polytope = columns.polytope
         self.pairs = columns.pairs
         self.wanted: MatrixAdversary = as_loss(loss, self.metric.points)
-        self.exact = columns.exact and self.wanted.is_exact
+        self.exact = columns.exact
         self.table: AnyArray = columns.table
-        self.loss: AnyArray = (
-            fractions_of(self.wanted.table.tolist())
-            if self.exact
-            else np.asarray(self.wanted.table, dtype=np.float64)
-        )
-        if not self.exact:
-            self.table = self.table.astype(np.float64)
+        # The loss as it is given, and as gaps are computed with: what is lost whatever is done changes none.
+        self.given: AnyArray = self.wanted.table
+        self.unit: Any = 1
+        if self.exact:
+            # A float is the fraction that it stands for.
+            rows = [[Fraction(value) for value in row] for row in self.wanted.table.tolist()]
+            self.loss = self.given = fractions_of(rows)
+        else:
+            self.given = np.asarray(self.wanted.table, dtype=np.float64)
+            above = self.given - self.given.min(axis=0)
+            self.unit = float(above.max()) or 1.0
+            self.loss, self.table = above / self.unit, self.table.astype(np.float64)
 
     @cached_property
     def space(self) -> ProofSpace:
@@ -115,14 +124,9 @@ class Case:
         return ProofSpace(self.metric.size, self.pairs, lengths)
 
     @property
-    def scale(self) -> float:
-        """The largest loss, at least 1."""
-        return max(1.0, float(np.abs(self.loss.astype(np.float64)).max()))
-
-    @property
     def nothing(self) -> Any:
-        """What counts as no gap."""
-        return 0 if self.exact else TOLERANCE * self.scale
+        """What cannot be told from no gap, in units of the loss."""
+        return 0 if self.exact else TOLERANCE
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -131,7 +135,7 @@ class Case:
         return self.polytope.level.alpha
 
     def lost(self, prior: AnyArray, table: AnyArray | None = None) -> Any:
-        """The loss of the mechanism, or another, with the best action for each output."""
+        """The loss of the mechanism, or another, with the best action for each output, in units."""
         rows = self.table if table is None else table
         if self.exact:
             return best_loss(prior, rows, self.loss)
@@ -143,11 +147,17 @@ class Case:
         return Universality(True, nothing, None, None, nothing, words, self.exact, proof)
 
     def no(self, prior: AnyArray, better: AnyArray, gap: Any, words: str, bound: Any = None) -> Universality:
-        """Another mechanism is better for a prior; with its proof where everything is in fractions."""
+        """Another mechanism is better for a prior by a gap in units, with its proof in fractions."""
         exact = isinstance(gap, Fraction)
         proof = self.attained(prior, better, gap) if exact else None
         channel = Channel.trusted(better, "exact" if exact else "float", self.metric.points)
-        return Universality(False, gap, prior, channel, bound, words, exact, proof)
+        most = None if bound is None else bound * self.unit
+        return Universality(False, gap * self.unit, prior, channel, most, words, exact, proof)
+
+    def undecided(self, words: str, bound: Any = None) -> Universality:
+        """Neither; no gap is larger than the bound, in units."""
+        most = None if bound is None else bound * self.unit
+        return Universality(None, None, None, None, most, words, self.exact, None)
 
     def attained(self, prior: AnyArray, better: AnyArray, gap: Any) -> BetterForPriorProof:
         """The proof that a gap is attained at a prior."""

@@ -29,9 +29,11 @@ from sievert.channels import (
     total_error,
 )
 from sievert.errors import EstimationError
-from sievert.numerics import as_fraction, brief, generator_of, number, require_size
+from sievert.estimation._events import checked_confidence
+from sievert.numerics import as_fraction, brief, flag, generator_of, instance, number, require_size
 from sievert.policies import Policy, Statistic
 from sievert.results import Result
+from sievert.spaces import iterable
 
 __all__ = ["AdjustmentError", "TableEstimate", "estimate_answer", "estimate_table", "nearest_table"]
 
@@ -172,8 +174,9 @@ def estimate_table(
             f"noise is {brief(noise)}; give the noise of a table, such as the channel of a file with a "
             "count, sum or histogram"
         )
-    if not 0 < confidence < 1:
-        raise EstimationError(f"confidence is {brief(confidence)}; give a number between 0 and 1")
+    instance("policy", policy, Policy, "the policy of the table", EstimationError)
+    absence = flag("absence", absence, EstimationError)
+    confidence = checked_confidence(confidence)
     steps = _steps(values, noise)
     known = _known_total(noise.statistic, policy, absence)
     limits = noise.statistic.range(policy, absence)
@@ -193,7 +196,8 @@ def estimate_table(
 
 def _steps(values: Any, noise: TableNoise) -> NDArray[Any]:
     """The released numbers in whole steps, as 64-bit integers where they fit."""
-    given, cells = list(np.atleast_1d(np.asarray(values, dtype=object))), noise.statistic.cells
+    cells = noise.statistic.cells
+    given = list(values) if iterable(values) and not isinstance(values, str | bytes) else [values]
     if len(given) != len(cells):
         raise EstimationError(f"values has {len(given)} numbers; give one for each of the {len(cells)} cells")
     step, found = noise.statistic.step, []
@@ -536,8 +540,7 @@ def estimate_answer(
     >>> found.adjusted.tolist(), found.intervals.tolist()
     ([3], [[0, 6]])
     """
-    if not 0 < confidence < 1:
-        raise EstimationError(f"confidence is {brief(confidence)}; give a number between 0 and 1")
+    confidence = checked_confidence(confidence)
     matrix, place = channel.matrix, channel.output_index(output)
     column = np.asarray(matrix[:, place], dtype=np.float64)
     if not column.any():

@@ -65,6 +65,12 @@ class AdversaryModel(Section):
     gains: list[Gain] = Field(
         default_factory=lambda: [Gain.resolve("identity")], description="what they want, a finding for each"
     )
+    about: Literal["record", "answer"] | None = Field(
+        None,
+        description="what `gains` are about: `record`, one record when all others are known, or `answer`, "
+        "the mechanism's input; unless given, one record for counts, sums and histograms without a `prior` "
+        "(which is about the answer), and else the answer",
+    )
     observations: Positive = Field(1, description="independent releases of the same data")
 
 

@@ -39,6 +39,8 @@ __all__ = ["InferenceCase", "InferenceModel", "inference_case"]
 NEGLIGIBLE = 1e-250
 # Outputs of noise without a list that are looked at.
 WIDEST = 200_000
+# Probabilities of outputs that are listed for all answers together.
+LARGEST_ROWS = 30_000_000
 
 
 class InferenceModel(Section):
@@ -66,13 +68,19 @@ class InferenceModel(Section):
 
 @dataclass(frozen=True, eq=False)
 class InferenceCase:
-    """What a file asks: secret against answer, the mechanism on these answers, and their distances."""
+    """What a file asks: secret against answer, the mechanism on these answers, and their distances.
+
+    `values` has the secret against the values of the table; `counted` those that a count of known rows
+    counts.
+    """
 
     correlation: Correlation
     channel: Channel
     metric: Metric
     rows: int
     answer: str
+    values: Correlation
+    counted: tuple[Hashable, ...] = ()
 
 
 def inference_case(scenario: Scenario) -> InferenceCase:
@@ -116,9 +124,8 @@ def _of_record(scenario: Scenario, values: Correlation) -> InferenceCase:
     channel = scenario.channel.finite()
     joint = _placed(values, [channel.input_index(use) for use in values.uses], len(channel.inputs))
     found = _named(Correlation(joint, values.secrets, channel.inputs), values, values.use_words)
-    return InferenceCase(
-        found, channel, scenario.answers.metric, values.total or 0, f"{values.use_words} itself"
-    )
+    answer = f"{values.use_words} itself"
+    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, answer, values)
 
 
 def _placed(values: Correlation, places: list[int], size: int) -> AnyArray:
@@ -160,7 +167,10 @@ def _joined(scenario: Scenario, values: Correlation) -> InferenceCase:
     joint = _placed(values, [used.index(answer) for answer in answers], len(used))
     part = _rows(scenario.channel, used)
     found = _named(Correlation(joint, values.secrets, used), values, scenario.query.words)
-    return InferenceCase(found, part, _distances(scenario, used), rows, scenario.query.words)
+    counts = set(adds) <= {0, 1}
+    counted = tuple(use for use, add in zip(values.uses, adds, strict=True) if counts and add == 1)
+    words = scenario.query.words
+    return InferenceCase(found, part, _distances(scenario, used), rows, words, values, counted)
 
 
 @singledispatch
@@ -174,18 +184,27 @@ def _rows(channel: Channel, used: Labels) -> Channel:
 
 @_rows.register
 def _rows_of_noise(channel: TableNoise, used: Labels) -> Channel:
-    """Noise without a list: the outputs around the answers that are likelier than NEGLIGIBLE."""
-    answers = [int(as_fraction(answer) / channel.statistic.step) for answer in used]
+    """Noise without a list: the outputs around the answers, what is rarer than NEGLIGIBLE at their ends."""
+    step = channel.statistic.step
+    answers = np.array([int(as_fraction(answer) / step) for answer in used], dtype=np.float64)
     low, high = (-math.inf, math.inf) if channel.limits is None else channel.limits
     reach = 64
     while channel.law.log_pmf(np.array([float(reach)]))[0] > math.log(NEGLIGIBLE) and reach < WIDEST:
         reach *= 2
-    first, last = max(low, min(answers) - reach), min(high, max(answers) + reach)
+    first, last = int(max(low, answers.min() - reach)), int(min(high, answers.max() + reach))
     require_size(last - first, WIDEST, "the outputs around the answers", "give a larger eps")
-    outputs = range(int(first), int(last) + 1)
-    rows = np.exp([[channel.log_probability(a, y) for y in outputs] for a in answers])
+    require_size(
+        len(answers) * (last - first + 1),
+        LARGEST_ROWS,
+        "the answers and outputs of inference",
+        "take fewer records or a larger eps",
+    )
+    # Whoever sees the clamped output sees what anybody could make of the output itself.
+    window = TableNoise(channel.statistic, channel.law, (first, last))
+    outputs = np.arange(first, last + 1)
+    rows = np.exp(window.log_cells(answers[:, None], outputs[None, :].astype(np.float64)))
     kept = np.flatnonzero(rows.max(axis=0) > NEGLIGIBLE)
-    return Channel(rows[:, kept], inputs=used, outputs=(kept + outputs[0]).tolist(), normalise=True)
+    return Channel(rows[:, kept], inputs=used, outputs=outputs[kept].tolist(), normalise=True)
 
 
 def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
@@ -197,7 +216,9 @@ def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
             f"{scenario.source}, inference.others: random records are added up for counts only; use others "
             '= "known"'
         )
-    channel, records = scenario.channel.finite(), scenario.policy.records
+    records = scenario.policy.records
+    inputs = range(records + 1)
+    channel = _rows(scenario.channel, inputs)
     counted = np.array(adds, dtype=bool)
     chance = float(values.use_prior.astype(np.float64)[counted].sum())
     odds = math.log(chance) - math.log1p(-chance) if 0 < chance < 1 else math.copysign(math.inf, chance - 0.5)
@@ -206,9 +227,9 @@ def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
     joint = np.zeros((len(values.secrets), records + 1))
     joint[:, 1:] += floats[:, counted].sum(axis=1)[:, None] * others
     joint[:, :-1] += floats[:, ~counted].sum(axis=1)[:, None] * others
-    inputs = range(records + 1)
     found = _named(Correlation(joint / joint.sum(), values.secrets, inputs), values, scenario.query.words)
-    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, scenario.query.words)
+    words = scenario.query.words
+    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, words, values)
 
 
 def _number(value: Fraction) -> Hashable:

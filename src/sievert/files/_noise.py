@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sievert.channels import NoiseChannel, TableNoise
@@ -133,14 +134,11 @@ def _histogram(scenario: Scenario) -> Statistic:
         present = policy.values[absent:]
         cells = present if len(columns) > 1 else [(value,) for value in present]
         return statistic_of_values(cells, absent, tuple(by), words)  # type: ignore[arg-type]
-
-    def cell(value: Any) -> tuple[Hashable, ...] | None:
-        if policy.absent is not None and value == policy.absent:
-            return None
-        parts = value if len(columns) > 1 else (value,)
-        return tuple(parts[i] for i in places)
-
-    return statistic_of_cells([cell(value) for value in policy.values], tuple(by), words)
+    missing = [None] if policy.absent is not None else []
+    parts: Iterable[Any] = policy.values[len(missing) :]
+    parts = parts if len(columns) > 1 else ((value,) for value in parts)
+    chosen = itemgetter(*places) if len(places) > 1 else lambda part: tuple(part[i] for i in places)
+    return statistic_of_cells([*missing, *map(chosen, parts)], tuple(by), words)
 
 
 def added_noise(scenario: Scenario, family: Family | None = None) -> NoiseChannel | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,8 @@ class Scenario(Described):
             return text
         if text.startswith(f"{table}."):
             return f"{self.source}, {text}"
+        if text.startswith("permitted: "):
+            return f"{self.source}, policy.{text}"
         return f"{self.source}, {table}: {text.removeprefix(f'{table}: ')}"
 
     @cached_property
@@ -253,6 +255,20 @@ class Scenario(Described):
             )
         return prior, about_record
 
+    @property
+    def gains_about(self) -> Literal["value", "record", "answer"]:
+        """What adversaries want to know: by the file alone, however many records and answers there are.
+
+        Where the query is the record, its value is the answer too.
+        """
+        model = self.document.adversary
+        if self.query.is_record:
+            return "value"
+        if model.about is not None:
+            return model.about
+        states_answer = model.prior is not None and not model.prior.is_uniform
+        return "record" if self.document.query.is_table and not states_answer else "answer"
+
     @cached_property
     def gains(self) -> list[Adversary]:
         """What adversaries want to know about the channel's input."""
@@ -262,7 +278,7 @@ class Scenario(Described):
             return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
 
     def gain_about_record(self, place: int) -> Adversary:
-        """What one of the adversaries wants to know about one record, where the channel has no list."""
+        """What one of the adversaries wants to know about one record."""
         with self._at("adversary.gains"):
             return self.document.adversary.gains[place].adversary(self.policy.values, self.record_distance)
 

@@ -4,9 +4,7 @@ from ._decomposition import decompose as decompose
 from ._decomposition import to_vertex_mechanism as to_vertex_mechanism
 from ._kernels import Kernel as Kernel
 from ._kernels import Kernels as Kernels
-from ._kernels import KernelThresholds as KernelThresholds
 from ._kernels import exact_polytope as exact_polytope
-from ._kernels import kernel_thresholds as kernel_thresholds
 from ._kernels import kernels as kernels
 from ._optima import OptimalKernels as OptimalKernels
 from ._optima import Optimum as Optimum
@@ -26,5 +24,7 @@ from ._recognition import PrivateColumns as PrivateColumns
 from ._recognition import VertexMechanism as VertexMechanism
 from ._recognition import is_kernel as is_kernel
 from ._recognition import is_vertex_mechanism as is_vertex_mechanism
+from ._thresholds import KernelThresholds as KernelThresholds
+from ._thresholds import kernel_thresholds as kernel_thresholds
 from ._worst_prior import WorstPrior as WorstPrior
 from ._worst_prior import worst_prior as worst_prior

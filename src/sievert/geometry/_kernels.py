@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, pairwise
-from math import comb, lcm
+from math import lcm
 from typing import Any
 
 import flint
@@ -33,14 +32,12 @@ from sievert.programs import LinearProgram, solve
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["Kernel", "KernelThresholds", "Kernels", "exact_polytope", "kernel_thresholds", "kernels"]
+__all__ = ["Kernel", "Kernels", "exact_polytope", "kernels"]
 
 # Vertices among which kernels are looked for.
 LARGEST_VERTICES = 4096
 # Beyond this many vertices a limit is met by programs with random costs instead of a complete search.
-LARGEST_COMPLETE = 64
-# Subsets of vertices whose determinants are computed as polynomials.
-LARGEST_MINORS = 250_000
+LARGEST_COMPLETE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,162 +264,3 @@ def _exact_support(columns: ObjectArray, basic: Any) -> Any:
     support = np.zeros(len(columns), dtype=bool)
     support[basic[np.asarray(weights > 0, dtype=bool)]] = True
     return support
-
-
-# ── Where counts jump ───────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class KernelThresholds(Result):
-    """The number of kernels for every alpha = e^-ε from 0 to 1.
-
-    Attributes
-    ----------
-    thresholds : where it changes, or differs for that alpha alone; roots of minors, as floats
-    exact : the same as fractions where they are rational, else None
-    between : counts in the open intervals before, between and after the thresholds
-    at : counts at the thresholds that are rational, else None
-    polynomials : for each threshold the polynomial in alpha whose root it is, coefficients from the constant
-    """
-
-    thresholds: tuple[float, ...]
-    exact: tuple[Fraction | None, ...]
-    between: tuple[int, ...]
-    at: tuple[int | None, ...]
-    polynomials: tuple[tuple[int, ...], ...]
-
-    def __str__(self) -> str:
-        if not self.thresholds:
-            return f"{self.between[0]:,} kernels whatever ε is"
-        parts = [f"{self.between[0]:,} below"]
-        for value, known, here, after in zip(
-            self.thresholds, self.exact, self.at, self.between[1:], strict=True
-        ):
-            name = f"{value:.6g}" if known is None else str(known)
-            alone = f" ({here:,} there)" if here is not None and here != after else ""
-            parts.append(f"{name}{alone}, then {after:,}")
-        return f"kernels as e^-ε grows: {', '.join(parts)}"
-
-
-def kernel_thresholds(metric: Metric | Policy | Answers) -> KernelThresholds:
-    """Every e^-ε at which the number of kernels changes, as the root of a minor; nothing is sampled.
-
-    Parameters
-    ----------
-    metric : Metric, Policy or Answers, with whole distances
-
-    Returns
-    -------
-    KernelThresholds
-        The counts between thresholds, and at those that are rational.
-
-    Notes
-    -----
-    A set of posteriors is a kernel iff its weights, which are ratios of minors of the vertices' matrix with a
-    column of ones, are positive. Minors are polynomials in alpha, so between two of their roots nothing
-    changes, and one alpha decides for the interval.
-
-    Cost: the number of sets of n columns, and a count of kernels for each root from 0 to 1.
-
-    Examples
-    --------
-    >>> from sievert.spaces import metrics
-    >>> print(kernel_thresholds(metrics.from_graph([(0, 1), (0, 2), (0, 3)])))
-    kernels as e^-ε grows: 6 below, 1/2 (6 there), then 9
-    """
-    shape = exact_polytope(metric, Fraction(1, 2))
-    n = shape.dimension + 1
-    way = "take a metric with fewer vertices"
-    require_size(comb(shape.count() + 1, n), LARGEST_MINORS, "the minors of the vertices", way)
-    if shape.shapes == ("uniform",):
-        return KernelThresholds((), (), (len(kernels(metric, Fraction(1, 2))),), (), ())
-    roots = sorted(_roots(shape), key=lambda item: item[0])
-    cuts = [Fraction(0), *(item[0] for item in roots), Fraction(1)]
-    between = [len(kernels(metric, _simplest(a, b))) for a, b in pairwise(cuts)]
-    kept: list[tuple[float, Fraction | None, int | None, tuple[int, ...]]] = []
-    counts = [between[0]]
-    for (near, known, factor), before, after in zip(roots, between[:-1], between[1:], strict=True):
-        here = None if known is None else len(kernels(metric, known))
-        if before == after and here in (None, after):
-            continue
-        kept.append((float(near), known, here, factor))
-        counts.append(after)
-    return KernelThresholds(
-        tuple(item[0] for item in kept),
-        tuple(item[1] for item in kept),
-        tuple(counts),
-        tuple(item[2] for item in kept),
-        tuple(item[3] for item in kept),
-    )
-
-
-def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction of least denominator strictly between two (Stern and Brocot)."""
-    left, right = (0, 1), (1, 0)
-    while True:
-        middle = (left[0] + right[0], left[1] + right[1])
-        value = Fraction(*middle)
-        if value <= low:
-            left = middle
-        elif value >= high:
-            right = middle
-        else:
-            return value
-
-
-def _roots(shape: Polytope) -> list[tuple[Fraction, Fraction | None, tuple[int, ...]]]:
-    """Roots from 0 to 1 of all minors: an approximation to 1e-30, the root if rational, its polynomial."""
-    factors: dict[tuple[int, ...], Any] = {}
-    for minor in _minors(shape):
-        for factor, _ in minor.factor()[1]:
-            if factor.degree() > 0:
-                factors.setdefault(tuple(int(c) for c in factor.coeffs()), factor)
-    found: list[tuple[Fraction, Fraction | None, tuple[int, ...]]] = []
-    for coefficients, factor in factors.items():
-        if factor.degree() == 1:
-            root = Fraction(-coefficients[0], coefficients[1])
-            if 0 < root < 1:
-                found.append((root, root, coefficients))
-            continue
-        with flint.ctx.workprec(128):
-            for root, _ in factor.complex_roots():
-                if root.imag == 0 and 0 < float(root.real.mid()) < 1:
-                    mantissa, exponent = root.real.mid().man_exp()
-                    near = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-                    found.append((near, None, coefficients))
-    return found
-
-
-def _minors(shape: Polytope) -> Iterator[Any]:
-    """The minors of [V | 1] as polynomials in alpha, each once."""
-    levels = -shape.vertices().levels.astype(int) * int(shape.vertices().unit)
-    powers = np.vstack([levels, np.zeros((1, levels.shape[1]), dtype=int)])
-    rows = np.unique(powers, axis=1)
-    n = rows.shape[1]
-    degree = int(np.sort(rows.max(axis=1))[-n:].sum())
-    # A polynomial of that degree is known by its values at degree + 1 places.
-    tables = [
-        [[flint.fmpz(at) ** int(k) for k in row] for row in rows.tolist()] for at in range(1, degree + 2)
-    ]
-    seen: set[tuple[int, ...]] = set()
-    total = comb(len(rows), n)
-    for done, chosen in enumerate(combinations(range(len(rows)), n)):
-        if done % 1000 == 0:
-            advance("minors", done, total)
-        values = [int(flint.fmpz_mat([table[s] for s in chosen]).det()) for table in tables]
-        sign = next((1 if v > 0 else -1 for v in values if v), 0)
-        key = tuple(sign * v for v in values)
-        if sign and key not in seen:
-            seen.add(key)
-            yield _interpolated(key)
-
-
-def _interpolated(values: tuple[int, ...]) -> Any:
-    """The polynomial with given values at 1, 2, 3, …, with whole coefficients (Newton's differences)."""
-    result, basis = flint.fmpq_poly([0]), flint.fmpq_poly([1])
-    differences = [flint.fmpq(v) for v in values]
-    for k in range(len(values)):
-        result += basis * differences[0]
-        basis *= flint.fmpq_poly([-(k + 1), 1]) / (k + 1)
-        differences = [b - a for a, b in pairwise(differences)]
-    return result.numer()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from sievert.arrays import AnyArray, ObjectArray
+from sievert.arrays import AnyArray, FloatArray, ObjectArray
 from sievert.channels import Channel
 from sievert.errors import GainError, MetricError, TooLargeError
 from sievert.geometry._kernels import Kernel, Kernels, exact_polytope, kernels
@@ -76,9 +76,9 @@ class VertexProgram:
             self._known[key] = found
         return found
 
-    def forget(self) -> None:
-        """Drop what is known of another loss."""
-        self._known.clear()
+    def estimate(self, prior: FloatArray, loss: FloatArray) -> float:
+        """The least loss in floats, as an LP solver finds it."""
+        return float(self._floats((self._dense @ (loss * prior).T).min(axis=1)).value)
 
     def _exact(self, costs: ObjectArray) -> Optimum:
         n, m = self.columns.shape[1], len(self.columns)
@@ -88,7 +88,7 @@ class VertexProgram:
         found = exact_optimum(program)
         if found is None:
             raise TooLargeError(
-                "the least loss could not be settled in fractions; give eps as a float", size=m
+                "the least loss could not be settled in fractions; give a larger ε, or fewer inputs", size=m
             )
         return Optimum(found.value, found.dual, found.primal)
 

@@ -169,7 +169,8 @@ class _Search:
             vertex = exact_optimum(program)
             if vertex is None:
                 raise TooLargeError(
-                    "a region of priors could not be settled in fractions; give eps as a float", size=width
+                    "a region of priors could not be settled in fractions; give a larger ε, or fewer inputs",
+                    size=width,
                 )
             return vertex.primal, vertex.dual
         right = np.array(sides)

@@ -8,7 +8,9 @@ two bounds.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -24,16 +26,37 @@ DENOMINATORS, LARGEST_SIMPLE = (1000, 10**6), 2500
 # By how much a private column is made more private than it must be, so that rounding cannot undo it.
 MARGIN = 1e-11
 GRID = 2**70
+# Bounds further apart than this are tried to be brought together by simpler prices.
+LOOSE = Fraction(1, 10**12)
+# The least positive entry of a private column.
+LEAST = 2.0**-200
 
 
+@dataclass(frozen=True, eq=False)
 class Exactly:
-    """The numbers of a problem as fractions: prior [input], gain [guess, input], leaks [guess of it,
-    input], and the probability of what its ends stand for."""
+    """The numbers of a problem as fractions, as its proof has them (`FrontierProof`)."""
 
-    def __init__(
-        self, prior: ObjectArray, gain: ObjectArray, leaks: tuple[ObjectArray, ...], tails: Fraction
-    ) -> None:
-        self.prior, self.gain, self.leaks, self.tails = prior, gain, leaks, tails
+    prior: ObjectArray
+    gain: ObjectArray
+    joints: tuple[ObjectArray, ...]
+    wants: tuple[ObjectArray | None, ...]
+    leaks: tuple[ObjectArray, ...]
+    tails: Fraction
+    robust: bool
+
+    @cached_property
+    def worth(self) -> ObjectArray:
+        """What each guess is worth together with each input [guess, input]."""
+        table = np.full(self.gain.shape, Fraction(0), dtype=object)
+        places = np.nonzero(self.gain)
+        table[places] = self.gain[places] * self.prior[places[1]]
+        return table
+
+    def given(self, mechanism: ObjectArray) -> tuple[Fraction, ...]:
+        """What a mechanism gives away about each secret."""
+        return tuple(
+            sum(exact_matmul(leak, mechanism).max(axis=0).tolist(), Fraction(0)) for leak in self.leaks
+        )
 
     def proof(
         self,
@@ -45,22 +68,26 @@ class Exactly:
         multipliers: tuple[tuple[int, int, int, Fraction], ...] = (),
     ) -> FrontierProof:
         """The proof with the numbers that its own parts give."""
-        given = tuple(
-            sum(exact_matmul(leak, mechanism).max(axis=0).tolist(), Fraction(0)) for leak in self.leaks
-        )
-        lower = Fraction((self.gain.T * self.prior[:, None] * mechanism).sum())
+        guesses, inputs = np.nonzero(self.worth)
+        lower = Fraction((self.worth[guesses, inputs] * mechanism[inputs, guesses]).sum())
+        return FrontierProof(
+            space, self.prior, self.gain, self.joints, self.wants, limits, mechanism, prices, weights,
+            multipliers, self.given(mechanism), lower, self.bound(limits, prices, weights), self.tails,
+            self.robust,
+        )  # fmt: skip
+
+    def bound(
+        self, limits: tuple[Fraction, ...], prices: ObjectArray, weights: tuple[ObjectArray, ...]
+    ) -> Fraction:
+        """What prices and weights prove that none exceeds."""
         slopes = [sum(table[0].tolist(), Fraction(0)) for table in weights]
-        upper = sum(prices, self.tails) + sum(
+        return sum(prices.tolist(), self.tails) + sum(
             (slope * (limit + self.tails) for slope, limit in zip(slopes, limits, strict=True)), Fraction(0)
         )
-        return FrontierProof(
-            space, self.prior, self.gain, self.leaks, limits, mechanism, prices, weights, multipliers, given,
-            lower, upper, self.tails,
-        )  # fmt: skip
 
     def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> ObjectArray:
         """What each guess is worth beyond the prices [guess, input]."""
-        found = self.gain * self.prior[None, :] - prices[None, :]
+        found = self.worth - prices[None, :]
         for table, leak in zip(weights, self.leaks, strict=True):
             found = found - exact_matmul(table, leak)
         return np.asarray(found)
@@ -77,9 +104,13 @@ def certified(
             simple = _simple(problem, exact, limits, guess, most)
             if simple is not None:
                 return simple
-    mechanism = _repaired(problem.space, guess.mechanism)
-    prices, weights, multipliers = _raised(problem, exact, guess)
-    return exact.proof(problem.space, limits, mechanism, prices, weights, multipliers)
+    mechanism = _kept(exact, limits, _repaired(problem.space, guess.mechanism))
+    proof = exact.proof(problem.space, limits, mechanism, *_raised(problem, exact, guess))
+    if proof.upper - proof.lower > LOOSE:
+        others = (option(exact, guess) for option in (_entrywise, _worthwhile))
+        proofs = [proof, *(exact.proof(problem.space, limits, mechanism, *other) for other in others)]
+        proof = min(proofs, key=lambda one: one.upper)
+    return proof
 
 
 def _simple(
@@ -97,8 +128,7 @@ def _simple(
         problem.space, limits, _fractions(guess.mechanism, most), _fractions(guess.prices[None], most)[0],
         weights, listed,
     )  # fmt: skip
-    within = all(away <= limit for away, limit in zip(proof.given, limits, strict=True))
-    return proof if proof.lower == proof.upper and within and proof.verify().holds else None
+    return proof if proof.lower == proof.upper and proof.within and proof.verify().holds else None
 
 
 def _fractions(table: FloatArray, most: int) -> ObjectArray:
@@ -116,36 +146,64 @@ def _even(table: ObjectArray, slope: Fraction) -> ObjectArray:
     return fixed
 
 
+def _kept(exact: Exactly, limits: tuple[Fraction, ...], mechanism: ObjectArray) -> ObjectArray:
+    """The mechanism, now and then silent where it gives away more than a limit that silence is below."""
+    share = Fraction(0)
+    for away, limit, leak in zip(exact.given(mechanism), limits, exact.leaks, strict=True):
+        silent = max(leak.sum(axis=1).tolist())
+        if away > limit > silent:
+            share = max(share, (away - limit) / (away - silent))
+    if not share:
+        return mechanism
+    share = min(Fraction(1), Fraction(int(share * GRID) + 1, GRID))
+    best = int(np.argmax(exact.worth.sum(axis=1).astype(np.float64)))
+    table = np.asarray(mechanism * (1 - share))
+    table[:, best] = table[:, best] + share
+    return table
+
+
 def _repaired(space: Neighbours, guess: FloatArray) -> ObjectArray:
     """A private channel near the guess: exact rows, the rest of each added to one column."""
     columns, tightest = _closed(space, np.maximum(guess, 0.0))
-    sums = columns.sum(axis=1)
-    # Scaled so that what is missing from 1 is a private column itself.
-    low, high = float(sums.min()), float(sums.max())
-    scale = (1 - tightest) / (high - tightest * low) * (1 - 4 * ROUNDING)
-    table = exact_rows(columns * (1.0 if low == high == 1 else scale))
+    table = exact_rows(columns)
+    sums = [sum(row, Fraction(0)) for row in table.tolist()]
+    low, high = min(sums), max(sums)
     sink = int(np.argmax(columns.sum(axis=0)))
-    table[:, sink] = 1 - (table.sum(axis=1) - table[:, sink])
+    if low < high or high != 1:
+        # Scaled so that what is missing from 1 is a private column itself.
+        factor = Fraction(tightest)
+        scale = Fraction(int((1 - factor) / (high - factor * low) * GRID), GRID)
+        table = np.asarray(table * scale)
+        table[:, sink] = [own + 1 - scale * total for own, total in zip(table[:, sink], sums, strict=True)]
     return table
 
 
 def _closed(space: Neighbours, columns: FloatArray) -> tuple[FloatArray, float]:
     """The least private columns above these, and the largest of the factors below 1 between neighbours."""
-    if space.form == "forest":
-        return _swept(space, columns)
-    kernel = _kernel(space)
-    if kernel is None:
+    if space.form == "free":
         return columns, 0.0
-    # Raised, never lowered, by what neighbours ask for.
-    found = np.stack([(kernel * column[None, :]).max(axis=1) for column in columns.T], axis=1)
-    below = kernel[kernel < 1 - 1e-9]
-    return found, float(below.max()) if below.size else 0.0
+    if space.form == "uniform":
+        high = _step(space, 0)
+        found, tightest = np.maximum(columns, columns.max(axis=0) * high), high if high < 1 - 1e-9 else 0.0
+    elif space.form == "forest":
+        found, tightest = _swept(space, columns)
+    else:
+        kernel = _kernel(space)
+        found = np.stack([(kernel * column[None, :]).max(axis=1) for column in columns.T], axis=1)
+        tightest = float(kernel[kernel < 1 - 1e-9].max(initial=0.0))
+    # Below this a float is no private entry; a constant is private, and so is the larger of the two.
+    return np.where(found.max(axis=0) > 0, np.maximum(found, LEAST), found), max(tightest, LEAST)
+
+
+def _step(space: Neighbours, edge: int) -> float:
+    """e^(-ε·length) of an edge, a little larger than it must be."""
+    return min(1.0, float(space.shrinks(space.lengths[edge])[1]) * (1 + 4 * ROUNDING))
 
 
 def _swept(space: Neighbours, columns: FloatArray) -> tuple[FloatArray, float]:
     """From the leaves to the roots and back: what a neighbour asks for, asked once each way."""
     found = columns.copy()
-    high = [min(1.0, float(space.shrinks(length)[1]) * (1 + 4 * ROUNDING)) for length in space.lengths]
+    high = [_step(space, edge) for edge in range(len(space.lengths))]
     for child, parent, edge in space.order:
         np.maximum(found[parent], found[child] * high[edge], out=found[parent])
     for child, parent, edge in space.order[::-1]:
@@ -153,16 +211,9 @@ def _swept(space: Neighbours, columns: FloatArray) -> tuple[FloatArray, float]:
     return found, max((factor for factor in high if factor < 1 - 1e-9), default=0.0)
 
 
-def _kernel(space: Neighbours) -> FloatArray | None:
-    """e^(-ε·distance) between inputs, a little larger than it must be; None without a promise."""
-    if space.form == "free":
-        return None
+def _kernel(space: Neighbours) -> FloatArray:
+    """e^(-ε·distance) between the inputs of a graph, a little larger than it must be."""
     n = space.size
-    if space.form == "uniform":
-        high = min(1.0, float(space.shrinks(space.lengths[0])[1]) * (1 + MARGIN))
-        kernel = np.full((n, n), high)
-        np.fill_diagonal(kernel, 1.0)
-        return kernel
     logs = np.full((n, n), -np.inf)
     np.fill_diagonal(logs, 0.0)
     for (a, b), length in zip(space.pairs, space.lengths, strict=True):
@@ -178,9 +229,7 @@ def _raised(
     problem: Problem, exact: Exactly, guess: Optimum
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """Prices that no private column exceeds, with the weights and multipliers that go with them."""
-    weights = tuple(_even(_on_grid(table), _grid(float(table.sum(axis=1).mean()))) for table in guess.weights)
-    weights = tuple(np.asarray(table * (table > 0)) for table in weights)
-    weights = tuple(_even(table, max(sum(row.tolist(), Fraction(0)) for row in table)) for table in weights)
+    weights = _levelled(guess.weights)
     listed = tuple((e, t, y, _grid(v)) for e, t, y, v in _listed(problem.space, guess.edges))
     prices = _on_grid(guess.prices[None])[0]
     functionals = exact.functionals(prices, weights)
@@ -188,6 +237,30 @@ def _raised(
         more = exact_rows(missing(problem, functionals[guess.taken].astype(np.float64), guess.edges)[None])[0]
         prices, functionals = prices + more, functionals - more[None, :]
     return prices + _excess(problem.space, functionals, listed), weights, listed
+
+
+def _entrywise(
+    exact: Exactly, guess: Optimum
+) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
+    """Prices that no column at all exceeds: close to the best where ε is large."""
+    weights = _levelled(guess.weights)
+    prices = exact.functionals(np.full(len(exact.prior), Fraction(0), dtype=object), weights).max(axis=0)
+    return np.asarray(prices), weights, ()
+
+
+def _worthwhile(
+    exact: Exactly, guess: Optimum
+) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
+    """What telling the use itself is worth, whatever that gives away."""
+    weights = tuple(np.full(table.shape, Fraction(0), dtype=object) for table in guess.weights)
+    return np.asarray(exact.worth.max(axis=0)), weights, ()
+
+
+def _levelled(tables: tuple[FloatArray, ...]) -> tuple[ObjectArray, ...]:
+    """Weights ≥ 0 on a grid, with one sum for every guess."""
+    weights = tuple(_even(_on_grid(table), _grid(float(table.sum(axis=1).mean()))) for table in tables)
+    weights = tuple(np.asarray(table * (table > 0)) for table in weights)
+    return tuple(_even(table, max(sum(row.tolist(), Fraction(0)) for row in table)) for table in weights)
 
 
 def _excess(

@@ -7,6 +7,7 @@ raw data itself.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -16,11 +17,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sievert.arrays import AnyArray, FloatArray, IndexArray
+from sievert.arrays import AnyArray, BoolArray, FloatArray, IndexArray
 from sievert.channels import Channel, as_channel
 from sievert.errors import PolicyError, PriorError
 from sievert.inference._properties import Columns, property_of
-from sievert.numerics import as_fraction, brief, exact_matmul, fractions_of, is_exact, require_size
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    choice,
+    entropy_excess,
+    exact_matmul,
+    fractions_of,
+    is_exact,
+    require_size,
+)
 from sievert.results import html_table
 from sievert.spaces import Labels, labels_or_range, shown, table_of
 
@@ -101,7 +111,7 @@ class Correlation:
         table = table_of(counts, "counts", PriorError)
         entries, secrets, uses = table.ordered(secrets, uses, ("secrets", "uses"), PriorError)
         numbers = _whole_counts(entries)
-        total = int(numbers.sum())
+        total = sum(numbers.ravel().tolist())
         if not total:
             raise PriorError("counts are all 0; at least one record must be counted")
         found = cls(fractions_of(numbers) / total, secrets, uses)
@@ -156,8 +166,8 @@ class Correlation:
         >>> found.joint.astype(float).tolist()
         [[0.25, 0.25, 0.0], [0.0, 0.25, 0.25]]
         """
-        s, u = (np.asarray(item, dtype=np.intp) for item in (secret_of, use_of))
-        mass = np.asarray(weights)
+        s, u = _positions(secret_of, "secret_of"), _positions(use_of, "use_of")
+        mass = _weights(weights)
         if not (s.shape == u.shape == mass.shape) or s.ndim != 1 or not len(s):
             raise PriorError(
                 f"weights, secret_of and use_of have shapes {mass.shape}, {s.shape} and {u.shape}; give one "
@@ -295,46 +305,66 @@ class Correlation:
         if order is not None:
             rows, columns = np.nonzero(self.joint)
             return self.joint[rows, columns], rows, columns, order
-        order = _matched(self.inputs, channel.inputs)
-        if order is not None:
-            group = self.use_of if by_use else self.secret_of
-            return self.input_prior, group, np.arange(len(group)), order
+        given = self._on_raw(channel)
+        if given is not None:
+            prior, secret_of, use_of, order = given
+            return prior, use_of if by_use else secret_of, np.arange(len(prior)), order
         raw = "pairs (secret, use)" if self._is_pairs else "rows of the raw data"
         raise PolicyError(
             f"the channel has the inputs {shown(channel.inputs)}; a release acts on the uses "
             f"{shown(self.uses)}, or on the {raw} {shown(self.inputs)}"
         )
 
-    def insensitive(self, channel: Channel, to: str = "secret", tolerance: float = 1e-12) -> Channel | None:
+    def insensitive(
+        self, channel: Channel, to: str = "secret", tolerance: float = 1e-12, over: str = "prior"
+    ) -> Channel | None:
         """The channel on the uses (or, for to="use", on the secrets) that a channel on raw data factors into.
 
-        None where two inputs that can occur agree in that property and differ in their output distributions,
-        by more than `tolerance` unless the channel is exact (Fernandes, Def 5.5.1). Inputs that cannot occur
-        under the prior are left out.
+        The channel is on the raw data (`inputs`), or on all pairs (secret, use). None where two of its inputs
+        agree in that property and differ in their output distributions, by more than `tolerance` unless the
+        channel is exact (Fernandes, Def 5.5.1). With over="prior" inputs that cannot occur say nothing, and a
+        property that cannot occur is told like the first one that can; with over="all" every input counts.
+
+        >>> survey = Correlation([["1/2", 0], ["1/4", "1/4"]])
+        >>> pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
+        >>> odd = Channel([[1, 0], [1, 0], [1, 0], [0, 1]], inputs=pairs)
+        >>> survey.insensitive(odd).rounded().tolist(), survey.insensitive(odd, over="all")
+        ([[1.0, 0.0], [0.0, 1.0]], None)
         """
+        choice("to", to, ("secret", "use"), PolicyError)
+        choice("over", over, ("prior", "all"), PolicyError)
         channel = as_channel(channel).finite()
-        order = _matched(self.inputs, channel.inputs)
-        if order is None:
+        raw = self._on_raw(channel, all_pairs=over == "all")
+        if raw is None:
             if to == "secret" and _matched(self.uses, channel.inputs) is not None:
                 return channel
+            pairs = f"all {len(self.secrets) * len(self.uses):,} pairs (secret, use)"
+            wanted = pairs if over == "all" and self._is_pairs else f"the raw data {shown(self.inputs)}"
             raise PolicyError(
                 f"the channel has the inputs {shown(channel.inputs)}; whether it factors is asked of a "
-                "release "
-                f"on the raw data {shown(self.inputs)}"
+                f"release on {wanted}{'' if wanted is pairs else f', or on {pairs}'}"
             )
-        labels, group = (self.uses, self.use_of) if to == "secret" else (self.secrets, self.secret_of)
-        entries = channel.exact_or_float()[order]
-        possible = np.asarray(self.input_prior != 0, dtype=bool)
-        factor = np.empty((len(labels), channel.shape[1]), dtype=entries.dtype)
-        for i in range(len(labels)):
-            mine = entries[possible & (group == i)]
-            if not len(mine):
-                return None
-            factor[i] = mine[0]
-            limit = 0 if channel.form == "exact" else tolerance
-            if np.abs(mine - mine[0]).max() > limit:
-                return None
-        return Channel(factor, inputs=labels, outputs=channel.outputs)
+        prior, secret_of, use_of, order = raw
+        labels, group = (self.uses, use_of) if to == "secret" else (self.secrets, secret_of)
+        possible = np.asarray(prior != 0, dtype=bool) | (over == "all")
+        return _factored(channel, order, group, possible, labels, tolerance)
+
+    def _on_raw(
+        self, channel: Channel, all_pairs: bool = False
+    ) -> tuple[AnyArray, IndexArray, IndexArray, list[int] | range] | None:
+        """Prior, secret, use and row of the channel of each input: raw data, or every pair."""
+        order = _matched(self.inputs, channel.inputs)
+        rows, columns = self.shape
+        partial = self._is_pairs and all_pairs and len(self.inputs) < rows * columns
+        if order is not None and not partial:
+            return *self._raw, order
+        if len(channel.inputs) != rows * columns:
+            return None
+        order = _matched(tuple(itertools.product(self.secrets, self.uses)), channel.inputs)
+        if order is None:
+            return None
+        secret_of, use_of = np.divmod(np.arange(rows * columns), columns)
+        return self.joint.ravel(), secret_of, use_of, order
 
     def to_dict(self) -> dict[str, Any]:
         """Labels and probabilities as plain data."""
@@ -399,12 +429,17 @@ def information_bits(joint: FloatArray) -> float:
     """Mutual information of a joint distribution in bits; each term keeps its digits near independence."""
     rows, columns = joint.sum(axis=1), joint.sum(axis=0)
     product = rows[:, None] * columns
-    there = (joint > 0) & (product > 0)
-    ratio = joint[there] / product[there] - 1
-    # Σ q·[(1+r)·ln(1+r) - r] ≥ 0 term by term, since Σ q·r = 0.
-    terms = product[there] * ((1 + ratio) * np.log1p(ratio) - ratio)
-    lost = product[~there].sum()
-    return max(0.0, (math.fsum(terms.tolist()) + float(lost)) / math.log(2))
+    there = joint > 0
+    i, j = np.nonzero(there)
+    both, apart = joint[there], product[there]
+    logs = np.log(both) - np.log(rows[i]) - np.log(columns[j])
+    near = np.abs(logs) < 0.5
+    logs[near] = np.log1p(both[near] / apart[near] - 1)
+    # Σ q·(1 - r + r·ln r) ≥ 0 term by term with r = p/q, since Σ q·(r - 1) = 0.
+    high = logs > 1
+    terms = np.where(high, both * (logs - 1) + apart, apart * entropy_excess(np.where(high, 0.0, logs)))
+    lost = math.fsum(product[~there].tolist())
+    return (math.fsum(terms.tolist()) + lost) / math.log(2)
 
 
 def _matched(labels: Labels, inputs: Labels) -> list[int] | range | None:
@@ -417,6 +452,27 @@ def _matched(labels: Labels, inputs: Labels) -> list[int] | range | None:
     if all(item in position for item in labels):
         return [position[item] for item in labels]
     return None
+
+
+def _factored(
+    channel: Channel,
+    order: list[int] | range,
+    group: IndexArray,
+    possible: BoolArray,
+    labels: Labels,
+    tolerance: float,
+) -> Channel | None:
+    """One row for each label, where all inputs that are possible and in its group have that row."""
+    entries = channel.exact_or_float()[list(order)]
+    limit = 0 if channel.form == "exact" else tolerance
+    factor = np.empty((len(labels), channel.shape[1]), dtype=entries.dtype)
+    for i in range(len(labels)):
+        mine = entries[possible & (group == i)]
+        # What cannot occur may be told in any way.
+        factor[i] = mine[0] if len(mine) else entries[possible][0]
+        if len(mine) and np.abs(mine - mine[0]).max() > limit:
+            return None
+    return Channel(factor, inputs=labels, outputs=channel.outputs)
 
 
 def _probabilities(entries: Any) -> AnyArray:
@@ -434,6 +490,8 @@ def _probabilities(entries: Any) -> AnyArray:
         array = fractions_of(rows) if exact else np.array(rows, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise PriorError(f"joint holds something that is no number ({problem}); give probabilities") from None
+    if array.ndim != 2:
+        raise PriorError(f"joint has {array.ndim} axes; give a matrix [secret, use]")
     if not exact and not np.isfinite(array).all():
         raise PriorError("joint holds NaN or an infinite number; give probabilities from 0 to 1")
     negative = np.argwhere(np.asarray(array < 0, dtype=bool))
@@ -470,23 +528,49 @@ def _whole_counts(entries: Any) -> Any:
     return found
 
 
+def _positions(given: Any, argument: str) -> IndexArray:
+    """Positions from 0 on: whole numbers, none of them rounded."""
+    try:
+        array = np.asarray(given)
+        whole = array.dtype.kind in "iub" or not array.size
+    except ValueError:
+        whole = False
+    if not whole:
+        raise PriorError(f"{argument} is {brief(given)}; give a list of positions, whole numbers from 0")
+    return array.astype(np.intp)
+
+
+def _weights(given: Any) -> AnyArray:
+    """Weights as whole numbers, finite floats or fractions."""
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "iu":
+            return array
+        if array.dtype.kind != "f":
+            exact = np.empty(array.shape, dtype=object)
+            exact[...] = np.vectorize(as_fraction, otypes=[object])(array) if array.size else array
+            return exact
+    except (TypeError, ValueError):
+        raise PriorError(f"weights is {brief(given)}; give a number for every input") from None
+    if not np.isfinite(array).all():
+        raise PriorError("weights hold NaN or an infinite number; give a finite number for every input")
+    return array.astype(np.float64)
+
+
 def _shares(mass: AnyArray) -> tuple[AnyArray, int | None]:
     """Weights as probabilities, exact where they are whole and few, and how many records they count."""
     if mass.dtype.kind in "iu":
-        if mass.min() < 0 or not mass.sum():
+        # Whole numbers of Python: a sum of int64 may wrap around.
+        total = sum(mass.tolist())
+        if mass.min() < 0 or not total:
             raise PriorError("weights must be ≥ 0, and one of them positive")
-        total = int(mass.sum())
         if len(mass) <= LARGEST_EXACT:
             shares = np.empty(len(mass), dtype=object)
             shares[:] = [Fraction(int(value), total) for value in mass.tolist()]
             return shares, total
         return mass / total, total
-    if mass.dtype == object:
-        shares = np.empty(len(mass), dtype=object)
-        shares[:] = [as_fraction(value) for value in mass.tolist()]
-    else:
-        shares = np.asarray(mass, dtype=np.float64)
-    total_mass = shares.sum()
+    shares = mass
+    total_mass = mass.sum() if mass.dtype == object else math.fsum(mass.tolist())
     if min(shares.tolist()) < 0 or abs(total_mass - 1) > (0 if mass.dtype == object else SUM_TOLERANCE):
         raise PriorError(
             f"weights sum to {brief(total_mass)}; give probabilities ≥ 0 that sum to 1, or whole counts"

@@ -7,7 +7,6 @@ none exceeds it (`_certificates`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,9 +16,9 @@ import numpy as np
 from sievert.errors import PolicyError
 from sievert.inference._correlation import Correlation
 from sievert.inference._points import InferenceCurve, InferenceFrontier
-from sievert.inference._question import Question
+from sievert.inference._question import SMALLEST_KINK, Question
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, taken
+from sievert.numerics import advance, brief, taken
 from sievert.spaces import Metric
 
 __all__ = ["curve", "frontier"]
@@ -100,6 +99,7 @@ def curve(
     use_gain: object = None,
     ball: object = None,
     box: object = None,
+    within: float = SMALLEST_KINK,
 ) -> InferenceCurve:
     """The whole frontier: every limit at which its slope changes.
 
@@ -107,6 +107,7 @@ def curve(
     ----------
     correlation : how secret and use go together; several secrets have one limit
     eps, metric, insensitive, alpha, gain, use_gain, ball, box : as for `frontier`
+    within : how far the curve may be above the straight line between two kinks
 
     Returns
     -------
@@ -122,6 +123,7 @@ def curve(
 
     Examples
     --------
+    >>> import math
     >>> survey = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
     >>> found = curve(survey, eps=math.log(3), metric=Metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]]))
     >>> [round(x, 6) for x in found.limits], [round(x, 6) for x in found.accuracies]
@@ -129,13 +131,14 @@ def curve(
     """
     level = _level(eps, alpha)
     question = Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
-    return question.curve()
+    if not (isinstance(within, float | int) and SMALLEST_KINK <= within <= 1):
+        raise PolicyError(f"within is {brief(within)}; it must be from {SMALLEST_KINK:g} to 1")
+    return question.curve(float(within))
 
 
 def _level(eps: object, alpha: object) -> Any:
     """What is promised; None for nothing."""
-    level = None if eps is None and alpha is None else privacy(eps, alpha)
-    return None if level is None or math.isinf(level.eps) else level
+    return None if eps is None and alpha is None else privacy(eps, alpha)
 
 
 def _listed(limits: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from sievert.numerics import exact_matmul, require_size
 from sievert.proofs import exact_rows
 from sievert.spaces import Labels, Metric, shown
 
-__all__ = ["actions_of", "gain_table", "gained", "inputs_of", "possible_cells"]
+__all__ = ["actions_of", "gain_table", "gained", "inputs_of", "possible_cells", "wanted"]
 
 LARGEST_ACTIONS = 10_000
 
@@ -32,7 +32,8 @@ def inputs_of(
     on_uses = metric is not None and set(metric.points) == set(first.uses)
     if insensitive or on_uses:
         joints = [_whole(item.joint) for item in correlations]
-        return first.uses, joints[0].sum(axis=0), np.arange(len(first.uses)), joints
+        prior = joints[0].sum(axis=0)
+        return first.uses, prior, np.arange(len(first.uses)), [_with_prior(joint, prior) for joint in joints]
     same = all(
         tuple(item.inputs) == tuple(first.inputs)
         and np.array_equal(item.use_of, first.use_of)
@@ -63,7 +64,8 @@ def inputs_of(
         _whole(_added(first.input_prior, groups, secret, (len(item.secrets), size)))
         for item, secret in zip(correlations, secrets, strict=True)
     ]
-    return names, joints[0].sum(axis=0), use_of, joints
+    prior = joints[0].sum(axis=0)
+    return names, prior, use_of, [_with_prior(joint, prior) for joint in joints]
 
 
 def _whole(joint: AnyArray) -> ObjectArray:
@@ -72,6 +74,15 @@ def _whole(joint: AnyArray) -> ObjectArray:
     largest = np.unravel_index(int(np.argmax(joint.astype(np.float64))), joint.shape)
     exact[largest] += 1 - sum(exact.ravel().tolist(), Fraction(0))
     return exact
+
+
+def _with_prior(joint: ObjectArray, prior: ObjectArray) -> ObjectArray:
+    """The joint with exactly these probabilities of the inputs, from which it differs by rounding."""
+    found = joint.copy()
+    for u in np.flatnonzero(joint.sum(axis=0) != prior).tolist():
+        total = sum(joint[:, u].tolist(), Fraction(0))
+        found[:, u] = found[:, u] * (prior[u] / total) if total else prior[u] / len(joint)
+    return found
 
 
 def _grouped(first: Correlation, secrets: list[IndexArray]) -> tuple[IndexArray, Labels]:
@@ -112,11 +123,14 @@ def actions_of(adversary: Adversary) -> Labels:
     return tuple(range(len(gain_table(adversary)))) if names is None else tuple(names)
 
 
-def gained(adversary: Adversary, joint: ObjectArray) -> ObjectArray:
-    """What each action gains together with each input."""
-    if adversary.name == "identity":
-        return joint
-    return exact_matmul(exact_rows(gain_table(adversary)), joint)
+def wanted(adversary: Adversary) -> ObjectArray | None:
+    """A gain on the secrets as fractions; None for one guess."""
+    return None if adversary.name == "identity" else exact_rows(gain_table(adversary))
+
+
+def gained(want: ObjectArray | None, joint: ObjectArray) -> ObjectArray:
+    """What each guess of a secret gains together with each input."""
+    return joint if want is None else exact_matmul(want, joint)
 
 
 def possible_cells(joint: AnyArray, labels: Labels, uses: Labels) -> BoolArray:

@@ -25,7 +25,7 @@ def is_line(space: Neighbours) -> bool:
 def neighbours_of(labels: Labels, metric: Metric | None, level: Any) -> Neighbours:
     """Who must not be told apart from whom, in the form that is checked fastest."""
     n = len(labels)
-    if level is None or n == 1:
+    if level is None or math.isinf(level.eps) or n == 1:
         return Neighbours("free", n)
     promise = (
         (None, level.alpha) if level.alpha is not None else (level.exact_eps or read_eps(level.eps), None)

@@ -18,10 +18,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+import flint
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from sievert.arrays import AnyArray, FloatArray
 from sievert.channels import Channel, as_channel
@@ -38,16 +40,44 @@ __all__ = ["Newcomer", "NewcomerTable", "Thresholds", "binomial_law", "newcomer"
 REACH, FEWEST = 40.0, 80
 # By how much a local mechanism must exceed its floor for that to count: it exceeds it by 1e-100 always.
 VISIBLE = 1e-4
-LARGEST_EPS = 60.0
+# Local noise is counted in fractions, where its alpha is one, for so many rows of so many values.
+LARGEST_EXACT, LARGEST_VALUES = 60, 20
+# The levels at which a local mechanism is looked at first; nothing happens beyond the last.
+LEVELS = tuple([k / 4 for k in range(80)] + [float(k) for k in range(20, 61)])
+
+Spans = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
 class Thresholds(Result):
-    """From which ε on utility and privacy loss exceed their floors, by more than `by`; None where never."""
+    """At which ε utility and privacy loss exceed their floors, by more than `by`.
 
-    utility: float | None
-    privacy_loss: float | None
+    Attributes
+    ----------
+    utility, privacy_loss : the least such ε in nats; None where there is none
+    utility_spans, loss_spans : all of them, as intervals (from, to). Local noise may tell more at a small ε
+        than at a larger one (Fernandes, erratum to Sec 5.6), so there may be several, found between levels a
+        quarter of a nat apart
+    by : how much counts
+    """
+
+    utility_spans: Spans
+    loss_spans: Spans
     by: float
+
+    @property
+    def utility(self) -> float | None:
+        """The least ε at which the count is told better than blindly."""
+        return self.utility_spans[0][0] if self.utility_spans else None
+
+    @property
+    def privacy_loss(self) -> float | None:
+        """The least ε at which the secret is guessed better than blindly."""
+        return self.loss_spans[0][0] if self.loss_spans else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data, and the least levels."""
+        return {"utility": self.utility, "privacy_loss": self.privacy_loss, **super().to_dict()}
 
 
 @dataclass(frozen=True)
@@ -58,17 +88,18 @@ class Newcomer(Result):
     ----------
     privacy_loss : best guess of the secret after the release over that before, at least 1
     utility : how often the true count is guessed right
-    excess_loss, excess_utility : by how much they exceed their floors, 1 and `utility_before`, with all
-    digits
+    excess_loss, excess_utility : by how much they exceed their floors, 1 and `utility_before`: added up by
+        themselves, so that a tiny excess has digits too
     secret_before, secret_after : best guess of the newcomer's secret
     utility_before : how often the count is right without a release
     largest_loss : the loss if the secret were told outright, 1/`secret_before`
     limit : the privacy loss of the exact count
-    thresholds : from which ε on the two leave their floors
+    eps : of the geometric noise in nats; None of a mechanism of one's own
+    thresholds : at which ε the two leave their floors; None of a mechanism of one's own
     """
 
     mechanism: str
-    eps: float
+    eps: float | None
     records: int
     privacy_loss: Any
     utility: Any
@@ -79,14 +110,15 @@ class Newcomer(Result):
     utility_before: Any
     largest_loss: Any
     limit: Any
-    thresholds: Thresholds
+    thresholds: Thresholds | None
 
     def __str__(self) -> str:
+        level = "" if self.eps is None else f", ε = {self.eps:.6g}"
         return (
             f"Whoever sees the count guesses the newcomer's secret with "
             f"{in_percent(float(self.secret_before))} "
             f"before and {in_percent(float(self.secret_after))} after; the count itself is right with "
-            f"{in_percent(float(self.utility))} ({self.mechanism}, ε = {self.eps:.6g})."
+            f"{in_percent(float(self.utility))} ({self.mechanism}{level})."
         )
 
 
@@ -156,7 +188,8 @@ def newcomer(
     mechanism : "oblivious" adds truncated geometric noise to the count; "local" to the value of every row,
         coded
         0, 1, 2, …; or a channel on the counts 0…N+1, or one on the values, applied to every row
-    alpha : e^-eps instead of `eps`; a fraction gives exact answers of the oblivious mechanism
+    alpha : e^-eps instead of `eps`; a fraction gives exact answers, of the local mechanism for up to
+        60 rows
 
     Returns
     -------
@@ -194,7 +227,7 @@ def newcomer(
     if mechanism == "oblivious":
         ratio = level.alpha if level.alpha is not None else math.exp(-level.eps)
         return _oblivious(asked, ratio, level.eps)
-    return _local(asked, level.eps)
+    return _local(asked, level.eps, level.alpha)
 
 
 def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerTable:
@@ -254,20 +287,27 @@ def _question(table: Any, query: object) -> _Question:
 # ── Noise on the count itself ───────────────────────────────────────────────────────────────────────────────
 
 
-def _lines(joint: AnyArray, chance: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """a_s and b_s with P(s, y) = a_s·f(y) + b_s·f(y-1), for the chances r_v that a value is counted."""
-    return (joint * (1 - chance)).sum(axis=1), (joint * chance).sum(axis=1)
+def _lines(joint: AnyArray, miss: AnyArray, hit: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """a_s and b_s with P(s, y) = a_s·f(y) + b_s·f(y-1), for the chances that v is missed and counted."""
+    return (joint * miss).sum(axis=1), (joint * hit).sum(axis=1)
+
+
+def _gaps(joint: AnyArray, miss: FloatArray, hit: FloatArray) -> list[tuple[float, float]]:
+    """(a_s - a_t, b_s - b_t) of every s but the best blind guess t; what is exact is subtracted first."""
+    totals = joint.sum(axis=1).tolist()
+    top = totals.index(max(totals))
+    apart = np.delete(joint - joint[top], top, axis=0).astype(np.float64)
+    return [(math.fsum(row * miss), math.fsum(row * hit)) for row in apart]
 
 
 def _oblivious(asked: _Question, alpha: Any, eps: float) -> Newcomer:
     """All outputs y ≤ c have one ratio and all y > c another, whatever the truncation: two guesses."""
     chance = np.array([Fraction(int(flag)) for flag in asked.counted], dtype=object)
-    thresholds = Thresholds(
-        _leaves(*_lines(asked.by_use, chance)), _leaves(*_lines(asked.joint, chance)), 0.0
-    )
+    told, guessed = (_leaves(*_lines(joint, 1 - chance, chance)) for joint in (asked.by_use, asked.joint))
+    thresholds = Thresholds(_onwards(told), _onwards(guessed), 0.0)
 
     def excess(joint: AnyArray) -> Any:
-        a, b = _lines(joint, chance)
+        a, b = _lines(joint, 1 - chance, chance)
         top = _best(a, b)
         # (max_s(a_s + α·b_s) + max_s(α·a_s + b_s))/(1 + α), less max_s(a_s + b_s).
         gains = [
@@ -277,6 +317,10 @@ def _oblivious(asked: _Question, alpha: Any, eps: float) -> Newcomer:
         return sum(gains) / (1 + alpha)
 
     return _found("oblivious", asked, eps, excess(asked.joint), excess(asked.by_use), thresholds)
+
+
+def _onwards(level: float | None) -> Spans:
+    return () if level is None else ((level, math.inf),)
 
 
 def _best(a: AnyArray, b: AnyArray) -> int:
@@ -297,10 +341,12 @@ def _leaves(a: AnyArray, b: AnyArray) -> float | None:
     return None if largest is None else max(0.0, math.log(largest.denominator) - math.log(largest.numerator))
 
 
-def _found(name: str, asked: _Question, eps: float, loss: Any, more: Any, thresholds: Thresholds) -> Newcomer:
+def _found(
+    name: str, asked: _Question, eps: float | None, loss: Any, more: Any, thresholds: Thresholds | None
+) -> Newcomer:
     secret, use = (max(joint.sum(axis=1).tolist()) for joint in (asked.joint, asked.by_use))
     chance = np.array([Fraction(int(flag)) for flag in asked.counted], dtype=object)
-    a, b = _lines(asked.joint, chance)
+    a, b = _lines(asked.joint, 1 - chance, chance)
     exact = isinstance(loss, Fraction | int)
     before, base = (secret, use) if exact else (float(secret), float(use))
     return Newcomer(
@@ -333,9 +379,9 @@ def _of_channel(asked: _Question, table: Any, channel: Channel) -> Newcomer:
                 "must be among them"
             )
         places = [channel.output_index(use) for use in counted]
-        chance = np.array([math.fsum(channel.row(use)[places]) for use in uses])
-        loss, more = (_local_excess(asked, joint, chance) for joint in (asked.joint, asked.by_use))
-        return _found("own, on every row", asked, math.nan, loss, more, Thresholds(None, None, 0.0))
+        chances = _chances(np.stack([channel.row(use) for use in uses]), places)
+        loss, more = (_local_excess(asked, joint, *chances) for joint in (asked.joint, asked.by_use))
+        return _found("own, on every row", asked, None, loss, more, None)
     c = asked.count
     missing = [count for count in (c, c + 1) if count not in channel.inputs]
     if missing:
@@ -345,61 +391,112 @@ def _of_channel(asked: _Question, table: Any, channel: Channel) -> Newcomer:
             f"values {shown(uses)}"
         )
     pair = np.stack([channel.row(c), channel.row(c + 1)])
-    chance = np.array(asked.counted, dtype=np.float64)
+    hit = np.array(asked.counted, dtype=np.float64)
 
     def excess_of(joint: AnyArray) -> float:
-        a, b = _lines(joint.astype(np.float64), chance)
-        top = _best(a, b)
-        gains = (a - a[top])[:, None] * pair[0] + (b - b[top])[:, None] * pair[1]
-        return math.fsum(np.maximum(gains.max(axis=0), 0.0).tolist())
+        gains = np.array([(0.0, 0.0), *_gaps(joint, 1 - hit, hit)]) @ pair
+        return math.fsum(gains.max(axis=0).tolist())
 
     found = excess_of(asked.joint), excess_of(asked.by_use)
-    return _found("own, on the count", asked, math.nan, *found, Thresholds(None, None, 0.0))
+    return _found("own, on the count", asked, None, *found, None)
 
 
 # ── Noise on every row ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _local(asked: _Question, eps: float) -> Newcomer:
-    def at(level: float) -> tuple[float, float]:
-        chance = _chances(asked, level)
-        return _local_excess(asked, asked.joint, chance), _local_excess(asked, asked.by_use, chance)
+def _local(asked: _Question, eps: float, alpha: Fraction | None) -> Newcomer:
+    exact = alpha is not None and asked.records <= LARGEST_EXACT and len(asked.rows) <= LARGEST_VALUES
+    found: Any = (
+        _exact_excess(asked, joint, alpha) if exact else _at_level(asked, joint, eps)
+        for joint in (asked.joint, asked.by_use)
+    )
+    loss, more = found
+    table = tuple(tuple(row) for row in asked.joint.tolist())
+    return _found("local", asked, eps, loss, more, _local_thresholds(table, asked.rows, asked.counted))
 
-    loss, more = at(eps)
-    secret = float(max(asked.joint.sum(axis=1).tolist()))
-    thresholds = Thresholds(
-        _reached(lambda level: at(level)[1] - VISIBLE),
-        _reached(lambda level: at(level)[0] / secret - VISIBLE),
+
+@lru_cache(maxsize=64)
+def _local_thresholds(
+    table: tuple[tuple[Fraction, ...], ...], rows: tuple[int, ...], counted: tuple[bool, ...]
+) -> Thresholds:
+    """They depend on the table alone, so that several ε ask once."""
+    joint = np.empty((len(table), len(rows)), dtype=object)
+    joint[:] = table
+    asked = _Question(joint, rows, counted)
+    secret = float(max(joint.sum(axis=1).tolist()))
+    return Thresholds(
+        _above(lambda level: _at_level(asked, asked.by_use, level)),
+        _above(lambda level: _at_level(asked, joint, level) / secret),
         VISIBLE,
     )
-    return _found("local", asked, eps, loss, more, thresholds)
 
 
-def _reached(above: Callable[[float], float]) -> float | None:
-    """The ε at which a rising quantity passes 0; None where it does not."""
-    if above(LARGEST_EPS) <= 0:
-        return None
-    return float(brentq(above, 0.0, LARGEST_EPS, xtol=1e-10))
+def _above(excess: Callable[[float], float]) -> Spans:
+    """Where a quantity is visible: it passes the line between two levels, or on a hill or in a dip there."""
+
+    def over(level: float) -> float:
+        return excess(level) - VISIBLE
+
+    height = {level: over(level) for level in LEVELS}
+    for left, middle, right in zip(LEVELS, LEVELS[1:], LEVELS[2:], strict=False):
+        side = 1.0 if height[middle] > 0 else -1.0
+        near = VISIBLE / 10 < height[middle] + VISIBLE < 10 * VISIBLE
+        if near and side * height[middle] < min(side * height[left], side * height[right]):
+            found = minimize_scalar(
+                lambda x, side=side: side * over(x), bounds=(left, right), method="bounded"
+            )
+            height[float(found.x)] = over(float(found.x))
+    levels = sorted(height)
+    edges = [0.0] if height[levels[0]] > 0 else []
+    for left, right in itertools.pairwise(levels):
+        if (height[left] > 0) != (height[right] > 0):
+            edges.append(float(brentq(over, left, right, xtol=1e-10)))
+    if height[levels[-1]] > 0:
+        edges.append(math.inf)
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _chances(asked: _Question, eps: float) -> FloatArray:
-    """How often a row with each value is counted after truncated geometric noise on its code."""
-    size = len(asked.rows)
-    if size == 1:
-        return np.ones(1)
-    noise = truncated_geometric(size, eps)
-    places = np.flatnonzero(asked.counted)
-    return np.array([math.fsum(noise.row(v)[places]) for v in range(size)])
+def _signed(quantity: Callable[[float], float], sign: float) -> Callable[[float], float]:
+    return lambda at: sign * quantity(at)
 
 
-def _local_excess(asked: _Question, joint: AnyArray, chance: FloatArray) -> float:
-    """Σ_y max_s P(s, y) - max_s P(s), term by term above the best guess without a release."""
-    a, b = _lines(joint.astype(np.float64), chance)
+def _exact_excess(asked: _Question, joint: AnyArray, alpha: Any) -> Fraction:
+    """The same in fractions: the law of the count is a product of binomials (1 - r + r·x)^n."""
+    rows = truncated_geometric(len(asked.rows), alpha=alpha).exact
+    assert rows is not None
+    hit = rows[:, np.array(asked.counted)].sum(axis=1) + Fraction(0)
+    a, b = _lines(joint, 1 - hit, hit)
     top = _best(a, b)
-    rest = [s for s in range(len(a)) if s != top]
+    law = flint.fmpq_poly([1])
+    for n, r in zip(asked.rows, hit.tolist(), strict=True):
+        chance = flint.fmpq(r.numerator, r.denominator)
+        law *= flint.fmpq_poly([1 - chance, chance]) ** n
+    f = [Fraction(0), *(Fraction(int(x.p), int(x.q)) for x in law.coeffs()), Fraction(0)]
+    gains = [[(x - a[top]) * here + (y - b[top]) * there for x, y in zip(a, b, strict=True)]
+             for there, here in itertools.pairwise(f)]  # fmt: skip
+    return sum((max(gain) for gain in gains), Fraction(0))
+
+
+def _at_level(asked: _Question, joint: AnyArray, eps: float) -> float:
+    """The excess under truncated geometric noise on the code of every row."""
+    size = len(asked.rows)
+    noise = truncated_geometric(size, eps)
+    rows = np.stack([noise.row(v) for v in range(size)])
+    return _local_excess(asked, joint, *_chances(rows, np.flatnonzero(asked.counted).tolist()))
+
+
+def _chances(rows: FloatArray, places: list[int]) -> tuple[FloatArray, FloatArray]:
+    """How often a row with each value is not counted, and how often it is: both with all their digits."""
+    counted = np.isin(np.arange(rows.shape[1]), places)
+    miss, hit = (np.array([math.fsum(row[part]) for row in rows]) for part in (~counted, counted))
+    return miss / (miss + hit), hit / (miss + hit)
+
+
+def _local_excess(asked: _Question, joint: AnyArray, miss: FloatArray, hit: FloatArray) -> float:
+    """Σ_y max_s P(s, y) - max_s P(s), term by term above the best guess without a release."""
     # Where s beats the blind guess: a gap in the ratio f(y-1)/f(y), from 0 to ∞.
-    pieces = _envelope([(float(a[s] - a[top]), float(b[s] - b[top])) for s in rest])
-    return math.fsum(_piece(asked.rows, chance, *piece) for piece in pieces)
+    pieces = _envelope(_gaps(joint, miss, hit))
+    return math.fsum(_piece(asked.rows, miss, hit, *piece) for piece in pieces)
 
 
 def _envelope(lines: list[tuple[float, float]]) -> list[tuple[float, float, float, float]]:
@@ -419,14 +516,16 @@ def _envelope(lines: list[tuple[float, float]]) -> list[tuple[float, float, floa
     return pieces
 
 
-def _piece(rows: tuple[int, ...], chance: FloatArray, a: float, b: float, low: float, high: float) -> float:
+def _piece(
+    rows: tuple[int, ...], miss: FloatArray, hit: FloatArray, a: float, b: float, low: float, high: float
+) -> float:
     """Σ a·f(y) + b·f(y-1) over the outputs whose ratio f(y-1)/f(y) lies from low to high.
 
     The ratio rises with y (f is log-concave) and is 1 at the mode, so the largest terms are next to the end
     nearest to 1: the law is tilted to have its bulk there.
     """
     tilt = min(max(1.0, low), high)
-    start, logs, scale = _tilted(rows, chance, tilt)
+    start, logs, scale = _tilted(rows, miss, hit, tilt)
     y = start + np.arange(len(logs) + 1)
     here = np.append(logs, -math.inf)
     there = np.concatenate([[-math.inf], logs]) + math.log(tilt)
@@ -445,17 +544,20 @@ def _log(value: float) -> float:
     return -math.inf if value <= 0 else math.log(value)
 
 
-def _tilted(rows: tuple[int, ...], chance: FloatArray, tilt: float) -> tuple[int, FloatArray, float]:
+def _tilted(
+    rows: tuple[int, ...], miss: FloatArray, hit: FloatArray, tilt: float
+) -> tuple[int, FloatArray, float]:
     """The law f(y)·tilt^y/G as logarithms from its first output on, and ln G.
 
     A tilted binomial is a binomial with r·t/(1-r+r·t); sums of positive terms keep their digits.
     """
     start, law, scale = 0, np.ones(1), 0.0
-    for n, r in zip(rows, chance.tolist(), strict=True):
+    for n, q, r in zip(rows, miss.tolist(), hit.tolist(), strict=True):
         if not n:
             continue
-        odds = r * tilt / (1 - r) if r < 1 else math.inf
-        scale += n * (math.log1p(r * (tilt - 1)))
+        odds = r * tilt / q if q else math.inf
+        # q + r·t, with q + r = 1.
+        scale += n * (math.log1p(r * (tilt - 1)) if r * (tilt - 1) > -0.5 else math.log(q + r * tilt))
         first, part = binomial_law(n, odds)
         start += first
         law = np.convolve(law, part)

@@ -18,6 +18,8 @@ __all__ = ["SAME_LIMIT", "InferenceCurve", "InferenceFrontier", "InferencePoint"
 
 # Limits this close to each other or to the best guess before a release are the same but for rounding.
 SAME_LIMIT = 1e-12
+# Bounds this close read the same in percents.
+REACHED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,16 @@ class InferencePoint(Result):
 
     def __str__(self) -> str:
         guessed = " and ".join(in_percent(float(limit)) for limit in self.limit)
-        kept = "stays" if len(self.limit) == 1 else "stay"
+        guesses = (
+            "best guess of the secret stays" if len(self.limit) == 1 else "best guesses of the secrets stay"
+        )
+        told, most = float(self.accuracy), float(self.upper)
+        reached = "and this one reaches that"
+        if most - told > REACHED:
+            reached = f"and this one tells it with {in_percent(told)}"
         return (
-            f"While the best guess of the secret {kept} at {guessed}, no mechanism tells the use right "
-            "more often than "
-            f"with {in_percent(float(self.upper))}, and this one reaches that."
+            f"While the {guesses} at {guessed}, no mechanism tells the use right more often than with "
+            f"{in_percent(most)}, {reached}."
         )
 
 
@@ -90,12 +97,15 @@ class InferenceFrontier(Result):
 class InferenceCurve(Result):
     """The whole frontier: accuracy is linear between these limits, and constant after the last.
 
-    `slopes` has one entry for each piece: how much accuracy a larger limit is worth.
+    `slopes` has one entry for each piece: how much accuracy a larger limit is worth. These are floats as the
+    solver gives them, within 1e-7; `frontier` proves the accuracy at a limit. Between the limits the curve
+    may be above the line by `within`.
     """
 
     limits: tuple[float, ...]
     accuracies: tuple[float, ...]
     slopes: tuple[float, ...]
+    within: float = 1e-9
 
     def at(self, limit: float) -> float:
         """The largest accuracy under a limit."""
@@ -108,6 +118,8 @@ class InferenceCurve(Result):
     def __str__(self) -> str:
         count = len(self.slopes)
         pieces = "one straight piece" if count == 1 else f"{count} straight pieces"
+        if self.within > 1e-6:
+            pieces += f", drawn to within {in_percent(self.within)}"
         first, last = (in_percent(float(value)) for value in (self.accuracies[0], self.accuracies[-1]))
         low, high = (in_percent(float(value)) for value in (self.limits[0], self.limits[-1]))
         return (

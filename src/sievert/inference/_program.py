@@ -109,14 +109,14 @@ class Solver:
         images = self.problem.shape[1] - 1 - guesses if self.mirrored else guesses
         self.part = _Part(self.problem, self.core, np.unique(np.concatenate([guesses, images])))
 
-    def solve(self, limits: Sequence[float]) -> Optimum:
-        """The optimum where secret b gives away at most limits[b]."""
+    def solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
+        """The optimum where secret b gives away at most limits[b]; a careful one can be proved closely."""
         n, m = self.problem.shape
         best, least = None, np.inf
         while True:
             advance("guesses of the best mechanism", len(self.part.guesses), m)
             try:
-                found = self.part.solve(limits)
+                found = self.part.solve(limits, careful)
             except Unsolved:
                 if best is None:
                     raise
@@ -126,8 +126,10 @@ class Solver:
             found, excess, prices = _spread(self.problem, self.core, found)
             missed = self._near(np.flatnonzero(excess > PRICED))
             if not len(missed):
-                over = float(prices.sum() + found.slopes @ limits - found.value) + excess.max()
-                if best is not None and over > least / 2:
+                over = float(excess.max())
+                if careful:
+                    over += float(prices.sum() + found.slopes @ limits - found.value)
+                if careful and best is not None and over > least / 2:
                     return best
                 best, least = found, over
                 if over <= LOOSE or self.core == (0, n - 1):
@@ -157,13 +159,13 @@ class _Part:
         first = n + sum(len(leak) for leak in problem.leaks) * m
         self.limit_rows = np.arange(first, first + len(problem.leaks))
 
-    def solve(self, limits: Sequence[float]) -> Optimum:
+    def solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
         """The optimum among mechanisms with these guesses."""
         if self.fold is None:
-            found = self.moving.solve(self.limit_rows, np.asarray(limits, dtype=np.float64))
+            found = self.moving.solve(self.limit_rows, np.asarray(limits, dtype=np.float64), careful)
             return self._read(found.primal, found.dual, -found.value)
         rows = self.fold.kept_at[self.limit_rows]
-        found = self.moving.solve(rows, np.asarray(limits, dtype=np.float64))
+        found = self.moving.solve(rows, np.asarray(limits, dtype=np.float64), careful)
         return self._read(*self.fold.unfolded(found), -found.value)
 
     def _read(self, primal: FloatArray, dual: FloatArray, value: float) -> Optimum:

@@ -84,9 +84,10 @@ class ColumnProperty(Property):
             raise PolicyError(f"bins is {brief(self.bins)}; give rising numbers at which intervals begin")
         numbers = _numbers(values, self.column)
         place = np.searchsorted(edges, numbers, side="right")
-        names = [f"below {edges[0]:g}"]
-        names += [f"{low:g} to below {high:g}" for low, high in itertools.pairwise(edges)]
-        names.append(f"{edges[-1]:g} or more")
+        shown_edges = [_edge(edge) for edge in self.bins]
+        names = [f"below {shown_edges[0]}"]
+        names += [f"{low} to below {high}" for low, high in itertools.pairwise(shown_edges)]
+        names.append(f"{shown_edges[-1]} or more")
         used = np.unique(place)
         return tuple(names[i] for i in used.tolist()), np.searchsorted(used, place)
 
@@ -99,7 +100,7 @@ class WhereProperty(Property):
     """Whether every condition on the columns holds: yes or no."""
 
     where: Annotated[
-        dict[str, Value | Range],
+        dict[str, bool | Value | Range],
         Field(description="for each column a value, a list of values, or a range of numbers"),
     ]
     name: Annotated[str | None, Field(description="what reports call it")] = None
@@ -142,6 +143,12 @@ class CountProperty(Property):
         return f"how many of {shown(self.count)} are {brief(self.of)}"
 
 
+def _edge(value: float) -> str:
+    """An edge of bins with as many digits as tell it from every other."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def property_of(given: object, argument: str) -> Property:
     """The property that a column's name, or a table as in a file, stands for."""
     raw = dict(given) if isinstance(given, Mapping) else given
@@ -150,9 +157,11 @@ def property_of(given: object, argument: str) -> Property:
     except ValidationError as problem:
         detail = problem.errors()[0]
         place = ".".join(str(part) for part in detail["loc"])
+        choices = detail.get("ctx", {}).get("choices") or ()
+        last = detail["loc"][-1] if detail["loc"] else None
+        why = detail["msg"] or f"there is no such key{did_you_mean(last, choices)}"
         raise PolicyError(
-            f"{argument}{f', key {place}' if place else ''} is {brief(detail['input'])}: {detail['msg']}; "
-            "give "
+            f"{argument}{f', key {place}' if place else ''} is {brief(detail['input'])}: {why}; give "
             'the name of a column, or a table such as {"where": {"age": {"least": 65}}}'
         ) from None
     return found

@@ -13,19 +13,19 @@ from sievert.channels import Channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._certificates import Exactly, certified
 from sievert.inference._correlation import Correlation, correlation_of
-from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells
+from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
 from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
 from sievert.inference._program import Optimum, Problem, Solver
 from sievert.inference._witness import no_free_lunch
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
-from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps
+from sievert.numerics import advance, as_fraction, brief, flag, is_exact, read_eps
 from sievert.programs import Unsolved
 from sievert.proofs import Neighbours, exact_rows
 from sievert.spaces import metric_of
 
-__all__ = ["Question"]
+__all__ = ["SMALLEST_KINK", "Question"]
 
 # What the ends of a line of tallies may stand for, at so many tallies or more.
 TAILS, LARGE_LINE = 1e-11, 60
@@ -63,21 +63,25 @@ class Question:
         wants = [as_gain(gain, item.secrets) for item in self.correlations]
         self.guesses = actions_of(worth)
         blocks = [
-            (owner, gained(adversary, world))
-            for owner, (adversary, joint) in enumerate(zip(wants, joints, strict=True))
+            (owner, world)
+            for owner, joint in enumerate(joints)
             for world in worlds(joint, possible_cells(joint, self.labels, uses), *near)
         ]
         self.owners = [owner for owner, _ in blocks]
-        self.before = [max(leak.sum(axis=1).tolist()) for _, leak in blocks]
+        self.wants = tuple(wanted(wants[owner]) for owner in self.owners)
+        self.before = [
+            max(gained(want, world).sum(axis=1).tolist())
+            for want, (_, world) in zip(self.wants, blocks, strict=True)
+        ]
         space = neighbours_of(self.labels, given, level)
-        robust = any(item is not None for item in near)
-        plain = all(adversary.name == "identity" for adversary in (worth, *wants)) and not robust
+        self.robust = any(item is not None for item in near)
+        plain = worth.name == "identity" and not self.robust and all(want is None for want in self.wants)
         whole = (0, len(self.labels) - 1)
         self.first, self.last = _window(space, prior) if plain else whole
-        self._set_up(space, prior, gain_table(worth)[:, use_of], [leak for _, leak in blocks])
+        self._set_up(space, prior, gain_table(worth)[:, use_of], [world for _, world in blocks])
 
     def _set_up(
-        self, space: Neighbours, prior: ObjectArray, gain: AnyArray, leaks: list[ObjectArray]
+        self, space: Neighbours, prior: ObjectArray, gain: AnyArray, joints: list[ObjectArray]
     ) -> None:
         """The program; of a long line, its two ends stand for all that lies beyond them."""
         first, last = self.first, self.last
@@ -93,9 +97,10 @@ class Question:
             for end in (0, -1):
                 # Told right as often as before it stood for others.
                 gain[:, end] *= prior[kept][end] / merged[end]
-            prior, leaks = merged, [_merged(leak, first, last) for leak in leaks]
+            prior, joints = merged, [_merged(joint, first, last) for joint in joints]
             self.outputs = self.guesses[first : last + 1]
-        self.exact = Exactly(prior, exact_rows(gain), tuple(leaks), tails)
+        leaks = tuple(gained(want, joint) for want, joint in zip(self.wants, joints, strict=True))
+        self.exact = Exactly(prior, exact_rows(gain), tuple(joints), self.wants, leaks, tails, self.robust)
         value = gain.astype(np.float64) * prior.astype(np.float64)[None, :]
         self.problem = Problem(value, tuple(leak.astype(np.float64) for leak in leaks), space)
         self.solver = Solver(self.problem)
@@ -128,7 +133,7 @@ class Question:
         """The best mechanism, repaired and proved."""
         guess = self._solve([float(limit) for limit in limits])
         proof = certified(self.problem, self.exact, limits, guess)
-        exact = proof.lower == proof.upper
+        exact = proof.lower == proof.upper and proof.within
         tables = proof.mechanism
         if self.last - self.first + 1 < len(self.labels):
             places = np.clip(np.arange(len(self.labels)), self.first, self.last) - self.first
@@ -152,17 +157,17 @@ class Question:
         count = len(self.correlations)
         return tuple(max(v for v, o in zip(values, self.owners, strict=True) if o == k) for k in range(count))
 
-    def _solve(self, limits: Sequence[float]) -> Optimum:
+    def _solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
         try:
-            return self.solver.solve(limits)
+            return self.solver.solve(limits, careful)
         except Unsolved as problem:
             raise PolicyError(
-                f"the best mechanism was not found ({problem}); give probabilities of similar size, or a "
-                "larger limit"
+                f"the best mechanism was not found: {problem}, from every start; group the inputs into "
+                "fewer, or ask for another limit"
             ) from None
 
-    def curve(self) -> InferenceCurve:
-        """Tangents from both ends until every two neighbours meet on the curve."""
+    def curve(self, within: float) -> InferenceCurve:
+        """Tangents from both ends until every two neighbours meet on the curve, or closely above it."""
         low = max(float(before) for before in self.before)
         top = max(float(max(leak.max(axis=0).sum() for leak in self.problem.leaks)) + _slack(self), low)
         ends = [self._tangent(low), self._tangent(top)]
@@ -175,15 +180,16 @@ class Question:
             meet = (value_b - flat * b - value_a + steep * a) / (steep - flat)
             if not a + SMALLEST_KINK < meet < b - SMALLEST_KINK:
                 continue
+            advance("kinks of the frontier", len(kinks), len(kinks) + len(open_) + 1)
             expected = value_a + steep * (meet - a)
             middle = self._tangent(meet)
             kinks[meet] = middle[1]
-            if expected - middle[1] > SMALLEST_KINK:
+            if expected - middle[1] > within:
                 open_ += [((a, value_a, steep), middle), (middle, (b, value_b, flat))]
-        return _pieces(kinks)
+        return _pieces(kinks, within)
 
     def _tangent(self, limit: float) -> tuple[float, float, float]:
-        found = self._solve([limit] * len(self.owners))
+        found = self._solve([limit] * len(self.owners), careful=False)
         return limit, found.value, float(found.slopes.sum())
 
 
@@ -192,7 +198,7 @@ def _slack(question: Question) -> float:
     return 1e-9 * max(float(np.abs(leak).sum()) for leak in question.problem.leaks)
 
 
-def _pieces(kinks: dict[float, float]) -> InferenceCurve:
+def _pieces(kinks: dict[float, float], within: float) -> InferenceCurve:
     """Kinks in order, those in the middle of a straight piece left out."""
     limits = sorted(kinks)
     kept = [limits[0]]
@@ -209,7 +215,7 @@ def _pieces(kinks: dict[float, float]) -> InferenceCurve:
     slopes = tuple(
         (b - a) / (y - x) for x, y, a, b in zip(kept[:-1], kept[1:], values[:-1], values[1:], strict=True)
     )
-    return InferenceCurve(tuple(kept), tuple(values), slopes)
+    return InferenceCurve(tuple(kept), tuple(values), slopes, within)
 
 
 def _refuse_same(correlations: list[Correlation], gain: Any, use_gain: Any) -> None:

@@ -138,10 +138,9 @@ def survey(
     )
     blind = max(chance, 1 - chance), max(_tally(n, chance if exact else float(chance)).tolist())
     # A release never makes the best guess worse, nor better than certain; rounding may say so by 1e-16.
-    secret, tally = (
-        v if exact else min(1.0, max(v, float(low))) for v, low in zip(values, blind, strict=True)
-    )
-    return Survey(n, level.eps, kind, chance, secret, tally, *blind)
+    if not exact:
+        values = min(1.0, max(values[0], float(blind[0]))), min(1.0, max(values[1], float(blind[1])))
+    return Survey(n, level.eps, kind, chance, *values, *blind)
 
 
 def survey_correlation(n: int, yes: object = Fraction(1, 2)) -> Correlation:

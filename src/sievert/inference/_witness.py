@@ -21,7 +21,16 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, MechanismError, PriorError
 from sievert.inference._correlation import Correlation
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, exp_below, is_exact, probability, read_eps, require_size
+from sievert.numerics import (
+    as_fraction,
+    brief,
+    exp_above,
+    exp_below,
+    is_exact,
+    probability,
+    read_eps,
+    require_size,
+)
 from sievert.orders import aligned
 from sievert.orders import refines as refinement
 from sievert.programs import LinearProgram, solve
@@ -51,6 +60,8 @@ DENOMINATORS = (20, 1000, 10**6, 10**12)
 # A linear program that finds less than this leaves the question to exact refinement.
 LEAST_GAP = 1e-9
 ROUNDING = Fraction(1, 10**12)
+# What rounded entries add to the logarithm of their ratio.
+ENTRIES = Fraction(1, 2**49)
 
 
 @dataclass(frozen=True)
@@ -208,12 +219,24 @@ def no_free_lunch(prior: Any) -> Any:
     >>> no_free_lunch(["1/2", "1/4", "1/4"])
     Fraction(1, 4)
     """
-    if isinstance(prior, str | int | float | Fraction):
-        value: Any = Fraction(prior) if is_exact(prior) else probability("prior", prior, PriorError)
-        probability("prior", float(value), PriorError)
-        return (1 - value) / 2
-    belief = as_prior(prior, len(prior))
+    if not isinstance(prior, str) and hasattr(prior, "__len__"):
+        belief = as_prior(prior, len(prior))
+    else:
+        belief = np.array([_guess(prior)], dtype=object)
     return (1 - max(belief.tolist())) / 2
+
+
+def _guess(given: Any) -> Any:
+    """A best guess: one probability, a fraction where it is exact."""
+    exact = is_exact(given) and not isinstance(given, bool)
+    try:
+        value: Any = as_fraction(given) if exact else probability("prior", given, PriorError)
+    except ValueError:
+        raise PriorError(
+            f"prior is {brief(given)}; give probabilities that sum to 1, or the best guess among them"
+        ) from None
+    probability("prior", float(value), PriorError)
+    return value
 
 
 def lunch_counterexample(channel: Channel, prior: Any = None) -> NoFreeLunchProof:
@@ -340,18 +363,13 @@ def accuracy_counterexample(
             "accuracy, so the "
             "theorem needs |S| ≥ 3"
         )
-    length = 1.0 if metric is None else metric_of(metric).restricted(channel.inputs).uniform_distance
-    if length is None or not 0 < length < math.inf:
-        raise MechanismError(
-            "metric has different distances; where secrets are infinitely far apart some mechanism is "
-            "optimal for "
-            "accuracy (the theorem needs a connected metric), and the counter-example needs a common distance"
-        )
+    length = _common_distance(metric, channel)
     if not 0 < level.eps < math.inf:
         raise MechanismError(f"eps is {level.eps:g}; the theorem needs 0 < ε < ∞")
     i, j, _ = _extreme_pair(table, largest=False)
     promise = _promise(level, length)
-    ratio = promise[1] if promise[1] is not None else 1 / exp_below(promise[0])
+    # The proof compares with both: 1/e^ε and e^-ε are rounded apart where ε is large.
+    ratio = promise[1] if promise[1] is not None else max(1 / exp_below(promise[0]), exp_above(-promise[0]))
     proof = AccuracyCounterexample(table, *promise, (i, j), 1 / (1 + ratio))
     result = proof.verify()
     if not result.holds:
@@ -361,12 +379,31 @@ def accuracy_counterexample(
     return proof
 
 
+def _common_distance(metric: Metric | None, channel: Channel) -> float:
+    """The distance between any two secrets; 1 without a metric."""
+    if metric is None:
+        return 1.0
+    given = metric_of(metric).restricted(channel.inputs)
+    length = given.uniform_distance
+    if length is not None and 0 < length < math.inf:
+        return length
+    if np.isinf(given.matrix).any():
+        raise MechanismError(
+            "metric has secrets that are infinitely far apart, where some mechanism is optimal for accuracy; "
+            "the theorem needs a connected metric"
+        )
+    raise MechanismError(
+        "metric has different distances; the counter-example is built for secrets at one distance > 0, "
+        "give such a metric, or restrict the channel to secrets that have one"
+    )
+
+
 def _promise(level: Any, length: float) -> tuple[Any, Any]:
     """(ε, None) or (None, e^-ε), with the distance counted in."""
     if level.alpha is not None and float(length).is_integer():
         return None, level.alpha ** int(length)
     # Rows of floats keep a logarithm up to rounding.
-    return (level.exact_eps or read_eps(level.eps)) * Fraction(length) * (1 + ROUNDING), None
+    return (level.exact_eps or read_eps(level.eps)) * Fraction(length) * (1 + ROUNDING) + ENTRIES, None
 
 
 def _extreme_pair(table: AnyArray, largest: bool) -> tuple[int, int, Fraction]:

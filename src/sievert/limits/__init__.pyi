@@ -13,6 +13,7 @@ from ._explain import Explanation as Explanation
 from ._explain import explain as explain
 from ._explain import explain_claim as explain_claim
 from ._explain import odds_growth as odds_growth
+from ._grids import grid_of as grid_of
 from ._guesses import MEETS as MEETS
 from ._policy_guesses import policy_guess as policy_guess
 from ._worst import WorstLeakage as WorstLeakage

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ from sievert.spaces.secrets import CompleteGraph
 __all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
 
 LARGEST_EPS = 10**308
+# The latest answers for each space that is still in use, by ε and number of records.
+SOLVED: WeakKeyDictionary[Graph | Metric, dict[tuple[Fraction, int], WorstLeakage]] = WeakKeyDictionary()
+MOST_SOLVED = 4
 
 Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
@@ -175,7 +179,18 @@ the packing bound is attained)
         space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric))
         return worst_of_space(space, exact_eps, 1 if individual else records)
     # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
-    return worst_of_space(space_of(target), exact_eps, 1 if individual else records)
+    return _solved(target, exact_eps, 1 if individual else records)
+
+
+def _solved(target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
+    """What a space gives away, solved once: several parts of one answer ask for it."""
+    known = SOLVED.setdefault(target, {})
+    key = eps, records
+    if key not in known:
+        while len(known) >= MOST_SOLVED:
+            del known[next(iter(known))]
+        known[key] = worst_of_space(space_of(target), eps, records)
+    return known[key]
 
 
 def _eps(eps: float | Fraction) -> Fraction | None:

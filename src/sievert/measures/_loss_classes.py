@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from sievert.arrays import FloatArray
+from sievert.arrays import AnyArray, FloatArray
 from sievert.errors import GainError
 from sievert.measures._adversary import MatrixAdversary, table_adversary
 from sievert.measures._loss_algebra import canonical, undominated
@@ -107,14 +107,14 @@ def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossCl
     single crossing (the geometric mechanism is optimal on lines), strictly monotonic, pairwise non-trivial
     """
     loss = table_adversary(loss, "loss", is_loss=True)
-    table = np.asarray(loss.table, dtype=np.float64)
+    table = _numbers(loss)
     distances = None
     if metric is not None:
         metric = metric_of(metric)
         order = align(loss.secrets, metric.points, "the metric", GainError)
         distances = metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     reduced = canonical(loss)
-    bare = np.asarray(reduced.table, dtype=np.float64)
+    bare = _numbers(reduced)
     best = table == table.min(axis=0)
     everywhere = np.flatnonzero(best.all(axis=1))
     crossing = single_crossing_order(table)
@@ -142,7 +142,12 @@ def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossCl
     )
 
 
-def single_crossing_order(table: FloatArray) -> list[int] | None:
+def _numbers(loss: MatrixAdversary) -> AnyArray:
+    """The table as it is: whole numbers and fractions are compared exactly."""
+    return loss.table if loss.is_exact else np.asarray(loss.table, dtype=np.float64)
+
+
+def single_crossing_order(table: AnyArray) -> list[int] | None:
     """Actions ordered so that every later one minus an earlier is first ≥ 0, then ≤ 0; None if impossible.
 
     Dominated actions are left out, of equal ones the first is kept. All pairs count: it is not enough that

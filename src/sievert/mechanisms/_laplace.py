@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.channels import Channel, Privacy, StructuredChannel
+from sievert.channels import Channel, Level, Privacy, StructuredChannel
 from sievert.errors import MechanismError
 from sievert.kinds import NonNegative, Positive, kind
 from sievert.mechanisms._family import Family, LevelledFamily, privacy
@@ -37,6 +37,7 @@ from sievert.sampling import (
     ratio_of,
     rational_rows,
 )
+from sievert.spaces import Metric
 
 __all__ = ["PixelatedLaplaceChannel", "log_pixels", "rational_power"]
 # Inputs with a common denominator up to here are drawn in 64-bit integers.
@@ -45,6 +46,8 @@ LARGEST_DENOMINATOR = 2**24
 MOST_BITS = 4096
 # A relative difference that comes of rounding distances between decimals.
 SAME_EPS = 1e-12
+# Entries that differ by less are compared by their difference.
+NEAR = 0.25
 # Differences of positions are taken in 64-bit integers up to here, beyond in fractions.
 LARGEST_PLACE = 2**62
 
@@ -91,6 +94,23 @@ class PixelatedLaplaceChannel(StructuredChannel):
             return self._exact_rows
         return log_pixels(self.level.eps, self._offsets())
 
+    def _relative_entries(self) -> FloatArray:
+        """ln of each entry over the middle input's: from differences, where those are small."""
+        if self._exact_rows is not None or math.isinf(self.level.eps):
+            return super()._relative_entries()
+        offsets, logs = self._offsets(), self._data
+        base = logs[len(logs) // 2]
+        found = np.asarray(logs - base, dtype=np.float64)
+        # F(t) = ½ + ½·g(t - x) with g odd; beyond the ends it is ±1, whatever x.
+        odd = -np.sign(offsets) * np.expm1(-self.level.eps * np.abs(offsets))
+        change = odd - odd[len(logs) // 2]
+        change[:, [0, -1]] = 0.0
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            shares = np.diff(change, axis=1) / 2 / np.exp(base)
+        near = np.abs(shares) < NEAR
+        found[near] = np.log1p(shares[near])
+        return found
+
     def _in_fractions(self, alpha: Fraction) -> NDArray[np.object_] | None:
         """The matrix where every power of alpha that it needs is rational; None where one is not."""
         low, high = self.interval
@@ -119,6 +139,44 @@ class PixelatedLaplaceChannel(StructuredChannel):
         for i, row in enumerate(rows):
             table[i, :] = row
         return table
+
+    def smallest_epsilon(self, metric: Metric) -> Level | None:
+        """Two inputs on one side of a pixel are ε·|x - x'| apart there, and nowhere farther."""
+        edges = metric.edges
+        if self.pixels < 2 or math.isinf(self.level.eps) or edges is None or not len(edges):
+            return None
+        pairs = edges.pairs.tolist()
+        apart = np.array([float(abs(self.points[i] - self.points[j])) for i, j in pairs])
+        rates = np.divide(apart, edges.lengths, out=np.zeros_like(apart), where=edges.lengths > 0)
+        if (rates[edges.lengths == 0] > 0).any() or (apart[edges.lengths == 0] > 0).any():
+            return None
+        most = float(rates.max())
+        beside = np.array([self._side(i, j) is not None for i, j in pairs])
+        found = np.flatnonzero(beside & (rates >= most * (1 - SAME_EPS)))
+        if not len(found):
+            return None
+        i, j = pairs[found[0]]
+        factor = 1.0 if abs(most - 1) <= SAME_EPS else most
+        return self.level.eps * factor, i, j, float(edges.lengths[found[0]])
+
+    def _side(self, i: int, j: int) -> int | None:
+        """The first pixel or the last, whichever has both inputs beyond it; None where neither does."""
+        low, high = self.interval
+        width = (high - low) / self.pixels
+        first, last = sorted((self.points[i], self.points[j]))
+        if first >= low + width:
+            return 0
+        return self.pixels - 1 if last <= high - width else None
+
+    def witness(self, i: int, j: int) -> tuple[int, int, int, Fraction | None]:
+        """The end of the interval that has both inputs beyond it tells them apart best."""
+        pixel = self._side(i, j)
+        if pixel is None:
+            return super().witness(i, j)
+        near, far = sorted((i, j), key=lambda k: self.points[k], reverse=pixel > 0)
+        distance = abs(self.points[i] - self.points[j])
+        root = None if self.level.alpha is None else rational_power(self.level.alpha, distance)
+        return near, far, pixel, 1 / root if root else None
 
     def __repr__(self) -> str:
         low, high = (float(end) for end in self.interval)

@@ -26,7 +26,7 @@ from sievert.mechanisms._geometric import geometric, truncated_geometric
 from sievert.numerics import brief, log_fraction, read_eps
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.proofs import GEOMETRIC
-from sievert.spaces import Labels, Metric, Region
+from sievert.spaces import GridRegion, Labels, Metric, Region
 
 __all__ = [
     "change_of_unit",
@@ -261,3 +261,29 @@ class PlanarGeometric(Family):
     @property
     def per_metre(self) -> float:
         return self.eps
+
+    @classmethod
+    def candidate(cls, metric: Metric, eps: float) -> Channel | None:
+        """Clamped to the cells of a map, where these are what the metric is about."""
+        region = _cells_of(metric)
+        return None if region is None else noise_on_map(region, read_eps(eps)).finite()
+
+
+def _cells_of(metric: Metric) -> GridRegion | None:
+    """The map whose cells, row by row, are the points of a metric; None where they are none."""
+    points, places = list(metric.points), metric.coordinates
+    if places is None or places.shape[1] != 2 or len(points) < 2:
+        return None
+    last: Any = points[-1]
+    if not (isinstance(last, tuple) and len(last) == 2 and all(isinstance(part, int) for part in last)):
+        return None
+    cells = [(row, column) for row in range(last[0] + 1) for column in range(last[1] + 1)]
+    if points != cells:
+        return None
+    step = float(np.abs(places[1] - places[0]).max())
+    even = [np.array(cells)[:, order] * step for order in ([0, 1], [1, 0])]
+    # Coordinates are rounded products.
+    close = 1e-9 * float(np.abs(places).max() + step)
+    if min(float(np.abs(places - places[0] - grid).max()) for grid in even) > close:
+        return None
+    return GridRegion.of(last[0] + 1, last[1] + 1, step)

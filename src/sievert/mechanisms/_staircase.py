@@ -1,4 +1,4 @@
-"""Staircase noise on tables and sums: for a query that one record moves far (Geng and Viswanath 2014).
+"""Staircase noise on tables and sums: for a query that one record moves far (Geng and Viswanath 2016).
 
 Noise that falls once in every Δ steps keeps ε for moves of up to Δ steps, where geometric noise must spend
 ε/Δ on each. In a histogram a record moves every cell by one step only, and the staircase is geometric noise.

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
 __all__ = [
+    "amount",
     "at_most",
     "belief_growth",
     "claim_in_words",
@@ -20,6 +21,8 @@ __all__ = [
 ]
 
 LONGEST = 24
+# Between these an amount has its thousands set apart.
+LARGE, LARGEST = 1e4, 1e10
 
 
 def eps_in_words(eps: Fraction) -> str:
@@ -62,28 +65,38 @@ def claim_in_words(eps: Fraction, delta: Fraction) -> str:
 # ── Numbers as people read them ─────────────────────────────────────────────────────────────────────────────
 
 
+def amount(value: float, digits: int = 4) -> str:
+    """A number with few digits, its thousands set apart; what is very large as a power of ten.
+
+    >>> amount(0.78941), amount(28284.27), amount(1028712.0, 3), amount(6.5e15)
+    ('0.7894', '28,280', '1,030,000', '6.5e+15')
+    """
+    shown = f"{value:.{digits}g}"
+    return f"{float(shown):,.0f}" if LARGE <= abs(value) < LARGEST else shown
+
+
 def in_bits(value: float, digits: int = 4) -> str:
     """An amount of information as text.
 
-    >>> in_bits(1.0), in_bits(0.78941)
-    ('1 bit', '0.7894 bits')
+    >>> in_bits(1.0), in_bits(0.78941), in_bits(39863.1)
+    ('1 bit', '0.7894 bits', '39,860 bits')
     """
-    text = f"{value:.{digits}g}"
+    text = amount(value, digits)
     return f"{text} bit" if text == "1" else f"{text} bits"
 
 
 def in_percent(value: float) -> str:
     """A probability as people read it.
 
-    >>> in_percent(0.25), in_percent(0.9999999), in_percent(1e-9)
-    ('25.0%', 'almost 100%', '1.00e-07%')
+    >>> in_percent(0.25), in_percent(0.9999999), in_percent(2.718e-6), in_percent(1e-9)
+    ('25.0%', 'almost 100%', '0.000272%', '1e-07%')
     """
     if 0.9995 < value < 1:
         return "almost 100%"
     percent = 100 * value
     if percent == 0 or percent >= 100:
         return f"{percent:.3g}%"
-    return f"{percent:.1f}%" if percent >= 0.1 else f"{percent:.2e}%"
+    return f"{percent:.1f}%" if percent >= 0.1 else f"{percent:.3g}%"
 
 
 def in_tenths(value: float) -> str:
@@ -105,7 +118,7 @@ def times(factor: float) -> str:
     """
     if math.isinf(factor):
         return "more than 1e308 times"
-    texts = (f"{factor:.{digits}g}" for digits in range(4, 18))
+    texts = (amount(factor, digits) for digits in range(4, 18))
     text = next((text for text in texts if text != "1"), "1")
     return "once" if text == "1" else f"{text} times"
 
@@ -117,10 +130,10 @@ def belief_growth(what: str, factors: Sequence[tuple[float, float]], unit: str =
     Belief in the truth grows at most 2.352 times for someone to whom only places up to 50 m apart are ...
     """
     (nearest, least), *others = [(apart, times(float(at_most(factor, 4)))) for apart, factor in factors]
-    more = "".join(f", {growth} for {apart:.4g}{unit}" for apart, growth in others)
+    more = "".join(f", {growth} for {amount(apart)}{unit}" for apart, growth in others)
     return (
         f"Belief in the truth grows at most {least} for someone to whom only {what} "
-        f"up to {nearest:.4g}{unit} apart are possible{more}."
+        f"up to {amount(nearest)}{unit} apart are possible{more}."
     )
 
 

@@ -20,7 +20,7 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, Identity, Tries, posterior_vulnerability
+from sievert.measures import Adversary, Identity, Shannon, Tries, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
@@ -52,6 +52,11 @@ BY_DISTANCE = "bound: ε adds up, by the distance of cells"
 BY_PAIRS = "bound: by somebody who is told a pair of neighbouring cells"
 BY_BLOCKS = "bound: by somebody who is told a block of {0} by {0} cells"
 SIDES = (2, 3, 4, 5, 6, 8)
+BY_CELL = "bound: what somebody gains who is told the cell"
+BY_INFORMATION = "bound: each release takes away no more bits than the first"
+PAIRS = "exact: by all pairs of cells"
+# The largest logarithm of a gain that is a float.
+LARGEST_NATS = 700.0
 CLOSED = "exact: the noisy cell is the likeliest one"
 ENVELOPE = "exact: the upper envelope of the beliefs"
 
@@ -213,7 +218,7 @@ class PlaneView(OneRecord):
 
         Parameters
         ----------
-        adversary : a gain over the cells, row by row
+        adversary : a gain or loss over the cells, row by row
         releases : how many
 
         Returns
@@ -239,11 +244,32 @@ class PlaneView(OneRecord):
         )
         before = float(adversary.values(self.belief[:, None])[0])
         after = float(posterior_vulnerability(self.noise.finite(), self.belief, adversary))
+        if releases == 1 or self.noise.level.eps == 0 or len(self.belief) == 1:
+            return RecordGain(adversary.name, before, after, True, after, after, PAIRS, releases)
         if adversary.is_loss:
-            raise GainError(f"adversary {adversary.name} is a loss; ask for a gain, such as sv.gains.within")
-        return self._over_releases(
-            adversary.name, before, (after, after), "exact: by all pairs of cells", releases
-        )
+            least, method = self._least_loss(adversary, before, after, releases)
+            return RecordGain(adversary.name, before, least, False, least, after, method, releases)
+        most, method = self._told(adversary), BY_CELL
+        bounds = adversary.bounds()
+        if after > 0 and bounds is not None and bounds[0] >= 0:
+            nats = math.log(after) + (releases - 1) * math.log(self.noise.capacity)
+            grown = math.exp(min(nats, LARGEST_NATS))
+            most, method = min((most, method), (grown, BY_CAPACITY))
+        return RecordGain(adversary.name, before, most, False, after, max(most, after), method, releases)
+
+    def _told(self, adversary: Adversary) -> float:
+        """What somebody gains who is told the cell."""
+        return float(adversary.values(np.diag(self.belief)).sum())
+
+    def _least_loss(
+        self, adversary: Adversary, before: float, once: float, releases: int
+    ) -> tuple[float, str]:
+        """At least what is lost by somebody who is told the cell; of bits, no release takes more than one."""
+        told = min(self._told(adversary), once)
+        if not isinstance(adversary, Shannon):
+            return told, BY_CELL
+        # Independent releases of one place: I(X; Y₁…Yₙ) ≤ n·I(X; Y).
+        return max((told, BY_CELL), (before - releases * (before - once), BY_INFORMATION))
 
     @_gained.register
     def _identity(self, adversary: Identity, releases: int) -> RecordGain:
@@ -270,7 +296,7 @@ class PlaneView(OneRecord):
         if len(self.belief) <= LARGEST_LISTED:
             joint = self.belief[:, None] * self.noise.finite().matrix
             found = float(np.partition(joint, len(joint) - kept, axis=0)[-kept:].sum())
-            return self._over_releases(name, before, (found, found), "exact: by all pairs of cells", count)
+            return self._over_releases(name, before, (found, found), PAIRS, count)
         if not self.is_uniform and (ends := tries_by_belief(self.noise, self.grid, kept)) is not None:
             return self._enclosed(name, before, ends, "the likeliest cells for every noisy one", count)
         once, _ = self._once
@@ -292,7 +318,7 @@ class PlaneView(OneRecord):
             )
         if len(self.belief) <= LARGEST_LISTED:
             found = self._nearby_listed(radius)
-            return self._over_releases(name, before, (found, found), "exact: by all pairs of cells", count)
+            return self._over_releases(name, before, (found, found), PAIRS, count)
         if not self.is_uniform and (ends := nearby_belief(self.noise, self.grid, radius)) is not None:
             return self._enclosed(name, before, ends, "the best disc for every noisy cell", count)
         # Clamping brings a noisy cell no further away, so that it is a guess this good at least.

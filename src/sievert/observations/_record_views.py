@@ -150,6 +150,8 @@ class RecordView(OneRecord):
         # No release makes the best action worse on average; rounding must not say so.
         better = (min if adversary.is_loss else max) if adversary.is_convex else _first
         lower, upper = better(found.bounds.lower, before), better(found.bounds.upper, before)
+        least, most = adversary.bounds() or (-math.inf, math.inf)
+        lower, upper = min(max(lower, least), most), min(max(upper, least), most)
         exact = found.bounds.exact
         after = lower if adversary.is_loss and not exact else upper
         lower = after if exact else lower

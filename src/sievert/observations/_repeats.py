@@ -201,14 +201,14 @@ def _situations(channel: Channel, answers: Answers, prior: object) -> list[_Situ
     finite = channel.finite()
     belief = as_prior(prior, answers.policy.values).astype(np.float64)
     logs, rows = finite.log_matrix, context_rows(finite, answers)
-    contexts = np.unique(np.where(rows >= 0, _equal_rows(logs)[rows], -1), axis=0)
+    contexts = np.unique(np.where(rows >= 0, first_equal_rows(logs)[rows], -1), axis=0)
     found = [_situation(logs, row[row >= 0], belief[row >= 0]) for row in contexts if belief[row >= 0].any()]
     if not found:
         raise PriorError("prior: no database is possible under it; give weight to a permitted value")
     return found
 
 
-def _equal_rows(logs: FloatArray) -> NDArray[np.intp]:
+def first_equal_rows(logs: FloatArray) -> NDArray[np.intp]:
     """For each row the first one that is equal to it."""
     first: dict[bytes, int] = {}
     return np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(logs)], dtype=np.intp)

@@ -17,7 +17,7 @@ import numpy as np
 from sievert.channels import CellNoise, Channel, GeometricLaw, NoiseChannel, NoiseLaw, PlanarNoise, TableNoise
 from sievert.errors import ChannelError, TooLargeError
 from sievert.observations import record_view
-from sievert.orders._verdicts import Objection, Verdict
+from sievert.orders._verdicts import InWords, Objection, Verdict
 from sievert.proofs import NoiseOrderProof
 
 __all__ = ["by_noise"]
@@ -28,22 +28,39 @@ RELEASES = (1, 2, 5, 10)
 MARGIN = 1e-9
 SUM = "the larger noise is the smaller one plus independent noise"
 SAME = "the same noise"
-UNKNOWN = "no post-processing between these noises is known, and one record is guessed no better from B"
+UNKNOWN = "no post-processing between these noises is known"
+NO_BETTER = f"{UNKNOWN}, and one record is guessed no better after {{}}"
+NOT_COMPARED = f"{UNKNOWN}, and what single outputs reveal is not compared without a list"
+# Cells of a map up to which its clamped noise is a list that is compared entry by entry.
+LARGEST_MAP = 200
 
 
 @singledispatch
 def by_noise(less_safe: Channel, safer: Channel, order: str) -> Verdict | None:
     """Whether the second release is at least as safe as the first, without a list; None: there is one."""
-    if isinstance(safer, NoiseChannel):
+    if isinstance(safer, NoiseChannel) and not _is_small_map(safer):
         raise _different(less_safe, safer)
     return None
 
 
+def _is_same(first: NoiseChannel, second: NoiseChannel) -> bool:
+    return first.written == second.written and _law(first) == _law(second)
+
+
+def _is_small_map(noise: NoiseChannel) -> bool:
+    return isinstance(noise, PlanarNoise) and len(noise.region) <= LARGEST_MAP
+
+
 @by_noise.register
-def _of_noise(less_safe: NoiseChannel, safer: Channel, order: str) -> Verdict:
+def _of_noise(less_safe: NoiseChannel, safer: Channel, order: str) -> Verdict | None:
+    listed = not isinstance(safer, NoiseChannel) or (
+        _agree(less_safe, safer) and not _is_same(less_safe, safer)
+    )
+    if _is_small_map(less_safe) and listed:
+        return None
     if not isinstance(safer, NoiseChannel) or not _agree(less_safe, safer):
         raise _different(less_safe, safer)
-    if less_safe.written == safer.written and _law(less_safe) == _law(safer):
+    if _is_same(less_safe, safer):
         return Verdict(True, order, 0.0, None, None, SAME, True)
     if _is_geometric(less_safe) and _is_geometric(safer):
         return _by_sum(less_safe, safer, order)
@@ -111,13 +128,21 @@ def _easiest(noise: TableNoise) -> tuple[tuple[object, object], Fraction, str]:
     table = noise.statistic
     low, high = (Fraction(int(end)) * table.step for end in (table.amount.min(), table.amount.max()))
     pair = tuple(int(end) if end.denominator == 1 else float(end) for end in (high, low))
-    return (pair[0], pair[1]), (high - low) / table.step, "as high or higher"
+    return (
+        (pair[0], pair[1]),
+        (high - low) / table.step,
+        InWords("outputs as high as the larger or higher"),
+    )
 
 
 @_easiest.register
 def _two_cells(noise: CellNoise) -> tuple[tuple[object, object], Fraction, str]:
     cells = [cell if len(cell) > 1 else cell[0] for cell in noise.statistic.cells[:2]]
-    return (cells[0], cells[1]), Fraction(2), "more in the first cell, less in the second"
+    return (
+        (cells[0], cells[1]),
+        Fraction(2),
+        InWords("outputs with more in the first cell and less in the second"),
+    )
 
 
 def _gap(less_safe: NoiseChannel, safer: NoiseChannel) -> float:
@@ -135,7 +160,12 @@ def _by_epsilon(less_safe: NoiseChannel, safer: NoiseChannel) -> Verdict:
         return Verdict(True, "privacy", 0.0, None, None, "A keeps no ε at all")
     if second <= first * (1 + MARGIN):
         return Verdict(None, "privacy", 1.0, None, None, "ε at one step decides nothing at others")
-    objection = Objection(first, second, pair=("one step more", "not"), output="far out")
+    objection = Objection(
+        first,
+        second,
+        pair=(InWords("a record one step higher"), InWords("one that is not")),
+        output=InWords("outputs far out"),
+    )
     return Verdict(False, "privacy", 0.0, None, objection, "ε of one step")
 
 
@@ -146,25 +176,27 @@ def _nats(noise: NoiseChannel) -> float:
 def _by_guesses(less_safe: NoiseChannel, safer: NoiseChannel, order: str) -> Verdict:
     """Who guesses one record better from the second release objects to it."""
     if order != "average":
-        return Verdict(None, order, 1.0, None, None, UNKNOWN)
+        return Verdict(None, order, 1.0, None, None, NOT_COMPARED)
     values = _values(safer)
     belief = np.full(values, 1 / values)
     views = record_view(less_safe, belief), record_view(safer, belief)
+    compared = []
     for count in RELEASES:
         try:
             first, second = (view.guess(count) for view in views)
         except TooLargeError:
             break
-        if first.exact and second.exact and second.guess > first.guess * (1 + MARGIN):
-            return _objects(count, first.guess, second.guess)
-    return Verdict(None, order, 1.0, None, None, UNKNOWN)
+        if not first.exact or not second.exact:
+            continue
+        if second.guess > first.guess * (1 + MARGIN):
+            objection = Objection(first.guess, second.guess, releases=count)
+            return Verdict(False, order, objection.gap, None, objection, "guesses about one record")
+        compared.append(str(count))
+    if not compared:
+        return Verdict(None, order, 1.0, None, None, UNKNOWN)
+    times = f"{', '.join(compared)} release{'s' if compared != ['1'] else ''}"
+    return Verdict(None, order, 1.0, None, None, NO_BETTER.format(times))
 
 
 def _values(noise: NoiseChannel) -> int:
     return len(noise.statistic.amount) if isinstance(noise, TableNoise) else len(noise.region)
-
-
-def _objects(count: int, first: float, second: float) -> Verdict:
-    times = "the release" if count == 1 else f"{count} releases"
-    method = f"one record is guessed with probability {second:.6g} from {times} of B, and {first:.6g} of A"
-    return Verdict(False, "average", second - first, None, None, method)

@@ -16,10 +16,17 @@ from sievert.orders._decisions import TOLERANCE
 from sievert.proofs import AdversaryProof, Proof
 from sievert.results import Result, cell_text, html_table
 
-__all__ = ["Comparison", "Objection", "Verdict", "bet_in_words", "entries", "objected"]
+__all__ = ["Comparison", "InWords", "Objection", "Verdict", "bet_in_words", "entries", "objected"]
 
 # Bets that a sentence lists, and the letters each may take.
 DESCRIBED, LONGEST = 3, 60
+
+
+class InWords(str):
+    """Outputs or values that no list holds, by what they have in common: not a label, so without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,8 @@ class Objection(Result):
     """The adversary who objects: prior, gain [action, secret], and what they expect of either channel.
 
     For the privacy order: the pair of secrets, the output, and their distances under both channels.
-    `secrets` are the labels of the gain's columns.
+    `secrets` are the labels of the gain's columns. With `releases` it is the chance to guess one record after
+    so many, all others known.
     """
 
     before: float
@@ -37,6 +45,7 @@ class Objection(Result):
     pair: tuple[Any, Any] | None = None
     output: Any = None
     secrets: Any = field(default=None, repr=False)
+    releases: int | None = None
 
     @property
     def gap(self) -> float:
@@ -50,6 +59,8 @@ class Objection(Result):
         """Who objects and what they gain, naming the channel they gain it from and the other one."""
         if self.pair is not None:
             return self._told_apart(channel, other)
+        if self.releases is not None:
+            return self._guesses(channel, other)
         source, instead = f" from {channel}" if channel else "", f" from {other}" if other else ""
         if self.before <= 0:
             more = f"{self.gap:.3g}{source} instead of nothing{instead}"
@@ -68,10 +79,21 @@ class Objection(Result):
         digits = next((d for d in range(4, 15) if _odds(self.after, d) != _odds(self.before, d)), 15)
         before, certain = _odds(self.before, digits), math.isinf(self.after)
         succeeds = "is certain" if certain else f"succeeds by odds of {_odds(self.after, digits)}"
-        place = f"at output {self.output!r}" + (f" of {channel}" if channel else "")
+        where = self.output if isinstance(self.output, InWords) else f"output {self.output!r}"
+        place = f"at {where}" + (f" of {channel}" if channel else "")
         against = f"against {'odds of ' if certain else ''}{before} {f'from {other}' if other else 'before'}"
         return (
             f"somebody who wants to tell {self.pair[0]!r} from {self.pair[1]!r} {succeeds} {place}, {against}"
+        )
+
+    def _guesses(self, channel: str, other: str) -> str:
+        times = "one release" if self.releases == 1 else f"{self.releases} releases"
+        # As many digits as tell the guesses apart.
+        digits = next((d for d in range(1, 12) if f"{self.before:.{d}%}" != f"{self.after:.{d}%}"), 12)
+        source, instead = f" of {channel}" if channel else "", f"of {other}" if other else "of the other"
+        return (
+            f"one record is guessed with probability {self.after:.{digits}%} from {times}{source}, and "
+            f"{self.before:.{digits}%} from as many {instead}"
         )
 
     def _bets(self) -> str:
@@ -190,7 +212,8 @@ def _sentence(verdicts: tuple[Verdict, ...], new: str, old: str) -> str:
         return f"{new} can replace {old} against every adversary{verdicts[0].precision}."
     strongest = next((verdict.order for verdict in verdicts if verdict.holds), None)
     # The order next above the strongest that holds says who objects.
-    failing = [verdict for verdict in verdicts if not verdict.holds]
+    failing = [verdict for verdict in verdicts if verdict.holds is False]
+    failing = failing or [verdict for verdict in verdicts if not verdict.holds]
     objector = failing[-1]
     reason = objector.witness.sentence(new, old) if objector.witness is not None else objector.method
     if strongest is None:

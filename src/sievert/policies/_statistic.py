@@ -178,6 +178,9 @@ def _largest(
         )
     ratios = np.divide(change, lengths, out=np.zeros(len(change)), where=change > 0)
     close = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
+    # Of one length the largest change is the largest ratio.
+    if np.ptp(lengths[close]) == 0:
+        close = close[[int(change[close].argmax())]]
     best = max(close.tolist(), key=lambda i: Fraction(int(change[i])) / Fraction(float(lengths[i])))
     steps = Fraction(int(change[best])) / Fraction(float(lengths[best]))
     return Sensitivity(

@@ -29,7 +29,9 @@ def promise_of(policy: Policy) -> str:
     )
     sentences = [f"{people} one of {len(policy.values)} values ({listed}): {promise}."]
     components = int(policy.secrets.component_of.max()) + 1
-    if components > 1:
+    if components == len(policy.values) > 1:
+        sentences.append("Every value is a group of its own: no two are protected from being told apart.")
+    elif components > 1:
         sentences.append(
             f"The values fall into {components} groups; which group a value is in is not protected."
         )
@@ -82,6 +84,8 @@ def promise_words(policy: Policy, eps: Fraction, what: Literal["database", "valu
 
     `what` is what it is applied to, and `owned` how many rows a person has at most.
     """
+    if int(policy.secrets.component_of.max()) + 1 == len(policy.values) > 1 and not policy.constrained:
+        return "Nothing is promised: by this policy any two values may be told apart."
     level = number(eps)
     scaled = not policy.hides_any_two and policy.absent is None
     distance, apart = ("·d", " at distance d") if scaled else ("", "")

@@ -290,14 +290,20 @@ class MovingProgram:
         solver.passModel(model)
         return solver
 
-    def solve(self, rows: IndexArray, upper: FloatArray) -> Solution:
-        """The optimum with these upper bounds on these rows; `Unsolved` when the solver does not find it."""
+    def solve(self, rows: IndexArray, upper: FloatArray, careful: bool = True) -> Solution:
+        """The optimum with these upper bounds on these rows; `Unsolved` when the solver does not find it.
+
+        A careful one is looked for from several sides, until rows and costs are met as closely as floats
+        allow.
+        """
         for row, value in zip(rows.tolist(), upper.tolist(), strict=True):
             low = float(self.program.row_lower[row])
             self.solver.changeRowBounds(row, low * MAGNIFIED, value * MAGNIFIED)
         moved = self.program.row_upper.copy()
         moved[rows] = upper
         found = self._found()
+        if not careful:
+            return found
         tried = [found, self._from_basis() or found]
         if min(self._dual_miss(one) for one in tried) > LARGEST_MISS:
             tried.append(self._inside() or found)

@@ -36,6 +36,8 @@ __all__ = [
 ]
 # Sums that are rounded upwards keep so many binary digits.
 BITS = 100
+# Powers of alpha have at most so many binary digits.
+MOST_BITS = 10**6
 # Fractions of up to so many characters are written out.
 SHORT = 12
 
@@ -96,6 +98,10 @@ class Neighbours:
             raise ValueError("every edge needs a length ≥ 0")
         if self.alpha is not None and any(length.denominator != 1 for length in self.lengths):
             raise ValueError("with alpha, lengths must be whole")
+        if self.alpha is not None:
+            digits = max(self.alpha.numerator.bit_length(), self.alpha.denominator.bit_length())
+            if digits * max(self.lengths, default=0) > MOST_BITS:
+                raise ValueError("a length is too large for powers of alpha to be written out")
         if any(not (0 <= a < self.size and 0 <= b < self.size and a != b) for a, b in self.pairs):
             raise ValueError("an edge names an input that does not exist")
         if self.form == "forest" and len(self.order) != len(self.pairs):
@@ -103,12 +109,37 @@ class Neighbours:
 
     def shrinks(self, length: Fraction) -> tuple[Fraction, Fraction]:
         """Numbers between which e^(-ε·length) lies."""
+        if length not in self._known:
+            self._known[length] = self._enclosed(length)
+        return self._known[length]
+
+    @cached_property
+    def _known(self) -> dict[Fraction, tuple[Fraction, Fraction]]:
+        return {}
+
+    def _enclosed(self, length: Fraction) -> tuple[Fraction, Fraction]:
         if self.alpha is not None:
             exact = self.alpha ** int(length)
             return exact, exact
         assert self.eps is not None
         exponent = -self.eps * length
         return exp_below(exponent), exp_above(exponent)
+
+    def words(self) -> str:
+        """Which mechanisms are compared."""
+        inputs = f"{self.size} input" + ("s" if self.size != 1 else "")
+        if self.form == "free":
+            return f"any mechanism on {inputs}"
+        level = f"ε = {float(self.eps):.12g}" if self.eps is not None else f"e^-ε = {self.alpha}"
+        if self.form == "uniform":
+            return f"any mechanism on {inputs}, each {self.lengths[0]} from every other, with {level}"
+        lengths = sorted(set(self.lengths))
+        apart = (
+            f"{_shown(lengths[0])}" if len(lengths) == 1 else f"{_shown(lengths[0])} to {_shown(lengths[-1])}"
+        )
+        if self.pairs == tuple((i, i + 1) for i in range(self.size - 1)):
+            return f"any mechanism on {inputs} in a line, neighbours {apart} apart, with {level}"
+        return f"any mechanism on {inputs}, {len(self.pairs)} pairs of which are {apart} apart, with {level}"
 
     @cached_property
     def order(self) -> list[tuple[int, int, int]]:
@@ -169,24 +200,31 @@ def polar_excess(
     if space.form == "free":
         return [max(row) for row in functionals.tolist()]
     if space.form == "uniform":
-        growth = 1 / _positive(space.shrinks(space.lengths[0])[0]) - 1
-        return [sum(row, Fraction(0)) + growth * sum(max(v, Fraction(0)) for v in row) for row in functionals]
+        low = space.shrinks(space.lengths[0])[0]
+        return [_spread_over(row, low) for row in functionals.tolist()]
     if space.form == "graph":
         return _by_multipliers(space, functionals, multipliers)
     held = functionals.copy()
+    unbounded = [Fraction(0)] * len(held)
     for child, parent, edge in space.order:
-        low = _positive(space.shrinks(space.lengths[edge])[0])
+        low = space.shrinks(space.lengths[edge])[0]
+        values = held[:, child].tolist()
+        if not low:
+            unbounded = [max(pair) for pair in zip(unbounded, values, strict=True)]
         # A child's entry is as large as allowed where it helps, and as small where it does not.
-        carried = [v / low if v > 0 else v * low for v in held[:, child].tolist()]
+        carried = [v / low if v > 0 and low else v * low for v in values]
         sums = [v + more for v, more in zip(held[:, parent].tolist(), carried, strict=True)]
         held[:, parent] = sums if space.alpha is not None else [_up(value) for value in sums]
-    return [max(row) for row in held[:, space.roots].tolist()]
+    found = [max(row) for row in held[:, space.roots].tolist()]
+    return [far or near for far, near in zip(unbounded, found, strict=True)]
 
 
-def _positive(value: Fraction) -> Fraction:
-    if value <= 0:
-        raise ValueError("e^-ε is 0: every column is allowed, so there is no edge to respect")
-    return value
+def _spread_over(row: list[Fraction], low: Fraction) -> Fraction:
+    """The most that entries from 1 to 1/low make of a functional; what is positive without a bound counts."""
+    above = sum((max(v, Fraction(0)) for v in row), Fraction(0))
+    if not low:
+        return above or sum(row, Fraction(0))
+    return sum(row, Fraction(0)) + (1 / low - 1) * above
 
 
 def _up(value: Fraction) -> Fraction:
@@ -222,24 +260,27 @@ class FrontierProof(Proof):
     space : which inputs are neighbours
     prior : probability of each input
     gain : worth of each guess for each input [guess, input]
-    leaks : for each secret, what each of its guesses gains together with each input [guess of it, input]
+    joints : for each secret, the probability of its values together with each input [value, input]
+    wants : for each secret, the gain of somebody who wants it [guess of it, value]; None is one guess
     limits : what may be given away about each secret
     mechanism : probabilities [input, guess]
     prices, weights, multipliers : the certificate: one price an input, for each secret weights [guess,
-    guess of
-        it], and of a "graph" (edge, turned, guess, value)
+        guess of it], and of a "graph" (edge, turned, guess, value)
     given : what the mechanism gives away at most about each secret
     lower, upper : what it is worth at least, and what every other is worth at most
     tails : inputs may stand for others too; the probability of all these others, each of which is worth at
         most 1 and gives away at most 1. `upper` is a bound where they are told apart, `lower` and `given` are
         of a mechanism that does not
+    robust : the joints are others that may be true, so that their inputs need not have the prior's
+        probabilities
     """
 
     kind: ClassVar[str] = "inference frontier"
     space: Neighbours
     prior: ObjectArray
     gain: ObjectArray
-    leaks: tuple[ObjectArray, ...]
+    joints: tuple[ObjectArray, ...]
+    wants: tuple[ObjectArray | None, ...]
     limits: tuple[Fraction, ...]
     mechanism: ObjectArray
     prices: ObjectArray
@@ -249,13 +290,15 @@ class FrontierProof(Proof):
     lower: Fraction
     upper: Fraction
     tails: Fraction = Fraction(0)
+    robust: bool = False
 
     def data(self) -> dict[str, Any]:
         return {
             "space": self.space.to_data(),
             "prior": [str(v) for v in self.prior],
             "gain": texts_of(self.gain),
-            "leaks": [texts_of(table) for table in self.leaks],
+            "joints": [texts_of(table) for table in self.joints],
+            "wants": [None if table is None else texts_of(table) for table in self.wants],
             "limits": [str(v) for v in self.limits],
             "mechanism": texts_of(self.mechanism),
             "prices": [str(v) for v in self.prices],
@@ -265,6 +308,7 @@ class FrontierProof(Proof):
             "lower": str(self.lower),
             "upper": str(self.upper),
             "tails": str(self.tails),
+            "robust": self.robust,
         }
 
     @classmethod
@@ -273,7 +317,8 @@ class FrontierProof(Proof):
             Neighbours.from_data(data["space"]),
             rows_from([data["prior"]])[0],
             rows_from(data["gain"]),
-            tuple(rows_from(table) for table in data["leaks"]),
+            tuple(rows_from(table) for table in data["joints"]),
+            tuple(None if table is None else rows_from(table) for table in data["wants"]),
             tuple(fractions(data["limits"])),
             rows_from(data["mechanism"]),
             rows_from([data["prices"]])[0],
@@ -283,30 +328,56 @@ class FrontierProof(Proof):
             fraction(data["lower"]),
             fraction(data["upper"]),
             fraction(data["tails"]),
+            data["robust"] is True,
         )
+
+    @cached_property
+    def leaks(self) -> tuple[ObjectArray, ...]:
+        """For each secret, what each of its guesses gains together with each input [guess of it, input]."""
+        return tuple(
+            joint if want is None else exact_matmul(want, joint)
+            for joint, want in zip(self.joints, self.wants, strict=True)
+        )
+
+    @property
+    def within(self) -> bool:
+        """Whether the mechanism gives away no more than the limits."""
+        return all(away <= limit for away, limit in zip(self.given, self.limits, strict=True))
 
     def check(self) -> None:
         """ValueError unless mechanism and bound are what is claimed."""
         m, n = self.gain.shape
-        blocks = len(self.leaks)
+        blocks = len(self.joints)
         shapes = (
             self.space.size == n
             and self.prior.shape == self.prices.shape == (n,)
             and self.mechanism.shape == (n, m)
-            and blocks == len(self.limits) == len(self.weights) == len(self.given) > 0
-            and all(table.shape[1] == n for table in self.leaks)
-            and all(w.shape == (m, len(t)) for w, t in zip(self.weights, self.leaks, strict=True))
+            and blocks == len(self.wants) == len(self.limits) == len(self.weights) == len(self.given) > 0
+            and all(joint.shape[1] == n for joint in self.joints)
+            and all(
+                want is None or want.shape[1] == len(joint)
+                for want, joint in zip(self.wants, self.joints, strict=True)
+            )
         )
-        if not shapes:
+        if not shapes or any(w.shape != (m, len(t)) for w, t in zip(self.weights, self.leaks, strict=True)):
             raise ValueError("the parts of the proof do not fit each other")
         require_prior(self.prior, n)
-        if not 0 <= self.tails <= 1:
-            raise ValueError("what inputs stand for has no probability")
+        self._check_joints()
         self.space.check()
         self._check_mechanism()
         self._check_bound()
-        if self.lower > self.upper:
+        if self.within and self.lower > self.upper:
             raise ValueError("the lower bound exceeds the upper bound")
+
+    def _check_joints(self) -> None:
+        for joint in self.joints:
+            require_prior(joint.ravel(), joint.size)
+            if not self.robust and any(joint.sum(axis=0) != self.prior):
+                raise ValueError("a secret's joint does not have the prior's probabilities")
+        if not 0 <= self.tails <= 1:
+            raise ValueError("what inputs stand for has no probability")
+        if self.tails and (any(want is not None for want in self.wants) or any(self.gain.ravel() > 1)):
+            raise ValueError("what inputs stand for may be worth or give away more than 1")
 
     def _check_mechanism(self) -> None:
         require_channels(("the mechanism", self.mechanism), rounding=Fraction(0))
@@ -337,18 +408,28 @@ class FrontierProof(Proof):
 
     def proved(self) -> str:
         self.check()
-        level = "any mechanism" if self.space.form == "free" else "any private mechanism"
-        limits = " and ".join(_shown(limit) for limit in self.limits)
-        given = " and ".join(_shown(away) for away in self.given)
-        worth = (
-            f"exactly {self.lower}"
-            if self.lower == self.upper
-            else f"from {decimal(self.lower, 9, down=True)} to {decimal(self.upper, 9, down=False)}"
-        )
+        limits, given = (" and ".join(_shown(v) for v in values) for values in (self.limits, self.given))
+        kept = f"while the secret is guessed with at most {limits}"
+        if any(want is not None for want in self.wants):
+            kept = f"while what somebody gains who wants the secret is at most {limits}"
+        if self.robust:
+            kept += f" in each of {len(self.joints)} joints that may be true"
+        if self.tails:
+            kept += (
+                f", up to others of probability {decimal(self.tails, 15, down=False)} that inputs stand for,"
+            )
+        upper = decimal(self.upper, 9, down=False)
+        if not self.within:
+            return (
+                f"no more than {upper} is what {self.space.words()} is worth {kept}; the one here gives away "
+                f"{given}, which is more, and is worth {decimal(self.lower, 9, down=True)}"
+            )
+        worth = f"from {decimal(self.lower, 9, down=True)} to {upper}"
+        if self.lower == self.upper:
+            worth = f"exactly {self.lower}"
         return (
-            f"the most that {level} on {self.space.size} inputs is worth while the secret is guessed with "
-            "at most "
-            f"{limits} is {worth}; one that gives away at most {given} is worth the former"
+            f"the most that {self.space.words()} is worth {kept} is {worth}; one that gives away at most "
+            f"{given} is worth the former"
         )
 
 

@@ -241,7 +241,7 @@ class ProofSpace:
         q is rounded down, which only lowers Φy, and 1 - q² = (1-q)(1+q) loses 3 units.
         """
         q = np.minimum(_enclosed(-eps, self.lengths, METRIC_ERROR if self.metric else 0.0)[0], 1.0)
-        order, parent, edge = self._outward()
+        order, parent, edge = self.outward()
         inward = np.array(y, dtype=np.float64)
         for v in reversed(order):
             if parent[v] >= 0:
@@ -253,7 +253,7 @@ class ProofSpace:
                 total[v] = rest[edge[v]] * inward[v] + q[edge[v]] * total[parent[v]]
         return total * (1 - sum_error(6 * self.size + 16))
 
-    def _outward(self) -> tuple[list[int], list[int], list[int]]:
+    def outward(self) -> tuple[list[int], list[int], list[int]]:
         """Points of a forest, parents before children, with each one's parent and the edge to it."""
         near: list[list[tuple[int, int]]] = [[] for _ in range(self.size)]
         for e, (a, b) in enumerate(self.pairs.tolist()):

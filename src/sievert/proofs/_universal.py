@@ -38,6 +38,10 @@ __all__ = [
 LARGEST_CELLS = 400
 # Points whose subsets are listed.
 LARGEST_SUBSETS = 12
+# Unknowns of the cone of private columns, where its extreme rays are enumerated: seconds.
+LARGEST_CONE = 52
+# Corners that are met on the way to those listed, beyond twice as many.
+FEW_CORNERS = 100
 
 
 def best_loss(prior: ObjectArray, channel: ObjectArray, loss: ObjectArray) -> Fraction:
@@ -133,6 +137,42 @@ class Setting(Proof):
         if self.setting() != other.setting():
             raise ValueError("the parts of the proof are about different mechanisms, losses or metrics")
 
+    @property
+    def is_checkable(self) -> bool:
+        """Whether the cone of private columns is known by its shape, or small enough to be enumerated."""
+        small = self.space.size + 2 * len(self.space.pairs) <= LARGEST_CONE
+        return small or self.space.is_forest or self.space.is_uniform
+
+    def is_never_negative(self, cost: ObjectArray) -> bool:
+        """Whether Σ_x cost_x·c_x ≥ 0 for every private column c.
+
+        On a forest by what each point can pass on towards the root, and where all points are equally far
+        apart by the signs of the costs; by the extreme columns otherwise.
+        """
+        if self.space.is_forest:
+            return self._on_forest(cost.tolist())
+        if self.space.is_uniform:
+            factor = exact_power(self.alpha, float(self.space.lengths[0]))
+            return bool(factor * cost.sum() + (1 - factor) * np.minimum(cost, 0).sum() >= 0)
+        return not (self.extreme_columns.dot(cost) < 0).any()
+
+    def _on_forest(self, value: list[Fraction]) -> bool:
+        """The least cost below each point of columns that are 1 there: others are at the end of a range."""
+        order, parent, edge = self.space.outward()
+        for v in reversed(order):
+            if parent[v] < 0:
+                if value[v] < 0:
+                    return False
+                continue
+            factor = exact_power(self.alpha, float(self.space.lengths[edge[v]]))
+            if value[v] >= 0:
+                value[parent[v]] += factor * value[v]
+            elif factor == 0:
+                return False
+            else:
+                value[parent[v]] += value[v] / factor
+        return True
+
     @cached_property
     def extreme_columns(self) -> ObjectArray:
         """Extreme rays of the private columns, from the slacks c_x - α^length·c_z ≥ 0 of all arcs.
@@ -146,6 +186,8 @@ class Setting(Proof):
             columns = np.full(inside.shape, factor, dtype=object)
             columns[inside == 1] = Fraction(1)
             return columns
+        way = "prove it for fewer inputs"
+        require_size(n + 2 * len(self.space.pairs), LARGEST_CONE, "the cone of private columns", way)
         rows = []
         for x in range(n):
             row = np.full(n, Fraction(0), dtype=object)
@@ -195,17 +237,15 @@ class UniversalProof(Setting):
         self.check_setting()
         if self.priors.shape != self.prices.shape:
             raise ValueError("every prior needs one price for each input")
-        columns = self.extreme_columns
         for prior, price in zip(self.priors, self.prices, strict=True):
             require_prior(prior, self.space.size)
             if best_loss(prior, self.channel, self.loss) - sum(price) > self.gap:
                 raise ValueError("the prices of a prior are too low for the gap")
-            for row in self.loss:
-                if (columns.dot(prior * row - price) < 0).any():
-                    raise ValueError("prices exceed what a private column costs")
+            if not all(self.is_never_negative(prior * row - price) for row in self.loss):
+                raise ValueError("prices exceed what a private column costs")
         listed = {tuple(prior.tolist()) for prior in self.priors}
-        missing = [prior for prior in cell_priors(self.channel, self.loss) if prior not in listed]
-        if missing:
+        corners = cell_priors(self.channel, self.loss, 2 * len(listed) + FEW_CORNERS)
+        if any(corner not in listed for corner in corners):
             raise ValueError("a corner of a cell of priors is missing")
         more = "loses least" if self.gap == 0 else f"loses at most {self.gap} more than the best"
         return (

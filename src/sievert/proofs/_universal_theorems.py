@@ -53,7 +53,8 @@ class QuotientProof(Setting):
 
     def proved(self) -> str:
         self.check_setting()
-        if sorted(x for block in self.blocks for x in block) != list(range(self.space.size)):
+        listed = sorted(x for block in self.blocks for x in block)
+        if listed != list(range(self.space.size)) or not all(self.blocks):
             raise ValueError("the blocks are no partition of the inputs")
         for block in self.blocks:
             self._check_block(list(block))
@@ -62,12 +63,16 @@ class QuotientProof(Setting):
             raise ValueError("the proof about representatives is of another kind")
         for name, given, own in (
             ("loss", inner.loss, self.loss[:, first]),
-            ("mechanism", inner.channel, self.channel[first]),
+            ("mechanism", _merged(inner.channel), _merged(self.channel[first])),
             ("metric", inner.space.distances, self.space.distances[np.ix_(first, first)]),
         ):
             if given.shape != own.shape or (given != own).any():
                 raise ValueError(f"the proof about representatives has another {name}")
-        return f"inputs fall into {len(first)} blocks that nothing tells apart inside, and {inner.proved()}"
+        return (
+            f"the mechanism on {self.space.size} inputs loses least among all private mechanisms with "
+            f"e^-ε = {self.alpha}, whatever the prior: inputs fall into {len(first)} blocks that nothing "
+            f"tells apart inside, and for one input of each {inner.proved()}"
+        )
 
     def _check_block(self, block: list[int]) -> None:
         if any((self.channel[x] != self.channel[block[0]]).any() for x in block):
@@ -78,6 +83,17 @@ class QuotientProof(Setting):
         away = self.space.distances[np.ix_(block, others)]
         if (away != away[0]).any():
             raise ValueError("inputs of one block are at different distances from another")
+
+
+def _merged(table: ObjectArray) -> ObjectArray:
+    """A channel up to what no loss notices: proportional outputs are one, empty ones none, in one order."""
+    columns: dict[tuple[Fraction, ...], Fraction] = {}
+    for column in table.T.tolist():
+        total = sum(column, Fraction(0))
+        if total:
+            key = tuple(value / total for value in column)
+            columns[key] = columns.get(key, Fraction(0)) + total
+    return np.array([[*key, columns[key]] for key in sorted(columns)], dtype=object)
 
 
 def _alike(first: ObjectArray, second: ObjectArray) -> bool:
@@ -210,9 +226,9 @@ def _pair(proof: UniversalByTheoremProof) -> bool:
     if any((proof.loss[:, x] != proof.loss[0, x]).any() for x in rest):
         return False
     length = float(proof.space.distances[a, b])
-    if length != int(length):
+    if np.isfinite(length) and length != int(length):
         return False
-    factor = exact_power(proof.alpha, length)
+    factor = exact_power(proof.alpha, length) if np.isfinite(length) else Fraction(0)
     first, second = proof.channel[a], proof.channel[b]
     return bool(((first == factor * second) | (second == factor * first)).all())
 

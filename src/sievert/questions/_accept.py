@@ -17,6 +17,7 @@ from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsi
 from sievert.errors import FileError, PolicyError, TooLargeError
 from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, claim_of
+from sievert.numerics import amount, in_percent
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 
+# Limits that are probabilities, and differences of two.
+UNITS = {"guess": "%", "inference": "%", "advantage": " percentage points"}
+
+
 @dataclass(frozen=True)
 class Check(Result):
     """One limit of [accept]: its key, what it limits, the limit, the value found and whether it holds.
@@ -53,11 +58,22 @@ class Check(Result):
     exact: bool = True
 
     def __str__(self) -> str:
+        value, limit = self._amounts()
         if self.exact:
             relation = "within" if self.passed else "EXCEEDS"
-            return f"{self.name}: {self.value:.4g} {relation} the limit {self.limit:g}"
+            return f"{self.name}: {value} {relation} the limit {limit}"
         relation = "within" if self.passed else "NOT SHOWN to be within"
-        return f"{self.name}: at most {self.value:.4g}, {relation} the limit {self.limit:g}"
+        return f"{self.name}: at most {value}, {relation} the limit {limit}"
+
+    def _amounts(self) -> tuple[str, str]:
+        """Value and limit as the other sentences write them; with more digits where they would look alike."""
+        unit = UNITS.get(self.key)
+        if unit is None:
+            return amount(self.value), f"{self.limit:g}"
+        value, limit = in_percent(self.value), in_percent(self.limit)
+        if value == limit:
+            value, limit = f"{100 * self.value:.10g}%", f"{100 * self.limit:.10g}%"
+        return value.replace("%", unit), limit.replace("%", unit)
 
 
 def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:

@@ -159,7 +159,8 @@ def _of_cell(noise: TableNoise, view: Seen) -> NoiseOfCell | None:
     steps = np.arange(-(reach // stride), reach // stride + 1) * stride
     chances = np.exp(law.log_pmf(steps.astype(np.float64)))
     values = scenario.policy.values
-    place = int(belief.argmax())
+    likeliest = np.flatnonzero(belief == belief.max())
+    place = int(likeliest[len(likeliest) // 2])
     after = _believed(noise, belief, place)
     shown = _shown(after, place)
     return NoiseOfCell(

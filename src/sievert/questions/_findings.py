@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from functools import singledispatch
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, NoiseChannel, PlanarNoise
 from sievert.errors import TooLargeError
 from sievert.files import Scenario
-from sievert.measures import Adversary, Gain, Unit, WithinGain, adversary_title, leakage
+from sievert.measures import Adversary, Gain, Identity, Unit, WithinGain, adversary_title, leakage
 from sievert.numerics import brief, in_bits
-from sievert.observations import PlaneView, RecordGain
+from sievert.observations import PlaneView, RecordGain, repeated_gain
 from sievert.questions._seen import Seen, belief_of
 from sievert.results import Result
 
@@ -38,6 +38,9 @@ class Finding(Result):
     bits : log2 of the factor for gains, bits of uncertainty taken away for Shannon; None for other losses
     blind_guess : the best action before the release; None where several are equally good
     exact : whether `after` is exact; otherwise the adversary gains at most that
+    releases : how many releases of the same data the file speaks of
+    repeated : expected gain (or loss) after all of them
+    repeated_exact : whether `repeated` is exact; otherwise the adversary gains at most that
     """
 
     name: str
@@ -49,6 +52,9 @@ class Finding(Result):
     bits: float | None
     blind_guess: Hashable
     exact: bool = True
+    releases: int = 1
+    repeated: Any = 0.0
+    repeated_exact: bool = True
 
     @property
     def title(self) -> str:
@@ -75,34 +81,47 @@ Findings = tuple[tuple[Finding, ...], tuple[Unanswered, ...]]
 
 
 def findings(view: Seen) -> Findings:
-    """One finding for each gain of the file, and the gains that are not known."""
-    return _findings(view.scenario.channel, view)
+    """One finding for each gain of the file, and the gains that are not known.
+
+    What they are about is said by the file (`Scenario.gains_about`), never by how many answers there are.
+    """
+    scenario = view.scenario
+    if scenario.gains_about == "record":
+        return _about_record(view)
+    return _about_answer(scenario.channel, view)
+
+
+def _about_record(view: Seen) -> Findings:
+    """About one record when all others are known."""
+    scenario = view.scenario
+
+    def found(place: int, model: Gain) -> Finding:
+        gain = scenario.gain_about_record(place)
+        return _record_finding(gain, partial(view.gain, gain), model.unit, view)
+
+    return _answered(scenario, found)
 
 
 @singledispatch
-def _findings(channel: Channel, view: Seen) -> Findings:
+def _about_answer(channel: Channel, view: Seen) -> Findings:
     """About the channel's input."""
     scenario = view.scenario
     # Fractions beside rounded entries gain nothing and cost much.
     belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
     models = scenario.document.adversary.gains
     found = (
-        _finding(channel, belief, gain, model.unit)
+        _finding(channel, belief, gain, model.unit, view)
         for model, gain in zip(models, scenario.gains, strict=True)
     )
     return tuple(found), ()
 
 
-@_findings.register
-def _about_record(channel: NoiseChannel, view: Seen) -> Findings:
-    """About one record when all others are known."""
-    scenario = view.scenario
-
-    def found(place: int, model: Gain) -> Finding:
-        gain = scenario.gain_about_record(place)
-        return _record_finding(gain, view.gain(gain), model.unit)
-
-    return _answered(scenario, found)
+@_about_answer.register
+def _about_unlisted_answer(channel: NoiseChannel, view: Seen) -> Findings:
+    """No list holds the answers."""
+    reason = 'no list holds the answers; about = "record" asks about one record when all others are known'
+    models = view.scenario.document.adversary.gains
+    return (), tuple(Unanswered(_name(model), reason) for model in models)
 
 
 def _answered(scenario: Scenario, found: Callable[[int, Gain], Finding]) -> Findings:
@@ -130,53 +149,75 @@ def _name(model: Gain) -> str:
     )
 
 
-def _record_finding(gain: Adversary, found: RecordGain, unit: Unit | None) -> Finding:
-    # What differs in the last digits alone is rounding.
-    after = found.before if math.isclose(found.before, found.after, rel_tol=1e-13) else found.after
-    before = found.before
+def _record_finding(
+    gain: Adversary, gained: Callable[[int], RecordGain], unit: Unit | None, view: Seen
+) -> Finding:
+    """After one release and after all of them; `gained` says what the adversary gains after so many."""
+    once, count = gained(1), view.scenario.observations
+    before, after = once.before, _unless_rounding(once.before, once.after)
     better = before - after if gain.is_loss else after - before
     above, below = (before, after) if gain.is_loss else (after, before)
-    factor = above / below if below > 0 else None
-    bits = gain.bits(before, after)
-    return Finding(gain.name, unit or gain.unit, before, after, factor, better, bits, None, found.exact)
+    repeated = _after_all(gain, gained(count), view) if count > 1 else once
+    return Finding(
+        once.gain,
+        unit or gain.unit,
+        before,
+        after,
+        above / below if below > 0 else None,
+        better,
+        gain.bits(before, after),
+        None,
+        once.exact,
+        count,
+        _unless_rounding(repeated.before, repeated.after),
+        repeated.exact,
+    )
 
 
-@_findings.register
+def _after_all(gain: Adversary, found: RecordGain, view: Seen) -> RecordGain:
+    """What is found after all releases; a guess in one try never above the least bound on it."""
+    if found.exact or not isinstance(gain, Identity) or found.gain != gain.name:
+        return found
+    least = view.repeated(found.releases)
+    if least.before != found.before or least.guess >= found.after:
+        return found
+    return replace(found, after=least.guess, exact=least.exact)
+
+
+def _unless_rounding(before: float, after: float) -> float:
+    """What differs in the last digits alone is rounding."""
+    return before if math.isclose(before, after, rel_tol=1e-13) else after
+
+
+@_about_answer.register
 def _about_place(channel: PlanarNoise, view: Seen) -> Findings:
     """About one place, without all pairs of cells where the gain needs none."""
     scenario = view.scenario
     plane = PlaneView(channel, belief_of(scenario))
-    return _answered(
-        scenario, lambda _, model: _place_finding(_place_gain(model, plane, scenario), model.unit)
-    )
+    return _answered(scenario, lambda _, model: _place_finding(model, plane, view))
 
 
 @singledispatch
-def _place_gain(model: Gain, plane: PlaneView, scenario: Scenario) -> RecordGain:
-    return plane.gain(model.adversary(scenario.policy.values, scenario.record_distance))
+def _place_finding(model: Gain, plane: PlaneView, view: Seen) -> Finding:
+    scenario = view.scenario
+    gain = model.adversary(scenario.policy.values, scenario.record_distance)
+    return _record_finding(gain, partial(plane.gain, gain), model.unit, view)
 
 
-@_place_gain.register
-def _place_within(model: WithinGain, plane: PlaneView, scenario: Scenario) -> RecordGain:
-    return plane.within(model.within)
+@_place_finding.register
+def _place_within(model: WithinGain, plane: PlaneView, view: Seen) -> Finding:
+    # A gain of one's own is a table of all pairs of cells, which distances on a map do not need.
+    return _record_finding(plane.identity, partial(plane.within, model.within), model.unit, view)
 
 
-def _place_finding(gain: RecordGain, unit: Unit | None) -> Finding:
-    before, after = gain.before, gain.after
-    return Finding(
-        gain.gain,
-        unit or "probability",
-        before,
-        after,
-        after / before,
-        after - before,
-        gain.bits,
-        None,
-        gain.exact,
-    )
-
-
-def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None) -> Finding:
+def _finding(
+    channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit | None, view: Seen
+) -> Finding:
+    releases, repeated = view.scenario.observations, None
+    if releases > 1:
+        repeated = repeated_gain(channel, gain, belief.astype(np.float64), releases)
+        if view.scenario.gains_about == "value":
+            repeated = _after_all(gain, repeated, view)
     found = leakage(channel, belief, gain, kind="additive")
     factor = None if math.isnan(float(found.factor)) else found.factor
     return Finding(
@@ -188,4 +229,8 @@ def _finding(channel: Channel, belief: NDArray[Any], gain: Adversary, unit: Unit
         found.difference,
         gain.bits(float(found.prior), float(found.posterior)),
         gain.sole_best(belief.astype(np.float64)),
+        True,
+        releases,
+        found.posterior if repeated is None else repeated.after,
+        repeated is None or repeated.exact,
     )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import SievertError
 from sievert.files import Scenario
 from sievert.measures import Adversary, Identity, posterior_vulnerability, record_leakage
 from sievert.mechanisms import randomised_response
+from sievert.observations import record_gain
+from sievert.questions._findings import Finding
 from sievert.results import Result
 
 if TYPE_CHECKING:
@@ -80,21 +81,35 @@ def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
 
 def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float]:
     """Bits leaked about one record, and to each adversary whose leakage is measured in bits."""
+    gains = list(_gains(scenario, audit))
     found = {}
-    # With one record that is what the exact guess is about.
-    if audit.records > 1 or not any(isinstance(gain, Identity) for gain in scenario.gains):
+    if not any(isinstance(gain, Identity) for gain, _ in gains) or (
+        audit.records > 1 and audit.secret == "answer"
+    ):
         record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
         found["the value" if audit.records == 1 else "one record"] = record.bits
-    belief = scenario.prior.astype(np.float64)
-    for item, gain in zip(audit.leakages, scenario.gains, strict=True):
-        bits = _bits_at(channel, belief, gain, float(item.before))
-        if bits is not None:
+    after = _after_record if audit.secret == "record" else _after_answer
+    for gain, item in gains:
+        if gain.bits(float(item.before), float(item.before)) is not None:
+            bits = gain.bits(float(item.before), after(scenario, channel, gain))
+            assert bits is not None
             found[CURVE_NAMES.get(item.name, item.title)] = bits
     return found
 
 
-def _bits_at(channel: Channel, belief: NDArray[np.float64], gain: Adversary, before: float) -> float | None:
-    """Bits that another channel on the same inputs leaks, the prior value being known."""
-    if gain.bits(before, before) is None:
-        return None
-    return gain.bits(before, float(posterior_vulnerability(channel, belief, gain)))
+def _gains(scenario: Scenario, audit: Audit) -> Iterator[tuple[Adversary, Finding]]:
+    """The adversaries whose gain was found, about what the findings are about."""
+    found = {item.name: item for item in audit.leakages}
+    about_record = audit.secret == "record"
+    for place in range(len(scenario.document.adversary.gains)):
+        gain = scenario.gain_about_record(place) if about_record else scenario.gains[place]
+        if gain.name in found:
+            yield gain, found[gain.name]
+
+
+def _after_record(scenario: Scenario, channel: Channel, gain: Adversary) -> float:
+    return record_gain(channel, scenario.answers, gain, 1, scenario.record_prior).after
+
+
+def _after_answer(scenario: Scenario, channel: Channel, gain: Adversary) -> float:
+    return float(posterior_vulnerability(channel, scenario.prior.astype(np.float64), gain))

@@ -42,6 +42,7 @@ from sievert.observations import (
     record_breach_until,
     worst_level,
 )
+from sievert.orders import InWords
 from sievert.questions._seen import Seen, Unlisted
 
 __all__ = ["about_predicate", "half_time", "record_breaches", "releases_until", "simulated_guess"]
@@ -284,13 +285,14 @@ def _two(noise: SumNoise | CellNoise, steps: int, times: int, pair: tuple[Hashab
     """The law of the likelihood ratio for the first of two values, and for the second."""
     found = ratios_after(noise.law, steps, times)
     rows = np.stack([found.log_shown, found.log_pmf])
-    outputs = [f"odds e^{ratio:.4g}" for ratio in found.logs.tolist()]
+    outputs = [InWords(f"with odds e^{ratio:.4g}") for ratio in found.logs.tolist()]
     if found.hidden > 0:
         certain = math.log(found.hidden)
         rows = np.concatenate([rows, [[-math.inf, certain], [certain, -math.inf]]], axis=1)
-        outputs += ["never for the first", "never for the second"]
+        outputs += [InWords("that the first never leads to"), InWords("that the second never leads to")]
     if len(set(outputs)) < len(outputs):
-        outputs = [f"odds e^{ratio!r}" for ratio in found.logs.tolist()] + outputs[len(found.logs) :]
+        exactly = [InWords(f"with odds e^{ratio!r}") for ratio in found.logs.tolist()]
+        outputs = exactly + outputs[len(found.logs) :]
     return Channel.trusted(rows, "log", list(pair), outputs)
 
 

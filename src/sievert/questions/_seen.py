@@ -20,7 +20,7 @@ import numpy as np
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import FileError, TooLargeError
-from sievert.files import Scenario
+from sievert.files import Scenario, added_noise
 from sievert.measures import Adversary, Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
 from sievert.observations import (
     OneRecord,
@@ -30,6 +30,7 @@ from sievert.observations import (
     SimulatedGain,
     guess_limit,
     ratios_after,
+    record_gain,
     record_view,
     releases_within,
     repeated_guess,
@@ -106,9 +107,9 @@ class Seen(ABC):
     def uniform_bits(self) -> float | None:
         """Bits that one release leaks about a record of any value, all equally likely; None: not known."""
 
+    @abstractmethod
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
-        """What an adversary gains about one record; only where the mechanism has no list."""
-        raise TooLargeError("adversaries of a listed mechanism want to know its input", size=0)
+        """What an adversary gains about one record when all others are known."""
 
     def simulated(self, releases: int) -> SimulatedGain | None:
         """The best guess after so many releases by simulation; None where nobody needs it, or too large."""
@@ -200,6 +201,28 @@ class Listed(Seen):
         with suppress(TooLargeError):
             return releases_within(scenario.channel, scenario.answers, limit, scenario.record_prior)
         return None
+
+    @cached_property
+    def _view(self) -> OneRecord | None:
+        """One record seen through noise of a known law, that looks alike whatever the others are."""
+        scenario = self.scenario
+        if scenario.policy.constrained:
+            return None
+        noise = added_noise(scenario)
+        if not isinstance(noise, TableNoise):
+            return None
+        least, greatest = noise.statistic.range(scenario.policy, scenario.tabulated.absence)
+        if noise.limits is not None and (noise.limits[0] > least or noise.limits[1] < greatest):
+            return None
+        view = record_view(noise, belief_of(scenario))
+        return None if view.is_cut else view
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """By the law of the noise where it has one, else in every situation of the others."""
+        if self._view is not None:
+            return self._view.gain(adversary, releases)
+        scenario = self.scenario
+        return record_gain(scenario.channel, scenario.answers, adversary, releases, scenario.record_prior)
 
     @property
     def uniform_bits(self) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from sievert.arrays import FloatArray
 from sievert.errors import SievertError
 from sievert.files import Scenario
-from sievert.limits import MEETS, policy_guess, worst_leakage
+from sievert.limits import MEETS, grid_of, policy_guess, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, claim_of
 from sievert.measures import record_leakage
 from sievert.numerics import in_bits, in_percent
@@ -165,13 +165,26 @@ def promised_guess(claim: Claim, policy: Policy, belief: FloatArray | None) -> t
     """The best guess that a claim allows, and the blind one; among many values by ε alone (None: unknown)."""
     most = LARGEST_UNIFORM if belief is None else LARGEST_SOLVED
     with suppress(SievertError):
-        if policy.hides_any_two or policy.constrained or len(policy.values) <= most:
+        few = policy.hides_any_two or policy.constrained or len(policy.values) <= most
+        # On a map bounds are sums over its cells, however many.
+        if few or grid_of(policy.secrets) is not None:
             found, blind = policy_guess(claim, policy, belief)
             return Amount(found.upper, found.lower >= found.upper * (1 - MEETS)), blind
-        if isinstance(claim, ApproximateClaim) and claim.lost == 0:
-            # Alvim et al., Prop 21: ε adds up over releases.
-            bound = record_leakage(claim.eps * claim.releases, policy, prior=belief)
-            return Amount(bound.after, False), bound.before
+    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
+        return _by_eps(claim.eps * claim.releases, policy, belief)
+    return None
+
+
+def _by_eps(eps: float, policy: Policy, belief: FloatArray | None) -> tuple[Amount, float] | None:
+    """What ε alone allows, which adds up over releases; without all distances, by the capacity it allows."""
+    with suppress(SievertError):
+        # Alvim et al., Prop 21.
+        bound = record_leakage(eps, policy, prior=belief)
+        return Amount(bound.after, False), bound.before
+    with suppress(SievertError):
+        blind = 1 / len(policy.values) if belief is None else float(belief.max())
+        most = worst_leakage(policy, eps, individual=True).upper.factor * blind
+        return Amount(min(1.0, most), False), blind
     return None
 
 

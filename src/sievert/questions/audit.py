@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sievert.channels import Channel, Epsilon
 from sievert.errors import TooLargeError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sievert.questions.infer import Inference
     from sievert.questions.interval import IntervalFacts
 
-__all__ = ["Audit", "IntervalAudit", "audit"]
+__all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Audit(Result):
     claimed_eps : ε the file claims (None: no claim, or one that is not a pure ε)
     promise : what the file claims, and whether and how the mechanism keeps it (None: no claim)
     satisfied : whether the claim is kept; where it is a pure ε, or there is none, whether ε is finite too
-    leakages : for each gain of the file, about the mechanism's input; where that is not listed, about one
-        record when all others are known
+    leakages : for each gain of the file, what the release changes
+    secret : what they are about: the "value" that is released, one "record" when all others are known, or the
+        "answer" that all records lead to
     record : one record when all others are known
     database : the whole database, whatever the prior (None: no closed form is known)
     radii : for metric policies, distances and how much the odds between two values so far apart change; on a
@@ -68,6 +69,7 @@ class Audit(Result):
         there is no simulation); an estimate with a 99.9 % interval, never a bound
     unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
+    interval : what noise on an interval means for real numbers (None: the noise is none of those)
     """
 
     title: str
@@ -102,12 +104,15 @@ class Audit(Result):
     simulated: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
+    secret: Literal["value", "record", "answer"] = "answer"
+    interval: IntervalFacts | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; a file without [inference] has no such key."""
+        """Fields as plain data; inference and interval only where there are any."""
         found = super().to_dict()
-        if self.inference is None:
-            del found["inference"]
+        for name in ("inference", "interval"):
+            if getattr(self, name) is None:
+                del found[name]
         return found
 
     @property
@@ -159,18 +164,6 @@ class Audit(Result):
             return f"{before} before and {after} after"
         repeated = f"{'' if self.repeated_exact else 'at most '}{in_percent(self.repeated_guess)}"
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
-
-
-@dataclass(frozen=True)
-class IntervalAudit(Audit):
-    """The audit of noise on an interval: what an audit finds, and what it means for real numbers.
-
-    Attributes
-    ----------
-    interval : the loss to expect, the best one, guesses within a distance, and the pixels to use
-    """
-
-    interval: IntervalFacts | None = None
 
 
 @overload
@@ -252,8 +245,10 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         simulated=view.simulated(scenario.observations),
         unanswered=unanswered,
         inference=_inference(scenario),
+        interval=_interval(scenario.channel, scenario),
+        secret=scenario.gains_about,
     )
-    return _of_form(scenario.channel, scenario, replace(result, standing=standing(scenario, result)))
+    return replace(result, standing=standing(scenario, result))
 
 
 def _inference(scenario: Scenario) -> Inference | None:
@@ -266,19 +261,16 @@ def _inference(scenario: Scenario) -> Inference | None:
 
 
 @singledispatch
-def _of_form(channel: Channel, scenario: Scenario, result: Audit) -> Audit:
-    """What an audit adds for channels of one form."""
-    return result
+def _interval(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
+    """What noise on an interval means for real numbers; None for other noise."""
+    return None
 
 
-@_of_form.register
-def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario, result: Audit) -> Audit:
+@_interval.register(PixelatedLaplaceChannel)
+def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts | None:
     from sievert.questions.interval import interval_facts
 
-    facts = interval_facts(scenario)
-    if facts is None:
-        return result
-    return IntervalAudit(**{part.name: getattr(result, part.name) for part in fields(result)}, interval=facts)
+    return interval_facts(scenario)
 
 
 def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:

@@ -23,6 +23,7 @@ from sievert.design import (
     TableDesign,
     Universality,
     candidates,
+    candidates_beside,
     existence_by_theorem,
     is_universally_optimal,
     minimax_regret,
@@ -31,13 +32,15 @@ from sievert.design import (
 )
 from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
+from sievert.measures import Gain
 from sievert.mechanisms import privacy
+from sievert.policies import Answers
 from sievert.proofs import Proof
 from sievert.questions._accept import record_belief
 from sievert.results import Result
 from sievert.tables import channel_bytes
 
-__all__ = ["Design", "NoiseDesign", "ResponseDesign", "design_of"]
+__all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of"]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
@@ -158,6 +161,12 @@ def _listed_files(
     }
 
 
+def channel_suffixes(scenario: Scenario) -> tuple[str, ...]:
+    """How a designed channel may be named beside its file; noise for a table is named in the file alone."""
+    only_noise = scenario.document.query.is_table and scenario.document.use is None
+    return () if only_noise else (EXACT, FLOATS)
+
+
 def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign | ResponseDesign:
     """The design for a file: its policy and query, its loss, at its own ε or another."""
     if eps == math.inf:
@@ -227,11 +236,17 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
     """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss = scenario.answers, scenario.use_loss
     prior = None if scenario.prior_unknown else scenario.use_prior
-    gains = [gain.adversary(answers.labels, scenario.distance) for gain in scenario.document.adversary.gains]
+    # Mechanisms on the answers are weighed by what they tell about the answer.
+    about_record = scenario.gains_about == "record"
+    models = [Gain.resolve("identity")] if about_record else scenario.document.adversary.gains
+    gains = [gain.adversary(answers.labels, scenario.distance) for gain in models]
     alpha = None if eps is not None else _file_alpha(scenario)
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
-    found = candidates(answers, level, prior, loss, gains, alpha=alpha)
-    regret = minimax_regret(answers, level, loss, alpha=alpha) if scenario.prior_unknown else None
+    regret = _least_regret(answers, level, loss, alpha) if scenario.prior_unknown else None
+    if regret is None:
+        found = candidates(answers, level, prior, loss, gains, alpha=alpha)
+    else:
+        found = candidates_beside(regret.mechanism, answers, level, loss, gains, alpha)
     universal, exists = None, None
     if regret is None and len(answers.labels) <= LARGEST_UNIVERSAL:
         mechanism = found.optimal.mechanism
@@ -251,6 +266,18 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
         exists,
         regret,
     )
+
+
+def _least_regret(answers: Answers, eps: float | None, loss: object, alpha: object) -> MinimaxRegret:
+    """The mechanism for an unknown prior; where it cannot be found, the key that asks for it is named."""
+    try:
+        return minimax_regret(answers, eps, loss, alpha=alpha)
+    except TooLargeError as problem:
+        raise TooLargeError(
+            f'[use] prior is "unknown", and {problem}; or give a prior, and read for which others another '
+            "mechanism is better",
+            size=problem.size,
+        ) from problem
 
 
 def _sentence(result: Result) -> str:

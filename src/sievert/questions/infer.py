@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import singledispatch
+from itertools import combinations, pairwise
 from typing import Any
 
-from sievert.channels import Channel, epsilon
+from sievert.channels import Channel, TableNoise, epsilon
 from sievert.errors import TooLargeError
 from sievert.files import InferenceCase, Scenario
 from sievert.inference import (
@@ -21,18 +22,22 @@ from sievert.inference import (
     accuracy,
     curve,
     frontier,
+    newcomer,
     no_free_lunch,
     privacy_loss,
 )
 from sievert.mechanisms import randomised_response, truncated_geometric
-from sievert.numerics import in_percent
+from sievert.numerics import as_fraction, in_percent
 from sievert.questions._accept import Check, is_within
 from sievert.results import Result
 
 __all__ = ["Candidate", "Inference", "infer", "inference_checks"]
 
-# Programs up to this many probabilities are solved for the whole curve too.
-LARGEST_CURVE = 3000
+# Programs up to this many probabilities are solved for the whole curve too; from so many on only as closely
+# as can be seen.
+LARGEST_CURVE, SEEN_CURVE, SEEN = 45_000, 3000, 1e-4
+# Answers on which standard noise is written out.
+LARGEST_NOISE = 3000
 
 
 @dataclass(frozen=True)
@@ -102,8 +107,12 @@ class Inference(Result):
         if self.best is None:
             return f"{found}."
         best = in_percent(float(self.best.upper))
-        others = f"no mechanism with ε = {self.eps:.4g} that gives away as little"
-        return f"{found}; {others} does better than {best}."
+        return f"{found}; no mechanism {self.rivals} that gives away as little does better than {best}."
+
+    @property
+    def rivals(self) -> str:
+        """Which mechanisms the best one is among; where no ε holds, all that see the answer."""
+        return "at all" if math.isinf(self.eps) else f"with ε = {self.eps:.4g}"
 
 
 def infer(scenario: Scenario) -> Inference:
@@ -158,6 +167,9 @@ def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
     if accept.inference is not None:
         value = float(loss.after)
         name = f"best guess of {secret} after the release"
+        before = float(loss.before)
+        if not is_within(before, accept.inference):
+            name += f" (no mechanism can pass: it is guessed with {in_percent(before)} without any release)"
         yield Check("inference", name, accept.inference, value, is_within(value, accept.inference))
     if accept.loss_factor is not None:
         value = float(loss.factor)
@@ -168,7 +180,24 @@ def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
 def _eps(scenario: Scenario, case: InferenceCase) -> float:
     """The ε that the file claims, or what its mechanism keeps on these answers."""
     claimed = scenario.claimed_eps
-    return epsilon(case.channel, case.metric).nats if claimed is None else claimed
+    return _kept(scenario.channel, case) if claimed is None else claimed
+
+
+@singledispatch
+def _kept(channel: Channel, case: InferenceCase) -> float:
+    """The least ε that a mechanism keeps on these answers; ∞ where none is large enough."""
+    return epsilon(case.channel, case.metric).nats
+
+
+@_kept.register
+def _kept_by_noise(channel: TableNoise, case: InferenceCase) -> float:
+    """Of noise without a list, by its law: outputs that are left out far in the tails count too."""
+    steps = [as_fraction(use) / channel.statistic.step for use in case.correlation.uses]
+    size = len(steps)
+    pairs = combinations(range(size), 2) if size <= 100 else pairwise(range(size))
+    moves = {(abs(steps[i] - steps[j]), float(case.metric.matrix[i, j])) for i, j in pairs}
+    found = (channel.law.nats_of(move) / length for move, length in moves if move and length)
+    return max(found, default=0.0)
 
 
 def _best(case: InferenceCase, limit: float, eps: float) -> InferencePoint | None:
@@ -179,9 +208,13 @@ def _best(case: InferenceCase, limit: float, eps: float) -> InferencePoint | Non
 
 
 def _curve(case: InferenceCase, eps: float) -> InferenceCurve | None:
-    if len(case.correlation.uses) ** 2 > LARGEST_CURVE:
+    size = len(case.correlation.uses) ** 2
+    if size > LARGEST_CURVE:
         return None
-    return curve(case.correlation, **_promise(case, eps))
+    options = _promise(case, eps)
+    if size > SEEN_CURVE:
+        options["within"] = SEEN
+    return curve(case.correlation, **options)
 
 
 def _promise(case: InferenceCase, eps: float) -> dict[str, Any]:
@@ -194,24 +227,40 @@ def _promise(case: InferenceCase, eps: float) -> dict[str, Any]:
 def _candidates(
     scenario: Scenario, case: InferenceCase, eps: float, loss: PrivacyLoss, told: Accuracy
 ) -> Iterator[Candidate]:
-    """The file's mechanism, silence, the exact answer, and standard noise on the same answers."""
-    yield Candidate(scenario.mechanism.title(), float(loss.after), float(told.value))
+    """The file's mechanism, silence, the exact answer, and standard noise with the same ε."""
+    own = Candidate(scenario.mechanism.title(), float(loss.after), float(told.value))
+    yield own
     yield Candidate("nothing", float(loss.before), float(told.before))
+    yield Candidate("the exact answer, without ε", _exact_answer(case.correlation), 1.0)
+    if math.isinf(eps) or len(case.correlation.uses) < 2:
+        return
+    for candidate in (*_on_answers(case, eps), *_by_everybody(case, eps)):
+        # The file's own mechanism is on the picture already.
+        if candidate.name != own.name:
+            yield candidate
+
+
+def _on_answers(case: InferenceCase, eps: float) -> Iterator[Candidate]:
+    """Noise on the answer itself."""
     uses, correlation = case.correlation.uses, case.correlation
-    exact = _exact_answer(correlation)
-    yield Candidate("the exact answer", exact, 1.0)
-    if math.isinf(eps) or len(uses) < 2:
+    if len(uses) > LARGEST_NOISE:
         return
-    distances = case.metric.matrix if len(uses) <= LARGEST_CURVE else None
-    if distances is None:
-        return
+    distances = case.metric.matrix
     least = float(distances[distances > 0].min(initial=math.inf))
     if math.isfinite(least) and least * eps < 700:
         yield _placed("randomised response", randomised_response(uses, least * eps), correlation)
     steps = [b - a for a, b in pairwise(uses) if _numbers(a, b)]  # type: ignore[operator]
-    if steps == [1] * (len(uses) - 1) and case.metric.matrix[0, 1] == 1:
+    if steps == [1] * (len(uses) - 1) and distances[0, 1] == 1 and eps < 700:
         noise = truncated_geometric(list(uses), eps)  # type: ignore[arg-type]
-        yield _placed("truncated geometric noise", noise, correlation)
+        yield _placed("truncated geometric", noise, correlation)
+
+
+def _by_everybody(case: InferenceCase, eps: float) -> Iterator[Candidate]:
+    """Local noise: every record is randomised before it is counted."""
+    if not case.counted or not 0 < eps < 700 or len(case.values.uses) < 2:
+        return
+    local = newcomer(case.values, list(case.counted), mechanism=randomised_response(case.values.uses, eps))
+    yield Candidate("randomised response by everybody", float(local.secret_after), float(local.utility))
 
 
 def _numbers(*items: object) -> bool:

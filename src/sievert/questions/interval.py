@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
@@ -14,18 +15,23 @@ from sievert.continuous import (
     Gap,
     LaplaceLoss,
     Resolution,
+    TruncatedLaplace,
     gap,
     laplace_loss,
+    pixelated_loss,
     resolution,
+    truncated_laplace,
 )
 from sievert.files import Scenario
 from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import in_percent
 from sievert.results import Result
 
-__all__ = ["IntervalFacts", "Within", "interval_facts"]
+__all__ = ["IntervalFacts", "IntervalView", "Within", "interval_facts", "interval_view"]
 # The share of the loss that coarse pixels may add, for the number of pixels that is recommended.
 SHARE = 0.01
+# Grids on which the price of Laplace noise is drawn.
+PRICED = (2, 4, 8, 16, 32, 64, 128)
 # What the file's loss is where it states none.
 DEFAULT_LOSS = "absolute"
 
@@ -39,7 +45,10 @@ class Within(Result):
     after: LaplaceLoss
 
     def __str__(self) -> str:
-        return f"Within {self.radius:g}: {_between(self.before)} before, {_between(self.after)} after."
+        return (
+            f"The number itself, not the nearest value, is guessed within {self.radius:g}: "
+            f"{_between(self.before)} before, {_between(self.after)} after seeing every digit."
+        )
 
 
 def _between(missed: LaplaceLoss) -> str:
@@ -55,19 +64,25 @@ class IntervalFacts(Result):
     Attributes
     ----------
     loss : what Laplace noise of every digit loses for the belief's density, certified
+    released : what the file's release loses: the number rounded to the nearest value, and one of its pixels;
+        None where the loss has no closed form for pixels
     on_grid : the same on the file's grid, beside the geometric mechanism's
     optimal : whether no mechanism that is private on the whole interval loses less
     within : guesses within a distance, for each such gain of the file
     advice : the grid and pixels for which little is lost
     pixels : how many the file has
+    step : how far apart the values are that numbers are rounded to; two numbers that are less apart may be
+        that far apart when rounded
     """
 
     loss: LaplaceLoss | None
+    released: LaplaceLoss | None
     on_grid: Gap
     optimal: bool
     within: tuple[Within, ...]
     advice: Resolution
     pixels: int
+    step: float
 
     def sentences(self) -> list[str]:
         """The facts, one a sentence."""
@@ -77,7 +92,12 @@ class IntervalFacts(Result):
                 ", and no mechanism that is private on the whole interval loses less" if self.optimal else ""
             )
             said = str(self.loss)
-            found.append(f"{said[0].upper()}{said[1:]}{best}.")
+            found.append(f"With every digit {said}{best}.")
+        if self.released is not None:
+            found.append(
+                f"As the file releases it, of the nearest value and in {self.pixels} pixels, it loses "
+                f"{self.released.amount()}."
+            )
         grid = str(self.on_grid)
         found.append(f"{grid[0].upper()}{grid[1:]}.")
         found += [str(item) for item in self.within]
@@ -85,6 +105,11 @@ class IntervalFacts(Result):
         found.append(
             f"{self.advice.pixels} pixels {enough} to lose at most 1% more than with every digit; the file "
             f"has {self.pixels}."
+        )
+        eps = self.on_grid.eps
+        found.append(
+            "Numbers are rounded to the nearest value first: two that are d apart are protected like "
+            f"⌊d/{self.step:g}⌋ + 1 steps of {self.step:g} ({eps * self.step:.4g} nats each) between them."
         )
         return found
 
@@ -111,14 +136,48 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
     loss, density = _loss(scenario), _density(channel, scenario)
     on_grid = gap(scenario.use_prior, loss, eps, cells, interval=channel.interval)
     whole = None if density is None else laplace_loss(density, loss, eps)
+    released = None if density is None else pixelated_loss(density, loss, eps, channel.pixels, cells)
     return IntervalFacts(
         loss=whole,
+        released=released,
         on_grid=on_grid,
         optimal=on_grid.single_crossing is True,
         within=() if density is None else tuple(_within(density, r, eps) for r in _radii(scenario)),
         advice=resolution(SHARE, eps=eps, interval=channel.interval),
         pixels=channel.pixels,
+        step=float((channel.interval[1] - channel.interval[0]) / cells),
     )
+
+
+@dataclass(frozen=True)
+class IntervalView:
+    """What is drawn of noise on an interval: its density for some inputs, its price on finer grids."""
+
+    noise: TruncatedLaplace
+    inputs: tuple[float, ...]
+    prices: tuple[Gap, ...]
+
+
+def interval_view(scenario: Scenario) -> IntervalView | None:
+    """The noise and its price, where the file's noise is on an interval."""
+    return _view(scenario.channel, scenario)
+
+
+@singledispatch
+def _view(channel: Channel, scenario: Scenario) -> IntervalView | None:
+    return None
+
+
+@_view.register
+def _view_on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalView | None:
+    if math.isinf(channel.level.eps):
+        return None
+    eps = channel.level.exact_eps if channel.level.exact_eps is not None else channel.level.eps
+    low, high = channel.interval
+    loss, density = _loss(scenario), _density(channel, scenario)
+    prices = () if density is None else tuple(gap(density, loss, eps, cells) for cells in PRICED)
+    inputs = tuple(float(low + (high - low) * share) for share in (Fraction(1, 4), Fraction(1, 2)))
+    return IntervalView(truncated_laplace(eps, (low, high)), inputs, prices)
 
 
 def _loss(scenario: Scenario) -> Any:

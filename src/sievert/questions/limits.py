@@ -49,7 +49,7 @@ class Limits(Result):
             )
         return (
             f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-            f"{in_bits(worst.upper.bits)} (some mechanism leaks {worst.lower.bits:.4g})."
+            f"{in_bits(worst.upper.bits)} (some mechanism leaks {in_bits(worst.lower.bits)})."
         )
 
 

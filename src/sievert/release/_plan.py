@@ -131,6 +131,10 @@ class Plan:
 
     def domain(self) -> Domain:
         """The declared values and the treatment of cells that do not fit."""
+        return self._domain
+
+    @cached_property
+    def _domain(self) -> Domain:
         policy = self.scenario.policy
         if not self.central:
             values: Sequence[Hashable] = self.channel.inputs

@@ -43,7 +43,8 @@ def relation_of(plan: Plan) -> Relation:
         return replace(ADD_REMOVE, person_records=owned)
     if policy.hides_any_two:
         return replace(REPLACE, person_records=owned)
-    words = f"values of one person's records that are joined by the secrets ({policy.describe()})"
+    assert isinstance(policy.secrets, SecretGraph)
+    words = f"values of one person's records that are joined by the secrets ({policy.secrets.describe()})"
     return _marked("graph", words, UNIT, policy, owned)
 
 

@@ -23,6 +23,7 @@ from sievert.questions import (
     seen,
 )
 from sievert.questions.audit import Audit
+from sievert.questions.interval import IntervalView, interval_view
 from sievert.report import plots
 from sievert.report._page import Picture
 from sievert.results import Result
@@ -38,6 +39,7 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
     view = seen(scenario)
     drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
+    drawn += _of_interval(interval_view(scenario) if audit.interval is not None else None)
     if audit.inference is not None:
         from sievert.report.infer import tradeoff_picture
 
@@ -46,6 +48,24 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     if audit.records == 1 and isinstance(secrets, SecretGraph) and secrets.size <= LARGEST_GRAPH:
         drawn.append(_secrets(audit, secrets))
     return drawn
+
+
+def _of_interval(found: IntervalView | None) -> Iterator[Picture]:
+    """Noise on an interval: its density with the atoms, and its price on ever finer grids."""
+    if found is None:
+        return
+    yield Picture(
+        "The noise before it is told in pixels",
+        "The density of the output for two true numbers; a bar is the probability of that end itself.",
+        plots.laplace_density(found.noise, found.inputs),
+    )
+    if found.prices:
+        yield Picture(
+            "What Laplace noise loses beyond the best on a grid",
+            "The finer the grid, the less is lost to a mechanism that is private on the grid alone; the "
+            "bounds hold for every belief.",
+            plots.laplace_price(found.prices),
+        )
 
 
 def releases_picture(view: Seen) -> Iterator[Picture]:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Hashable, Iterator
 from functools import singledispatch
 from pathlib import Path
+from typing import Any
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
 from sievert.questions import Finding, Unanswered
-from sievert.questions.audit import Audit, IntervalAudit
+from sievert.questions.audit import Audit
 from sievert.questions.samples import SamplesAudit
 from sievert.report._page import Page, Table, page_html
 from sievert.results import Result
@@ -30,9 +31,8 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     yield "Does the mechanism keep the promise?", _promise(audit)
     yield ("The value" if audit.records == 1 else "One record"), _record(audit)
     if audit.leakages or audit.unanswered:
-        secret = "the value" if audit.records == 1 else "the true answer" if audit.listed else "one record"
         yield (
-            f"Guessing {secret}",
+            f"Guessing {SECRETS[audit.secret]}",
             [
                 *(_finding(item) for item in audit.leakages),
                 *(_unanswered(item) for item in audit.unanswered),
@@ -46,15 +46,10 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         from sievert.report.infer import inference_lines
 
         yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
-    if audit.checks:
-        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
-
-
-@lines.register
-def _(audit: IntervalAudit) -> Iterator[tuple[str, list[str]]]:
-    yield from lines.dispatch(Audit)(audit)
     if audit.interval is not None:
         yield "Real numbers", audit.interval.sentences()
+    if audit.checks:
+        yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 
 
 def _unanswered(item: Unanswered) -> str:
@@ -159,6 +154,9 @@ def _budget(audit: Audit) -> list[str]:
     return lines
 
 
+SECRETS = {"value": "the value", "record": "one record", "answer": "the true answer"}
+# Units of which less is worse for the record.
+LOSSES = ("risk", "loss", "guesses", "bits")
 # Opening words for the adversaries that the file names by a word.
 OPENINGS = {
     "identity": "Exactly",
@@ -171,10 +169,11 @@ OPENINGS = {
 
 def _finding(item: Finding) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
-    before, after = _amount(item, float(item.before)), _amount(item, float(item.after))
-    bound = "at least " if item.unit in ("risk", "loss", "guesses", "bits") else "at most "
-    most = "" if item.exact else bound
-    sentence = f"{name}: {before} before, {most}{after} after{_growth(item)}"
+    before, after = _amount(item, float(item.before)), _bounded(item, item.after, item.exact)
+    release = "" if item.releases == 1 else " one release"
+    sentence = f"{name}: {before} before, {after} after{release}{_growth(item)}"
+    if item.releases > 1:
+        sentence += f", {_bounded(item, item.repeated, item.repeated_exact)} after {item.releases}"
     if item.blind_guess is not None:
         sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
     return sentence + "."
@@ -209,8 +208,8 @@ def _given_away(audit: Audit, factor: float, amount: str) -> str:
             return f"{whoever}, the release tells nothing."
         return f"{whoever}, no guess becomes more than {times(factor)} as likely on average ({amount})."
     if factor == 1:
-        return f"Of {audit.database_bits:.4g} bits in the database, the release gives away nothing."
-    given = f"Of {audit.database_bits:.4g} bits in the database, the release gives away at most {amount}"
+        return f"Of {in_bits(audit.database_bits)} in the database, the release gives away nothing."
+    given = f"Of {in_bits(audit.database_bits)} in the database, the release gives away at most {amount}"
     if math.isinf(factor):
         return f"{given}."
     return f"{given}: no guess about it becomes more than {times(factor)} as likely on average."
@@ -223,7 +222,8 @@ def _worst(audit: Audit) -> list[str]:
         return []
     uses = ""
     if audit.database is not None:
-        uses = f"; this one uses {audit.database.bits / worst.upper.bits:.0%} of that"
+        share = audit.database.bits / worst.upper.bits
+        uses = f"; this one uses {in_percent(share) if 0 < share < 0.005 else f'{share:.0%}'} of that"
     reached = (
         "some mechanism does"
         if worst.exact is not None
@@ -268,18 +268,7 @@ def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     from sievert.report._audit_pictures import pictures
 
-    header = ("adversary", "before", "after", "factor", "bits", "difference")
-    rows = [
-        (
-            item.title,
-            _amount(item, float(item.before)),
-            f"{'' if item.exact else 'at most '}{_amount(item, float(item.after))}",
-            item.factor,
-            item.bits,
-            _amount(item, float(item.difference)),
-        )
-        for item in audit.leakages
-    ] + [(item.name, None, "not known", None, None, None) for item in audit.unanswered]
+    header, rows = _leakages(audit)
     source = Path(scenario.source).name
     return page_html(
         Page(
@@ -299,6 +288,27 @@ def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
             text=scenario.to_toml(),
         )
     )
+
+
+def _leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
+    """The adversaries of the file: header and rows; after all releases where there are several."""
+    many = audit.observations > 1
+    header = ["adversary", "before", "after one release" if many else "after"]
+    header += [f"after {audit.observations}"] * many + ["factor", "bits", "difference"]
+    rows: list[list[Any]] = []
+    for item in audit.leakages:
+        after = _bounded(item, item.after, item.exact)
+        repeated = [_bounded(item, item.repeated, item.repeated_exact)] * many
+        growth = [item.factor, item.bits, _amount(item, float(item.difference))]
+        rows.append([item.title, _amount(item, float(item.before)), after, *repeated, *growth])
+    rest = [None] * (len(header) - 3)
+    return header, rows + [[item.name, None, "not known", *rest] for item in audit.unanswered]
+
+
+def _bounded(item: Finding, value: float, exact: bool) -> str:
+    """The amount with the word of a bound: losses are at least that."""
+    bound = "at least " if item.unit in LOSSES else "at most "
+    return f"{'' if exact else bound}{_amount(item, float(value))}"
 
 
 # ── Runs of a black box ─────────────────────────────────────────────────────────────────────────────────────

@@ -117,28 +117,28 @@ def _table_of_survey(design: ResponseDesign) -> tuple[list[str], list[list[str]]
 def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
-    method = f"{best.method[0].upper()}{best.method[1:]}."
+    looked_for = best if design.regret is None else design.regret
+    method = [f"{_capital(looked_for.method)}."]
     if design.regret is not None:
-        method = (
-            "Least regret over all priors, by cutting planes; what is said of others is for a uniform prior."
-        )
-    yield "How it was found", [method]
+        method += ["What each mechanism loses and gives away below is for a uniform prior."]
+    yield "How it was found", method
     yield (
         "Proof",
         [
             f"{design.verified[0].upper()}{design.verified[1:]}.",
             "Every probability is a multiple of 2^-53, every row sums to exactly 1 and every ratio is "
             "allowed exactly, not within a tolerance."
-            if best.mechanism.form != "exact"
+            if design.mechanism.form != "exact"
             else "Every probability is a fraction; nothing is rounded.",
         ],
     )
     other = design.whatever_the_prior()
     if other:
         yield "Whatever the prior", other
-    if best.warning is not None:
-        yield "What it cannot be used for", [f"{best.warning[0].upper()}{best.warning[1:]}."]
-    rows = [_cost(item, float(best.loss)) for item in design.found.alternatives]
+    if looked_for.warning is not None:
+        yield "What it cannot be used for", [f"{_capital(looked_for.warning)}."]
+    own = next(item.loss for item in design.found.alternatives if item.is_optimal)
+    rows = [_cost(item, own) for item in design.found.alternatives]
     missing = [
         f"{name[0].upper()}{name[1:]}: not possible here ({why})."
         for name, why in design.found.missing.items()
@@ -158,9 +158,11 @@ def _cost(item: Alternative, best: float) -> str:
     more = ""
     if not item.is_optimal:
         excess = item.loss - best
-        small = excess <= 1e-9 * max(1.0, abs(best))
+        small = abs(excess) <= 1e-9 * max(1.0, abs(best))
         if small:
             more = ", as good"
+        elif excess < 0:
+            more = f", {-excess / best:.1%} less"
         elif best <= 0:
             more = f", {excess:.4g} more"
         else:

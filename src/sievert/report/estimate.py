@@ -271,7 +271,8 @@ def _quality(found: Estimate) -> list[str]:
 
 
 def _rounds(found: Estimate) -> str:
-    return f", {found.iterations:,} iterations" if found.iterations else ", closed form"
+    rounds = "1 iteration" if found.iterations == 1 else f"{found.iterations:,} iterations"
+    return f", {rounds}" if found.iterations else ", closed form"
 
 
 def _against(result: FileEstimate) -> list[str]:

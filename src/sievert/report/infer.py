@@ -8,16 +8,20 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from sievert.files import Scenario
-from sievert.inference import BeliefShift
+from sievert.inference import BeliefShift, InferenceCurve
 from sievert.numerics import in_bits, in_percent, times
 from sievert.questions.infer import Inference
 from sievert.report._page import Page, Picture, Table, page_html
-from sievert.report.plots._style import AFTER, BEFORE, LIMIT, MARK, laid_out
+from sievert.report.plots._style import AFTER, CURVES, LIMIT, MARK, SHARE, SYMBOLS, laid_out
 
 __all__ = ["inference_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
 
 # Secret values that the sentences list; a page has them all.
 MOST_SHIFTS = 8
+# Bounds this close read the same in percents.
+REACHED = 1e-6
+# The file's own mechanism is the star.
+POINTS = ("star", *SYMBOLS[:-1])
 
 
 def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
@@ -76,12 +80,16 @@ def _best(found: Inference) -> list[str]:
     if found.best is None:
         return ["The program of the best mechanism is too large; group the values."]
     best = found.best
+    right, told = float(best.upper), float(best.accuracy)
+    reached = "one reaches it" if right - told <= REACHED else f"one reaches {in_percent(told)}"
     sentences = [
-        f"No mechanism with ε = {found.eps:.4g} that lets {found.secret} be guessed with at most "
+        f"No mechanism {found.rivals} that lets {found.secret} be guessed with at most "
         f"{in_percent(float(best.limit[0]))} tells the answer right more often than with "
-        f"{in_percent(float(best.upper))}; this is proved, and one reaches it."
+        f"{in_percent(right)}; this is proved, and {reached}."
     ]
-    if found.curve is not None and found.curve.slopes:
+    if found.curve is None:
+        sentences.append("There are too many answers to draw the whole trade-off.")
+    elif found.curve.slopes:
         sentences.append(str(found.curve))
     return sentences
 
@@ -89,8 +97,8 @@ def _best(found: Inference) -> list[str]:
 def page(found: Inference, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
     source = Path(scenario.source).name
-    shifts = [(str(s.secret), s.before, s.least, s.most) for s in found.loss.shifts]
-    points = [(c.name, c.guess, c.accuracy) for c in found.candidates]
+    shifts = [(str(s.secret), *map(in_percent, (s.before, s.least, s.most))) for s in found.loss.shifts]
+    points = [(c.name, in_percent(c.guess), in_percent(c.accuracy)) for c in found.candidates]
     proofs = [
         f"`sievert infer {source} --proof proof.json` saves the best mechanism with the prices that prove "
         "it; "
@@ -119,33 +127,43 @@ def page(found: Inference, scenario: Scenario, command: str = "") -> str:
 
 def tradeoff_picture(found: Inference) -> Picture:
     """The frontier with its caption."""
-    caption = "Nothing with this ε lies above the line; every mechanism is a point on it or below."
+    caption = "Every mechanism is a point: how much it gives away, and how often its answer is right."
+    if found.curve is not None and found.curve.slopes:
+        caption = f"No mechanism {found.rivals} lies above the line. {caption}"
     return Picture("Accuracy against inference", caption, tradeoff(found))
 
 
 def tradeoff(found: Inference) -> go.Figure:
-    """The frontier with the file's mechanism and standard ones on it."""
+    """The frontier with the file's mechanism and standard ones on it, in percents."""
     figure = go.Figure()
-    if found.curve is not None:
-        end = max(found.curve.limits[-1], *(c.guess for c in found.candidates))
-        figure.add_scatter(
-            x=[*found.curve.limits, end],
-            y=[*found.curve.accuracies, found.curve.accuracies[-1]],
-            mode="lines",
-            name=f"best with ε = {found.eps:.4g}",
-            line={"color": AFTER, "width": 2.5},
-            hovertemplate="guessed %{x:.4g}<br>right %{y:.4g}<extra></extra>",
-        )
+    if found.curve is not None and found.curve.slopes:
+        _draw_frontier(figure, found, found.curve)
     for place, candidate in enumerate(found.candidates):
         figure.add_scatter(
             x=[candidate.guess],
             y=[candidate.accuracy],
             mode="markers",
             name=candidate.name,
-            marker={"color": MARK if place == 0 else BEFORE, "size": 14 if place == 0 else 9,
-                    "symbol": "star" if place == 0 else "circle"},
+            marker={"color": MARK if place == 0 else CURVES[place % len(CURVES)],
+                    "size": 15 if place == 0 else 10, "symbol": POINTS[place % len(POINTS)]},
+            hovertemplate=f"guessed %{{x:{SHARE}}}<br>right %{{y:{SHARE}}}",
         )  # fmt: skip
     limit = next((check.limit for check in found.checks if check.key == "inference"), None)
     if limit is not None:
         figure.add_vline(x=limit, line={"color": LIMIT, "dash": "dash"}, annotation_text="accepted")
-    return laid_out(figure, f"how often {found.secret} is guessed", "how often the answer is told right")
+    figure.update_xaxes(tickformat=SHARE)
+    figure.update_yaxes(tickformat=SHARE)
+    return laid_out(figure, f"how often {found.secret} is guessed", "how often the answer is right")
+
+
+def _draw_frontier(figure: go.Figure, found: Inference, best: InferenceCurve) -> None:
+    """The line that no mechanism is above, level after its last kink."""
+    end = max(best.limits[-1], *(candidate.guess for candidate in found.candidates))
+    figure.add_scatter(
+        x=[*best.limits, end],
+        y=[*best.accuracies, best.accuracies[-1]],
+        mode="lines",
+        name=f"best {found.rivals}",
+        line={"color": AFTER, "width": 2.5},
+        hovertemplate=f"guessed %{{x:{SHARE}}}<br>right %{{y:{SHARE}}}<extra></extra>",
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.limits import WorstLeakage
-from sievert.numerics import in_bits, in_percent
+from sievert.numerics import amount, in_bits, in_percent
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
@@ -89,7 +89,7 @@ def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
         lines.append(f"Exact maximum: {in_bits(worst.exact.bits, 6)} ({worst.method}).")
     else:
         lines.append(
-            f"Exact maximum: between {worst.lower.bits:.6g} and {in_bits(worst.upper.bits, 6)}; "
+            f"Exact maximum: between {amount(worst.lower.bits, 6)} and {in_bits(worst.upper.bits, 6)}; "
             f"{worst.reason}."
         )
     if used is not None and worst.upper.bits > 0:

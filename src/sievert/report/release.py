@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.files import Scenario, added_noise
-from sievert.numerics import belief_growth, in_percent, number
+from sievert.numerics import amount, belief_growth, in_percent, number
 from sievert.questions import seen
 from sievert.release import InAll, NoisyTable, Preview, Release
 from sievert.report import plots
@@ -49,8 +49,8 @@ def _errors(found: Preview) -> Iterator[str]:
         what, metres = ("cell is moved", " m") if found.unit == "metre" else ("number is off", "")
         then = ", and a place" if metres else ", and"
         yield (
-            f"Each {what} by {found.expected_error:.4g}{metres} on average (standard deviation "
-            f"{found.noise_sd:.4g}{metres}){then} by at most {_plain(found.radius)}{metres} with "
+            f"Each {what} by {amount(found.expected_error)}{metres} on average (standard deviation "
+            f"{amount(found.noise_sd)}{metres}){then} by at most {_plain(found.radius)}{metres} with "
             f"probability {in_percent(found.confidence)}."
         )
     if found.kept is not None:
@@ -178,7 +178,7 @@ def table_lines(names: Any, columns: Any, most: int = 20) -> Iterator[str]:
 
 
 def _plain(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else f"{float(value):g}"
+    return f"{value.numerator:,}" if value.denominator == 1 else amount(float(value), 6)
 
 
 def _capital(text: str) -> str:
@@ -252,8 +252,8 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
         cost = f"ε = {number(found.eps)}{per}"
     yield "cost for each person", cost
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
-        yield "standard deviation of the noise", f"{found.noise_sd:.4g}{metres}"
-        yield "mean distance from the truth", f"{found.expected_error:.4g}{metres}"
+        yield "standard deviation of the noise", f"{amount(found.noise_sd)}{metres}"
+        yield "mean distance from the truth", f"{amount(found.expected_error)}{metres}"
         within = f"at most {_plain(found.radius)}{metres}"
         yield f"distance with probability {in_percent(found.confidence)}", within
     if found.kept is not None:

@@ -1,4 +1,4 @@
-"""Staircase noise, P(z) ∝ e^(-ε·⌊(|z| + Δ - r)/Δ⌋), drawn with integers only (Geng and Viswanath 2014).
+"""Staircase noise, P(z) ∝ e^(-ε·⌊(|z| + Δ - r)/Δ⌋), drawn with integers only (Geng and Viswanath 2016).
 
 With b = e^-ε every tail is a fraction of b: P(Z ≥ m) = b^l·(left + b·(Δ - left))/D, where m lies on stair l
 with `left` numbers of it from m on, and D = 2r - 1 + b·(2Δ - 2r + 1). So one lazily revealed uniform number

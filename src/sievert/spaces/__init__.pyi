@@ -42,6 +42,7 @@ from ._metric import Metric as Metric
 from ._metric import closure as closure
 from ._metric import least_lengths as least_lengths
 from ._metric import shortest_paths as shortest_paths
+from ._regions import GridRegion as GridRegion
 from ._regions import Region as Region
 from ._tabular import by_label as by_label
 from ._tabular import column_of as column_of

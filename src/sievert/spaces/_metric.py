@@ -251,6 +251,9 @@ def _bounded(points: Iterable[object]) -> list[object]:
 def closure(matrix: FloatArray) -> FloatArray:
     """Largest metric below a symmetric matrix of lengths: all shortest paths (Floyd–Warshall)."""
     result = np.array(matrix, dtype=np.float64)
+    apart = result[~np.eye(len(result), dtype=bool)]
+    if not np.diagonal(result).any() and len(apart) and apart.max() <= 2 * apart.min():
+        return result  # a detour has two lengths at least, and no length is longer than two others
     for k in range(len(result)):
         np.minimum(result, result[:, k, None] + result[None, k, :], out=result)
     return result

@@ -293,3 +293,21 @@ class Region:
         151.42
         """
         return metres * self.stretch + self.diagonal
+
+
+class GridRegion(Region):
+    """Cells of a plane that is no part of the earth: its sides are counted in cells.
+
+    >>> GridRegion.of(3, 4, 50.0).shape
+    (3, 4)
+    """
+
+    @classmethod
+    def of(cls, rows: int, columns: int, cell: float) -> GridRegion:
+        """So many rows and columns of cells of one width."""
+        return cls(0.0, 0.0, float(rows), float(columns), cell)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of cells."""
+        return int(self.north), int(self.east)

@@ -314,7 +314,7 @@ def threshold(
 def _near(items: Labels, theta: float) -> NDArray[np.intp]:
     """Pairs of numbers at most theta apart: after sorting, each number's are the next few."""
     rule = "so |u - v| is undefined"
-    if any(
+    if not isinstance(items, range) and any(
         isinstance(item, bool | complex) or not isinstance(item, int | float | Fraction) for item in items
     ):
         raise GraphError(
@@ -322,7 +322,7 @@ def _near(items: Labels, theta: float) -> NDArray[np.intp]:
             fix="pass metric= to say how far apart they are",
             file_fix="list the pairs that may not be told apart under edges instead",
         )
-    numbers = np.array([float(item) for item in items])  # type: ignore[arg-type]
+    numbers = np.array(items, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise GraphError(f"values are not all finite, {rule}")
     order = np.argsort(numbers, kind="stable")

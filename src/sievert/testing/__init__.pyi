@@ -4,6 +4,7 @@ from ._projection import hull_distance as hull_distance
 from ._projection import project as project
 from ._strategies import STRUCTURED as STRUCTURED
 from ._strategies import channels as channels
+from ._strategies import correlations as correlations
 from ._strategies import degraded_pairs as degraded_pairs
 from ._strategies import families as families
 from ._strategies import gain_matrices as gain_matrices

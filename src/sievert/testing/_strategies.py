@@ -1,4 +1,5 @@
-"""Hypothesis strategies for the objects of this package: priors, channels, metrics, gains, graphs, policies.
+"""Hypothesis strategies for the objects of this package: priors, channels, correlations, metrics, gains,
+graphs, policies.
 
 Laws such as data processing are then one property each:
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from sievert import mechanisms
 from sievert.channels import Channel
 from sievert.errors import SievertError
+from sievert.inference import Correlation
 from sievert.numerics import brief, choice, flag, whole
 from sievert.policies import Policy
 from sievert.spaces import Metric, iterable
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "channels",
+    "correlations",
     "degraded_pairs",
     "families",
     "gain_matrices",
@@ -130,6 +133,48 @@ def channels(
 
     def build(draw: Callable[[Any], Any]) -> Channel:
         return _channel(draw, draw(rows), draw(columns), form, sparse)
+
+    return _composite(build)
+
+
+def correlations(
+    secrets: Size = (2, 4), uses: Size = (2, 4), *, exact: bool = True, sparse: bool = True
+) -> SearchStrategy[Correlation]:
+    """Correlations of a secret and a use, each secret with a probability above 0.
+
+    Parameters
+    ----------
+    secrets, uses : how many, or (least, most)
+    exact : fractions, or floats
+    sparse : whether pairs may be impossible
+
+    Returns
+    -------
+    SearchStrategy
+        For `hypothesis.given`.
+
+    Notes
+    -----
+    Cost: O(1); drawing one costs O(pairs).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
+    ... @given(sv.testing.correlations(secrets=2, uses=3))
+    ... def law(drawn):
+    ...     assert drawn.shape == (2, 3) and sum(drawn.secret_prior) == 1
+    >>> law()
+    """
+    rows, columns = _sizes("secrets", secrets), _sizes("uses", uses)
+    exact, sparse = flag("exact", exact), flag("sparse", sparse)
+
+    def build(draw: Callable[[Any], Any]) -> Correlation:
+        n, m = draw(rows), draw(columns)
+        weights = [draw(_weights(m, sparse)) for _ in range(n)]
+        flat = _distribution([weight for row in weights for weight in row], exact)
+        return Correlation(flat.reshape(n, m).tolist())
 
     return _composite(build)
 

@@ -109,6 +109,8 @@ def leakage_curve(
 # ── What repeated observations give away ────────────────────────────────────────────────────────────────────
 
 LONG_RUN = curve_line(1, 2.0)
+# Bounds this near to each other are one number; and so few observations are marked one by one.
+SAME, FEW = 1e-9, 12
 
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:
@@ -178,22 +180,35 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
     upper = [point.upper for point in curve.points]
     if any(a < b for a, b in zip(lower, upper, strict=True)):
         _band(figure, counts, lower, upper, "between bounds", AFTER)
-    figure.add_scatter(
-        x=counts, y=curve.values, name="right guess", mode="lines", line={"color": AFTER, "width": 2.5}
-    )
+    # Where only bounds are known no line is drawn between them: nobody knows where the truth lies.
+    known = [
+        value if high - low <= SAME * high else np.nan
+        for value, low, high in zip(curve.values, lower, upper, strict=True)
+    ]
+    if not np.isnan(known).all():
+        mode = "lines+markers" if len(counts) <= FEW else "lines"
+        line = {"color": AFTER, "width": 2.5}
+        figure.add_scatter(x=counts, y=known, name="right guess", mode=mode, line=line)
+    later = [long_run(point, rate_bits) for point in curve.points]
     figure.add_scatter(
         x=counts,
-        y=[long_run(point, rate_bits) for point in curve.points],
+        y=later,
         name="in the long run",
         mode="lines",
         line=LONG_RUN,
     )
     before, limit = curve[0].before, curve[0].limit
     figure.add_hline(y=before, line={"color": BEFORE, "dash": "dot"}, annotation_text="blind guess")
+    top = max(before, *upper, *later)
     if limit < 1 - 1e-12:
+        top = max(top, limit)
         figure.add_hline(y=limit, line={"color": MARK, "dash": "dot"}, annotation_text="never above")
-    figure.update_yaxes(range=[0, 1.02])
-    return percents(laid_out(figure, "observations", "probability of a right guess"))
+    laid_out(figure, "observations", "probability of a right guess")
+    # Small guesses fill the picture; from one half on it shows the way to certainty.
+    figure.update_yaxes(range=[0, 1.02 if top >= 0.5 else 1.15 * top])
+    if counts[-1] <= FEW:
+        figure.update_xaxes(dtick=1)
+    return percents(figure)
 
 
 def breach_curve(curve: BreachCurve) -> go.Figure:
@@ -360,7 +375,9 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     spots: dict[tuple[float, float], list[str]] = {}
     for name, (x, y) in place.items():
         spots.setdefault((round(x, 6), round(y, 6)), []).append(name)
+    looked_for = {item.name for item in found.alternatives if item.is_optimal}
     for position, ((x, y), names) in enumerate(spots.items()):
+        star = bool(looked_for & set(names))
         figure.add_scatter(
             x=[x],
             y=[y],
@@ -368,8 +385,8 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
             name=", ".join(names),
             marker={
                 "color": CURVES[position % len(CURVES)],
-                "size": 14 if "optimal" in names else 10,
-                "symbol": "star" if "optimal" in names else "circle",
+                "size": 14 if star else 10,
+                "symbol": "star" if star else "circle",
             },
             hovertemplate=f"{', '.join(names)}<br>adversary %{{x:.4g}}<br>loss %{{y:.4g}}<extra></extra>",
         )

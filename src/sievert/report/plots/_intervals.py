@@ -54,10 +54,13 @@ def laplace_density(noise: TruncatedLaplace, inputs: Iterable[float]) -> go.Figu
         figure.add_bar(
             x=[low, high],
             y=[below, above],
-            width=(high - low) / 100,
+            width=(high - low) / 40,
+            offset=[-(high - low) / 40 * (position + 1), (high - low) / 40 * position],
             name=f"atoms for {x:g}",
             marker={"color": line["color"], "opacity": 0.6},
         )
+    margin = (high - low) / 40 * (len(figure.data) / 2 + 1)
+    figure.update_xaxes(range=[low - margin, high + margin])
     return laid_out(figure, "output", "density; probability of an atom")
 
 
@@ -102,6 +105,6 @@ def laplace_price(gaps: Sequence[Gap]) -> go.Figure:
     for name, (values, line) in curves.items():
         if None not in values:
             figure.add_scatter(x=cells, y=values, mode="lines+markers", name=name, line=line)
-    figure.update_xaxes(type="log")
-    figure.update_yaxes(type="log")
+    figure.update_xaxes(type="log", tickvals=cells, ticktext=[str(count) for count in cells])
+    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     return laid_out(figure, "cells of the grid", "loss beyond the geometric mechanism's")

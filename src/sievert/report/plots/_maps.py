@@ -49,7 +49,7 @@ def place_densities(region: Region, densities: Mapping[str, Any]) -> go.Figure:
         raise DataError("densities is empty; map a name to a number for every cell")
     shares = {str(name): _shares(region, name, given) for name, given in densities.items()}
     titles = list(shares)
-    figure = make_subplots(1, len(shares), subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.03)
+    figure = make_subplots(1, len(shares), subplot_titles=titles, horizontal_spacing=0.03)
     step = max(-(-size // LARGEST_HEATMAP) for size in region.shape)
     drawn = [_summed(grid, step) for grid in shares.values()]
     top = max(float(grid.max()) for grid in drawn)
@@ -69,9 +69,17 @@ def place_densities(region: Region, densities: Mapping[str, Any]) -> go.Figure:
             col=place,
         )
         axis = "" if place == 1 else str(place)
-        figure.update_yaxes(scaleanchor=f"x{axis}", scaleratio=1, row=1, col=place)
+        # Axes of their own: shared ones would stretch all maps but the first.
+        figure.update_yaxes(
+            scaleanchor=f"x{axis}",
+            scaleratio=1,
+            constrain="domain",
+            showticklabels=place == 1,
+            row=1,
+            col=place,
+        )
     laid_out(figure, "metres east", "metres north")
-    figure.update_xaxes(title="metres east", nticks=6)
+    figure.update_xaxes(title="metres east", nticks=6, constrain="domain")
     figure.update_layout(margin={"t": 30})
     return figure
 

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.errors import DataError
-from sievert.numerics import finite, flag, probability
+from sievert.numerics import amount, finite, flag, probability
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -75,7 +75,7 @@ def noise_law(
     if radius is not None:
         inside = np.abs(places) <= finite("radius", radius, DataError) * (1 + 1e-12)
         share = probability("confidence", confidence, DataError)
-        names = [f"within {radius:g} (probability {100 * share:.4g}% or more)", "further off"]
+        names = [f"within {amount(radius, 6)} (probability {100 * share:.4g}% or more)", "further off"]
     figure = go.Figure()
     for name, chosen, colour in zip(names, (inside, ~inside), (AFTER, BEFORE), strict=True):
         if not chosen.any():
@@ -130,6 +130,8 @@ def belief_shift(
             figure.add_scatter(x=shown, y=beliefs, name=name, mode="lines", line=line)
     figure.update_layout(barmode="group", showlegend=True)
     figure.update_xaxes(type="linear" if along else "category")
+    if not few:
+        figure.update_xaxes(nticks=6)
     figure.update_yaxes(rangemode="tozero")
     return percents(laid_out(figure, "value of the record", "belief"))
 
@@ -192,10 +194,14 @@ def guess_curve(
             figure.add_scatter(
                 x=places, y=shown, name=name, mode=mode, line=line, marker={"size": 6}, showlegend=True
             )
+    top = max([*heights.tolist(), before, *(value for value in (limit, ever) if value is not None)])
+    # Words stand where no other line does.
+    crowded = here is not None and here - places[0] < 0.2 * (places[-1] - places[0])
+    free = limit is not None and limit - before > 0.1 * top
     lines = (
         (before, BEFORE, "before", "top right"),
         (ever, MARK, "never above", "bottom right"),
-        (limit, LIMIT, "limit", "top left"),
+        (limit, LIMIT, "limit", "top right" if crowded and free else "top left"),
     )
     for value, colour, words, place in lines:
         if value is not None:
@@ -205,7 +211,6 @@ def guess_curve(
                 annotation={"text": words, "font": {"color": colour if colour == LIMIT else MARK}},
                 annotation_position=place,
             )
-    top = max([*heights.tolist(), before, *(value for value in (limit, ever) if value is not None)])
     figure.update_yaxes(range=[0, min(1.05, 1.15 * top)])
     wide = len(places) > 2 and places[0] >= 1 and places[-1] >= WIDE * places[0]
     laid_out(figure, text("axis", axis), "probability of a right guess")
@@ -282,7 +287,7 @@ def noise_map(
         hoverinfo="name",
     )
     laid_out(figure, "metres east of the true place", "metres north of it")
-    figure.update_xaxes(constrain="domain")
+    figure.update_xaxes(constrain="domain", nticks=5, tickangle=0)
     return figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
 
 
