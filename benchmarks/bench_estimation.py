@@ -21,6 +21,7 @@ from pure_ldp.frequency_oracles import local_hashing as pure_hashing
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
 from sievert.channels import PlanarNoise
+from sievert.estimation import nearest_table
 from sievert.estimation._interior_point import water_filling
 from sievert.estimation._likelihood import geometric_maximum
 from sievert.estimation._operators import iterate, operator_of
@@ -34,7 +35,16 @@ LN2 = math.log(2)
 
 def run() -> list[Row]:
     """IBU a round, exact maxima, transport, local hashing, counting."""
-    return [*iterations(), *exact(), *transport(), *multiplicative(), *hashing(), *counting(), *places()]
+    return [
+        *iterations(),
+        *exact(),
+        *transport(),
+        *multiplicative(),
+        *hashing(),
+        *counting(),
+        *places(),
+        *tables(),
+    ]
 
 
 def _counts(channel: sv.Channel, reports: int) -> np.ndarray[Any, Any]:
@@ -375,3 +385,38 @@ def places() -> list[Row]:
 def _map(side: int) -> PlanarNoise:
     region = Region(0.0, 0.0, (side - 0.5) / 1105.74, (side - 0.5) / 1113.2, 100)
     return PlanarNoise(region, Fraction(1, 200))
+
+
+def _by_fractions(values: list[int], total: int) -> list[int]:
+    """The nearest table with a total, one cell after the other in fractions."""
+    shift, running = Fraction(0), 0
+    for count, value in enumerate(sorted(values, reverse=True), start=1):
+        running += value
+        if value - (candidate := Fraction(running - total, count)) > 0:
+            shift = candidate
+    real = [max(Fraction(0), value - shift) for value in values]
+    found = [int(value) for value in real]
+    for place in sorted(range(len(real)), key=lambda i: found[i] - real[i])[: total - sum(found)]:
+        found[place] += 1
+    return found
+
+
+def tables() -> list[Row]:
+    """A released table adjusted to its public total."""
+    rows = []
+    for cells in (1_000, 10_000, 100_000):
+        rng = np.random.default_rng(cells)
+        values = (rng.poisson(3, cells) + np.rint(rng.laplace(0, 2, cells))).astype(np.int64)
+        listed, total = values.tolist(), 3 * cells
+        assert nearest_table(values, total).tolist() == _by_fractions(listed, total)
+        rows.append(
+            compare(
+                "a table adjusted to its total",
+                cells,
+                lambda values=values, total=total: nearest_table(values, total),
+                "fractions, cell by cell",
+                lambda listed=listed, total=total: _by_fractions(listed, total),
+                repeat=3,
+            )
+        )
+    return rows

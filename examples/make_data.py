@@ -156,7 +156,7 @@ def main() -> None:
     register(np.random.default_rng(20260103))
     salaries(np.random.default_rng(20260104))
     city(np.random.default_rng(20260105))
-    solar(np.random.default_rng(20260103))
+    solar(np.random.default_rng(20260106))
 
 
 if __name__ == "__main__":

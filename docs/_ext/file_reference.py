@@ -1,4 +1,4 @@
-"""``python docs/_ext/file_reference.py``: docs/file.md and docs/schemas/file.json, made anew.
+"""``python docs/_ext/file_reference.py``: docs/file.md and the schemas of files, made anew.
 
 What a key means is said once, where it is declared; the page and the schema show it.
 """
@@ -10,18 +10,20 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sievert.files import document_schema
+from sievert.files import document_schema, documents_schema
 
 HERE = Path(__file__).resolve().parent.parent
 PAGE = HERE / "file.md"
 SCHEMA = HERE / "schemas" / "file.json"
-MARKED = re.compile(r"(<!-- reference -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+DOCUMENTS = HERE / "schemas" / "documents-file.json"
+MARKED = re.compile(r"(<!-- (reference|documents) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 TYPES = {"boolean": "true or false", "integer": "whole number", "string": "text", "object": "table"}
 
 
 def filled(page: str) -> str:
     """The page with the reference made from the schema."""
-    return MARKED.sub(lambda found: found[1] + reference(document_schema()) + found[2], page)
+    schemas = {"reference": document_schema, "documents": documents_schema}
+    return MARKED.sub(lambda found: found[1] + reference(schemas[found[2]]()) + found[3], page)
 
 
 def written(schema: dict[str, Any]) -> str:
@@ -174,3 +176,4 @@ def _type(item: dict[str, Any]) -> str:
 if __name__ == "__main__":
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     SCHEMA.write_text(written(document_schema()), encoding="utf-8")
+    DOCUMENTS.write_text(written(documents_schema()), encoding="utf-8")

@@ -101,7 +101,12 @@ if TYPE_CHECKING:
     from sievert.policies import Answers as Answers
     from sievert.proofs import Verification as Verification
     from sievert.questions.audit import Audit as Audit
+    from sievert.questions.documents import DocumentsAnswer as DocumentsAnswer
+    from sievert.questions.documents import DocumentsAudit as DocumentsAudit
+    from sievert.questions.documents import Pair as Pair
     from sievert.questions.interval import IntervalFacts as IntervalFacts
+    from sievert.release import DocumentsPreview as DocumentsPreview
+    from sievert.release import DocumentsRelease as DocumentsRelease
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.spaces import Automorphisms as Automorphisms
@@ -153,8 +158,9 @@ ROOMS = {
     "policies": "Answers",
     "proofs": "Verification",
     "questions.audit": "Audit",
+    "questions.documents": "DocumentsAnswer DocumentsAudit Pair",
     "questions.interval": "IntervalFacts",
-    "release": "Preview Release",
+    "release": "DocumentsPreview DocumentsRelease Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
         "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "

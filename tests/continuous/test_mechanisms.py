@@ -452,3 +452,8 @@ def test_the_geometric_is_refined_by_pixels_at_every_epsilon(eps: float) -> None
     # Without the closed form: a matrix alone is never denied for its rounding.
     table = sv.Channel(sv.continuous.truncated_laplace(700).pixelated(7, 4).matrix, [0, 0.25, 0.5, 0.75, 1])
     assert sv.continuous.refined_by_geometric(table, 700).holds is not False
+
+
+def test_the_size_of_pixels_is_checked_before_the_grid_is_made() -> None:
+    with pytest.raises(sv.SievertError, match="1,000,001 × 1,000,000"):
+        sv.continuous.truncated_laplace(1).pixelated(10**6, 10**6)

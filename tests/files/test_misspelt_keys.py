@@ -11,7 +11,9 @@ import pytest
 from sievert.errors import FileError
 from sievert.files import dumps, load_scenario
 
-EXAMPLES = sorted(path for path in Path("examples").rglob("*.toml") if "budgets" not in path.parts)
+EXAMPLES = sorted(
+    path for path in Path("examples").rglob("*.toml") if not {"budgets", "letters"} & set(path.parts)
+)
 # Keys that no example has.
 FURTHER = {
     "values by range": "[policy]\nvalues = { range = [0, 6], step = 2 }\n",

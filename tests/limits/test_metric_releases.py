@@ -8,6 +8,8 @@ import sievert as sv
 from sievert.files import load_scenario
 from sievert.observations import repeated_guess
 from sievert.questions.explain import explain_file
+from sievert.questions.limits import limits_of
+from sievert.report.limits import lines
 
 FILE = """
 version = 1
@@ -70,3 +72,26 @@ def test_a_ball_after_several_releases_is_a_bound():
     five = sv.explain(1.0, releases=5, policy=policy, within=1, centre=3).near
     assert one.exact
     assert not five.exact
+
+
+def test_a_large_map_says_that_its_bound_has_no_certificate(tmp_path):
+    (tmp_path / "map.toml").write_text(
+        'version = 1\n[policy.secrets]\nmetric = "euclidean"\n'
+        "region = { south = 52.48, west = 13.34, north = 52.52, east = 13.40, cell = 100 }\n"
+        '[mechanism]\nkind = "planar-geometric"\neps = 0.01\n'
+    )
+    scenario = load_scenario(tmp_path / "map.toml")
+    found = limits_of(scenario)
+    assert found.verified == ""
+    assert "sums over its cells" in found.uncertified
+    assert "None: the bound was computed" in dict(lines(found))["Certificate"][0]
+    explained = explain_file(scenario).explanation
+    assert explained.certificate is None
+    assert "sums over its cells" in explained.uncertified
+
+
+def test_a_proved_limit_has_no_excuse(tmp_path):
+    (tmp_path / "file.toml").write_text(FILE.format(secrets='"line"'))
+    found = limits_of(load_scenario(tmp_path / "file.toml"))
+    assert found.verified
+    assert found.uncertified is None

@@ -233,3 +233,20 @@ def test_files_name_them(tmp_path: Path, mechanism: str, outputs: int) -> None:
     found = sv.audit(sv.load(file))
     assert found.channel.shape == (3, outputs) if hasattr(found, "channel") else True
     assert sv.load(file).channel.shape == (3, outputs)
+
+
+@pytest.mark.parametrize("weight", ["x", float("nan"), float("inf"), None])
+def test_weights_are_numbers(weight: object) -> None:
+    with pytest.raises(MechanismError, match="sets"):
+        sv.mechanisms.balanced_collection(3, {(0, 1): weight, (2,): 1}, 1.0)
+
+
+@pytest.mark.parametrize("number", ["x", float("nan"), None])
+def test_what_is_pulled_back_is_a_number(number: object) -> None:
+    with pytest.raises(MechanismError, match=r"along has .*give a number"):
+        sv.mechanisms.pull_back(sv.metrics.line(3), {0: number, 1: 1, 2: 2}, 1.0)
+
+
+def test_alpha_is_no_truth_value() -> None:
+    with pytest.raises(MechanismError, match="alpha is True"):
+        sv.mechanisms.truncated_geometric(3, alpha=True)

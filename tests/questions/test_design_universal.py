@@ -75,6 +75,7 @@ def test_the_page_shows_all_private_mechanisms_of_few_inputs(tmp_path: Path) -> 
     )
     assert run.exit_code == 0, run.output
     assert "All private mechanisms" in page.read_text(encoding="utf-8")
+    assert "Which mechanism is best for which prior" in page.read_text(encoding="utf-8")
     content = json.loads(run.output)
     assert content["universal"]["holds"] is False
 

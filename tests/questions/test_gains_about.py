@@ -209,3 +209,9 @@ def test_a_small_share_is_not_called_0(tmp_path: Path) -> None:
     assert 0 < share < 0.005
     told = CliRunner().invoke(app, ["audit", str(tmp_path / "file.toml")])
     assert "uses 0% of that" not in " ".join(told.output.split())
+
+
+def test_rounding_lifts_no_probability_above_1(tmp_path: Path) -> None:
+    gains = "gains = [{ within = 30 }, { tries = 100 }]\nobservations = 40"
+    found = audited(tmp_path, 500, values="{ range = [0, 150], step = 2 }", adversary=gains)
+    assert all(float(item.repeated) <= 1 for item in found.leakages)

@@ -60,6 +60,7 @@ def test_the_map_shows_one_kernel_where_one_is_best_for_all() -> None:
     line = sv.plots.optimality_map(sv.metrics.line(3), "1/2", sv.losses.absolute(3), resolution=12)
     assert list(traces(line)) == ["no release helps", "kernel with 3 outputs"]
     discrete = sv.plots.optimality_map(sv.metrics.discrete(3), math.exp(-1), sv.losses.bayes_risk(3), 12)
+    assert "0 or 1, 2?" in traces(discrete)
     colours = [trace.marker.color for trace in discrete.data if trace.name]
     assert len(colours) > 3
     total = sum(len(trace.x) for trace in discrete.data if trace.name)

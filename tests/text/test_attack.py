@@ -13,7 +13,7 @@ from sievert.text._mechanisms import word_mechanism
 from sievert.text._word_channels import intervals
 
 SMALL = Embedding.small().first(6000)
-LETTERS = Path("examples/letters")
+LETTERS = Path("examples/letters/texts")
 
 
 def letters() -> list[tuple[str, str]]:

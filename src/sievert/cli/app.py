@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli.attack import attack
 from sievert.cli.audit import audit
 from sievert.cli.breach import breach
 from sievert.cli.compare import compare
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(attack)
 app.command()(audit)
 app.command()(breach)
 app.command()(compare)

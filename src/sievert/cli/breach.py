@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar, real_option
 
 __all__ = ["breach"]
@@ -33,6 +34,8 @@ def breach(
     as_json: AsJson = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
+    if documents.answer("breach", file, force, as_json, report):
+        return
     from sievert.files import load_scenario
     from sievert.questions.breach import breach_of, read_range
     from sievert.report.breach import lines, page, table

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import AsJson, Asked, Force, ProofPath, present
+
+if TYPE_CHECKING:
+    from sievert.channels import Channel
+    from sievert.files import Scenario
+    from sievert.proofs import Proof
 
 __all__ = ["compare"]
 
@@ -24,11 +30,13 @@ def compare(
 
     Exit code 0: B can replace A against every adversary; 1: somebody objects, or it cannot be decided.
     """
-    from sievert.files import Scenario, digest_of, load
+    if documents.compare(first, second, force, as_json, report, proof):
+        return
+    from sievert.files import Scenario, digest_of
     from sievert.questions.compare import replacement
     from sievert.report.compare import lines, page
 
-    loaded = load(first), load(second)
+    loaded = _one(first), _one(second)
     reads = [first, second, *(path for item in loaded if isinstance(item, Scenario) for path in item.reads())]
     asked = Asked(reads, force, report=report, proof=proof)
     result = replacement(*loaded, (first.name, second.name))
@@ -45,3 +53,13 @@ def compare(
     )
     if result.can_replace is not True:
         raise typer.Exit(1)
+
+
+def _one(path: Path) -> Scenario | Channel | Proof:
+    from sievert.channels import Channel
+    from sievert.files import Scenario, load
+    from sievert.proofs import Proof
+
+    found = load(path)
+    assert isinstance(found, Scenario | Channel | Proof)
+    return found

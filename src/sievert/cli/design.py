@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -40,6 +41,8 @@ def design(
 
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
+    if documents.answer("design", file, force, as_json, report, proof):
+        return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
     from sievert.questions.design import channel_suffixes, design_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, terminal
 from sievert.cli._streams import plain
 
@@ -49,6 +50,8 @@ def estimate(
     What comes from noisy reports alone gives away no more than they do. Where the file names true values
     (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
     """
+    if documents.answer("estimate", file, force, as_json, report, proof):
+        return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
     from sievert.questions.estimate import FileEstimate, FileTable, estimate_of, estimate_proof

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -80,6 +81,8 @@ def explain(
     Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded, or the file's
     own mechanism does not keep its claim; 2: bad input.
     """
+    if file is not None and documents.answer("explain", file, force, as_json, report, proof):
+        return
     from sievert.errors import MechanismError
     from sievert.limits import explain as explain_claim
     from sievert.questions.explain import explain_file, report_of

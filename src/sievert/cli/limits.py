@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, real_option
 
 __all__ = ["limits"]
@@ -24,6 +25,8 @@ def limits(
     as_json: AsJson = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
+    if documents.answer("limits", file, force, as_json, report, proof):
+        return
     from sievert.files import identified, load_scenario
     from sievert.questions.limits import limit_curves, limits_of
     from sievert.report.limits import lines, page

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sievert.cli import _documents as documents
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -68,6 +69,29 @@ def release(
     from sievert.release import run
     from sievert.report.release import lines, page
 
+    try:
+        if documents.release(
+            file,
+            preview,
+            force,
+            as_json,
+            report,
+            proof,
+            output=output,
+            id=name,
+            insecure_rng=insecure_seed,
+            fresh=fresh,
+            wait=wait,
+            anchor=anchor,
+            despite_accept=despite_accept,
+        ):
+            return
+    except (BudgetError, NotAcceptedError) as problem:
+        complain(str(problem))
+        raise typer.Exit(1) from None
+    except DataError as problem:
+        complain_of_data(problem, details)
+        raise typer.Exit(problem.exit_code) from None
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
     if proof is not None:

@@ -144,7 +144,9 @@ class TruncatedLaplace:
         """
         count = whole("cells", cells, MechanismError)
         if inputs is None or is_whole(inputs):
-            points = grid(count if inputs is None else inputs, self.interval)
+            size = count if inputs is None else whole("inputs", inputs, MechanismError)
+            require_dense(size + 1, count, "the pixelated Laplace")
+            points = grid(size, self.interval)
         else:
             points = [self._place("inputs", x) for x in taken("inputs", inputs, MechanismError, "numbers")]
         if not points:

@@ -5,6 +5,9 @@ from ._document import ReleaseModel as ReleaseModel
 from ._document import UseValue as UseValue
 from ._document import document_schema as document_schema
 from ._document import dumps as dumps
+from ._documents import TextRelease as TextRelease
+from ._documents import TextScenario as TextScenario
+from ._documents import documents_schema as documents_schema
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
 from ._identity import identified as identified
@@ -12,11 +15,13 @@ from ._inference import InferenceCase as InferenceCase
 from ._inference import InferenceModel as InferenceModel
 from ._loading import load as load
 from ._loading import load_scenario as load_scenario
+from ._loading import text_scenario as text_scenario
 from ._noise import added_noise as added_noise
 from ._noise import exact_alpha as exact_alpha
 from ._noise import finite_eps as finite_eps
 from ._paths import contents as contents
 from ._paths import moved as moved
 from ._paths import refuse_private as refuse_private
+from ._scenario import Described as Described
 from ._scenario import Scenario as Scenario
 from ._scenario import file_eps as file_eps

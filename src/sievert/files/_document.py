@@ -33,6 +33,7 @@ from sievert.policies import AskedQuery, PolicyModel
 from sievert.tables import Source
 
 __all__ = [
+    "DIALECT",
     "AcceptModel",
     "AdversaryModel",
     "ClaimModel",
@@ -43,6 +44,7 @@ __all__ = [
     "UseValue",
     "document_schema",
     "dumps",
+    "plain_schema",
 ]
 
 
@@ -341,7 +343,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def document_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of the whole file, with every kind that is registered."""
     definitions: dict[str, Any] = {}
-    schema = _plain(Document, definitions)
+    schema = plain_schema(Document, definitions)
     return {"$schema": DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}
 
 
@@ -350,7 +352,7 @@ def _kind_schema(noun: type[Noun], found: Kind, definitions: dict[str, Any] | No
     definitions = {} if definitions is None else definitions
     if "registry" in found.owner.__dict__:
         return _reference(found.owner, definitions)
-    schema = _plain(found.owner, definitions)
+    schema = plain_schema(found.owner, definitions)
     if found.name is not None:
         tag = {noun.tag: {"const": found.name, "description": f"the {noun.noun}"}}
         schema["properties"] = tag | schema.get("properties", {})
@@ -359,7 +361,7 @@ def _kind_schema(noun: type[Noun], found: Kind, definitions: dict[str, Any] | No
     return schema
 
 
-def _plain(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
+def plain_schema(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:
     """A model's schema, with its parts and nouns among the definitions."""
     schema = model.model_json_schema()
     for name, part in schema.pop("$defs", {}).items():

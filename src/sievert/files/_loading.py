@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, overload
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -19,18 +19,21 @@ from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.files._document import Document, dumps
 from sievert.files._paths import FolderReader, moved, refuse_private
-from sievert.files._scenario import Scenario
+from sievert.files._scenario import Described, Scenario
 from sievert.kinds import Kind, Noun, Reader, Section
 from sievert.numerics import brief, did_you_mean, file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.tables import existing, read_channel, write_channel, write_text
 
-__all__ = ["load", "load_scenario", "save", "validated"]
+if TYPE_CHECKING:
+    from sievert.files._documents import TextScenario
+
+__all__ = ["load", "load_scenario", "save", "text_scenario", "validated"]
 
 LARGEST_FILE = 32_000_000
 
 
-def load(path: str | Path) -> Scenario | Channel | Proof:
+def load(path: str | Path) -> Scenario | Described | Channel | Proof:
     """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json).
 
     Parameters
@@ -39,8 +42,8 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
 
     Returns
     -------
-    Scenario, Channel or Proof
-        What the file holds.
+    Scenario, Described, Channel or Proof
+        What the file holds; a file with `[documents]` is a TextScenario.
 
     Notes
     -----
@@ -58,9 +61,16 @@ def load(path: str | Path) -> Scenario | Channel | Proof:
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
-    document = validated(_toml(target), str(target), FolderReader(target.parent))
-    refuse_private(document, target.parent, str(target))
-    return Scenario(document, target.parent, str(target))
+    raw, folder, source = _toml(target), target.parent, str(target)
+    if "documents" in raw:
+        from sievert.files._documents import TextDocument, TextScenario
+
+        texts = validated(raw, source, FolderReader(folder), TextDocument)
+        refuse_private(texts, folder, source)
+        return TextScenario(texts, folder, source)
+    document = validated(raw, source, FolderReader(folder))
+    refuse_private(document, folder, source)
+    return Scenario(document, folder, source)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -93,11 +103,27 @@ def load_scenario(path: str | Path) -> Scenario:
             f"{target}: a TOML file is needed here; write one that names the channel under [mechanism]"
         )
     loaded = load(target)
-    assert isinstance(loaded, Scenario)
+    if not isinstance(loaded, Scenario):
+        raise FileError(
+            f"{target}: has [documents], about which this question has no answer; audit, release, explain, "
+            "limits, breach, compare, design, estimate and attack have"
+        )
     return loaded
 
 
-def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
+def text_scenario(path: str | Path | object) -> TextScenario | None:
+    """The scenario of a file with [documents]; None for whatever else it is."""
+    if isinstance(path, str | Path):
+        target = Path(path)
+        if target.suffix != ".toml" or not target.is_file() or "documents" not in _toml(target):
+            return None
+        path = load(target)
+    if isinstance(path, Scenario) or not isinstance(path, Described):
+        return None
+    return cast("TextScenario", path)
+
+
+def save(item: Described | Channel | Proof, path: str | Path) -> Path:
     """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
 
     Parameters
@@ -133,7 +159,7 @@ def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
         return write_text(target, save_proof(item))
     if isinstance(item, Channel):
         return write_channel(item, target)
-    if not isinstance(item, Scenario):
+    if not isinstance(item, Described):
         raise FileError(
             f"{target}: a {type(item).__name__} is not saved; give a scenario, a channel or a proof"
         )
@@ -162,15 +188,24 @@ NOUNS = {
 LONGEST_KEY = 60
 
 
-def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document:
+Model = TypeVar("Model", bound=Section)
+
+
+@overload
+def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document: ...
+@overload
+def validated(raw: dict[str, Any], source: str, reader: Reader | None, model: type[Model]) -> Model: ...
+def validated(
+    raw: dict[str, Any], source: str, reader: Reader | None = None, model: type[Section] = Document
+) -> Section:
     """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
     try:
-        return Document.model_validate(raw, context=reader)
+        return model.model_validate(raw, context=reader)
     except ValidationError as problem:
-        raise FileError(f"{source}: {_explain(problem, raw)}") from None
+        raise FileError(f"{source}: {_explain(problem, raw, model)}") from None
 
 
-def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
+def _explain(problem: ValidationError, raw: dict[str, Any], model: type[Section]) -> str:
     errors = problem.errors(include_url=False)
     paths = [_written_path(error, raw) for error in errors]
     # A union reports one error a branch; the deepest is about the branch the writer meant.
@@ -180,9 +215,9 @@ def _explain(problem: ValidationError, raw: dict[str, Any]) -> str:
     )
     error, key = errors[meant], _key_words(paths[meant])
     if error["type"] == "extra_forbidden":
-        return f"key {key} is unknown; {_right_key(error)}"
+        return f"key {key} is unknown; {_right_key(error, model)}"
     if error["type"] == "key":
-        return f"key {key} {_right_key_of_kind(error)}"
+        return f"key {key} {_right_key_of_kind(error, model)}"
     if error["type"] == "missing":
         return f"key {key} is missing"
     given = error.get("input")
@@ -218,23 +253,30 @@ def _right_kind(error: ErrorDetails) -> str:
     return did_you_mean(given, known["choices"]) if other is None else f"; {other}"
 
 
-def _right_key_of_kind(error: ErrorDetails) -> str:
+def _right_key_of_kind(error: ErrorDetails, model: type[Section]) -> str:
     """What was meant by a key that a kind does not have: another kind, another spelling, or another table."""
     if error["msg"]:
         return f"does not go here: {error['msg']}"
     known, written = error["ctx"], str(error["loc"][-1])
     leads, plain = known.get("leads", []), known.get("plain", [])
-    return f"is unknown; {_nearest(written, known['choices'], len(error['loc']) == 2, leads, plain)}"
+    return f"is unknown; {_nearest(written, known['choices'], model, len(error['loc']) == 2, leads, plain)}"
 
 
-def _right_key(error: ErrorDetails) -> str:
+def _right_key(error: ErrorDetails, model: type[Section]) -> str:
     """What was meant by a key that its table does not have: another spelling, or another table."""
-    known = list(_fields(_table_of(error["loc"][:-1])))
-    return _nearest(str(error["loc"][-1]), known, in_table=True)
+    known = list(_fields(_table_of(error["loc"][:-1], model)))
+    if len(error["loc"]) == 1 and model is Document:
+        known.append("documents")
+    return _nearest(str(error["loc"][-1]), known, model, in_table=True)
 
 
 def _nearest(
-    written: str, known: list[str], in_table: bool, leads: Sequence[str] = (), plain: Sequence[str] = ()
+    written: str,
+    known: list[str],
+    model: type[Section],
+    in_table: bool,
+    leads: Sequence[str] = (),
+    plain: Sequence[str] = (),
 ) -> str:
     """The key that was meant: of this table, or of another where it may have been put in the wrong one.
 
@@ -244,7 +286,7 @@ def _nearest(
     hint = did_you_mean(written, leads) or did_you_mean(written, known)
     homes = [
         f"[{name}]"
-        for name, field in Document.model_fields.items()
+        for name, field in model.model_fields.items()
         if (home := _only_table(field.annotation)) is not None and written in _fields(home)
     ]
     if not hint and homes and in_table:
@@ -261,10 +303,10 @@ def _keys(table: type[Section]) -> set[str]:
     return {key for found in table.kinds().values() for key in found.owner.model_fields}
 
 
-def _table_of(location: tuple[str | int, ...]) -> type[Section]:
+def _table_of(location: tuple[str | int, ...], model: type[Section]) -> type[Section]:
     """The table that a location of pydantic's is in; in a union the branch is named after its class."""
-    table: type[Section] = Document
-    annotation: Any = Document
+    table = model
+    annotation: Any = model
     for part in location:
         fields = _fields(table)
         if part in fields:

@@ -35,6 +35,7 @@ from sievert.policies import Answers, Policy, Query
 from sievert.spaces import Labels, Metric, Region, metrics
 
 __all__ = [
+    "Described",
     "Scenario",
     "file_eps",
     "inputs_metric",
@@ -46,8 +47,20 @@ SAME_PROBABILITY = 1e-9
 ROUNDED_LOGARITHMS = 1e-13
 
 
+class Described:
+    """What one TOML file describes, whatever it is about."""
+
+    document: Any
+    folder: Path
+    source: str
+
+    def to_toml(self) -> str:
+        """The file's text."""
+        return dumps(self.document.model_dump(exclude_unset=True))
+
+
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Described):
     """What one file describes. Everything is built when first used and checked then."""
 
     document: Document

@@ -17,12 +17,16 @@ import numpy as np
 from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
-from sievert.geometry._recognition import NOTHING, TIGHT, PrivateColumns
+from sievert.geometry._recognition import NOTHING, TIGHT, PrivateColumns, ball_rank, float_rank
 from sievert.policies import Answers, Policy
 from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = ["Decomposition", "VertexForm", "decompose", "to_vertex_mechanism"]
+
+# How far, relatively, a float channel may be from what its vertex form gives back.
+REMADE = 1e-6
+HIDDEN = "channel: rounding hides the face of a posterior; give alpha and the channel as fractions"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +51,12 @@ class Decomposition(Result):
 
     def __str__(self) -> str:
         parts = ", ".join(
-            f"{weight} of the kernel with {kernel.shape[1]} outputs"
-            if self.exact
-            else f"{float(weight):.6g} of the kernel with {kernel.shape[1]} outputs"
+            f"{weight if self.exact else format(float(weight), '.6g')} of the kernel with "
+            f"{kernel.shape[1]} output{'' if kernel.shape[1] == 1 else 's'}"
             for weight, kernel in zip(self.weights, self.kernels, strict=True)
         )
-        return f"a convex sum of {len(self)} kernels: {parts}"
+        kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
+        return f"a convex sum of {kernels}: {parts}"
 
 
 def decompose(
@@ -97,11 +101,19 @@ def decompose(
     a convex sum of 2 kernels: 1/2 of the kernel with 2 outputs, 1/2 of the kernel with 2 outputs
     """
     columns = PrivateColumns(channel, metric, eps, alpha)
+    columns.require_floats()
     vertex = columns.vertex()
     if not vertex:
         raise MechanismError(
             f"channel: {vertex}; sv.geometry.to_vertex_mechanism makes a vertex mechanism of it"
         )
+    if not columns.exact:
+        rank = ball_rank(columns)
+        if rank == columns.table.shape[1]:
+            whole = Channel.trusted(columns.table, "float", columns.polytope.inputs)
+            return Decomposition((1.0,), (whole,), (tuple(columns.outputs),), False)
+        if rank != float_rank(columns.table):
+            raise MechanismError(HIDDEN)
     left = columns.table.copy()
     zero = Fraction(0) if columns.exact else 0.0
     rest = np.full(left.shape[1], 1 + zero, dtype=left.dtype)  # how much of each column is left
@@ -230,10 +242,18 @@ def to_vertex_mechanism(
     True
     """
     columns = PrivateColumns(channel, metric, eps, alpha)
+    columns.require_floats()
     pieces: dict[tuple[Any, ...], list[tuple[int, Any]]] = {}
+    posteriors: list[AnyArray] = []
     for y, column in enumerate(columns.table.T):
-        for part, weight in _split(columns, column):
-            key = tuple(part.tolist()) if columns.exact else tuple(np.round(part, 12).tolist())
+        # What overflows is no channel any more, and is refused below.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            split = _split(columns, column)
+        for part, weight in split:
+            # Floats are one posterior where nine digits of every entry agree, however small it is.
+            key = tuple(part.tolist() if columns.exact else (f"{value:.8e}" for value in part))
+            if key not in pieces:
+                posteriors.append(part)
             pieces.setdefault(key, []).append((y, weight))
     zero = Fraction(0) if columns.exact else 0.0
     shares = np.full((len(pieces), columns.table.shape[1]), zero, dtype=columns.table.dtype)
@@ -241,13 +261,37 @@ def to_vertex_mechanism(
         for y, weight in found:
             shares[i, y] += weight
     totals = shares.sum(axis=1)
-    table = np.array(list(pieces), dtype=columns.table.dtype).T * totals
+    if not columns.exact and not (np.isfinite(totals) & (totals > 0)).all():
+        raise MechanismError(HIDDEN)
+    table = np.array(posteriors, dtype=columns.table.dtype).T * totals
     form = "exact" if columns.exact else "float"
     if not columns.exact:
-        table = table / table.sum(axis=1)[:, None]
+        sums = table.sum(axis=1)
+        if not (np.isfinite(sums) & (sums > 0)).all():
+            raise MechanismError(HIDDEN)
+        table = table / sums[:, None]
     mechanism = Channel.trusted(table, form, columns.polytope.inputs)  # type: ignore[arg-type]
     remap = Channel.trusted(shares / totals[:, None], form, mechanism.outputs)  # type: ignore[arg-type]
+    if not columns.exact:
+        _require_vertices(columns, mechanism, remap, (metric, eps, alpha))
     return VertexForm(mechanism, remap, columns.exact)
+
+
+def _require_vertices(
+    columns: PrivateColumns, mechanism: Channel, remap: Channel, level: tuple[Any, Any, Any]
+) -> None:
+    """Refuse what rounding made of the pieces, unless it is private, extreme, and gives the channel back."""
+    metric, eps, alpha = level
+    again = mechanism.rounded() @ remap.rounded()
+    near = np.isfinite(again).all() and bool((abs(again - columns.table) <= REMADE * columns.table).all())
+    if not near:
+        raise MechanismError(HIDDEN)
+    try:
+        found = PrivateColumns(mechanism, metric, eps, alpha).vertex()
+    except MechanismError:
+        raise MechanismError(HIDDEN) from None
+    if not found:
+        raise MechanismError(HIDDEN)
 
 
 def _split(columns: PrivateColumns, column: AnyArray) -> list[tuple[AnyArray, Any]]:
@@ -269,7 +313,7 @@ def _split(columns: PrivateColumns, column: AnyArray) -> list[tuple[AnyArray, An
         left, weight = left + reach * (left - vertex), weight / (1 + reach)
         if not columns.exact:
             left = np.maximum(left, 0.0)
-    raise ArithmeticError("rounding hides the face of a posterior; give alpha and the channel as fractions")
+    raise MechanismError(HIDDEN)
 
 
 def _margins(columns: PrivateColumns, column: AnyArray) -> AnyArray:

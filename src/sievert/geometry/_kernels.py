@@ -40,6 +40,10 @@ LARGEST_VERTICES = 4096
 LARGEST_COMPLETE = 32
 
 
+def _several(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel(Result):
     """One kernel mechanism.
@@ -66,7 +70,8 @@ class Kernel(Result):
         return len(self.support)
 
     def __str__(self) -> str:
-        return f"a kernel with {len(self)} outputs, of probabilities {', '.join(map(str, self.outers))}"
+        outers = ", ".join(map(str, self.outers))
+        return f"a kernel with {_several(len(self), 'output')}, of probabilities {outers}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +108,9 @@ class Kernels(Result):
         return self.vertices.columns()
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{count:,} with {size} outputs" for size, count in self.sizes.items())
+        parts = ", ".join(f"{count:,} with {_several(size, 'output')}" for size, count in self.sizes.items())
         more = "" if self.complete else ", not all"
-        return f"{len(self):,} kernels{more}: {parts}"
+        return f"{_several(len(self), 'kernel')}{more}: {parts}"
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, and the support of each kernel, as plain data."""

@@ -9,6 +9,7 @@ numbers: they do not depend on ε.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +25,16 @@ from sievert.geometry._posteriors import Membership, Vertices
 from sievert.geometry._rounding import whole_distances
 from sievert.geometry._vertices import Component
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, as_fraction, brief, is_exact, require_size, taken, whole
+from sievert.numerics import (
+    advance,
+    as_fraction,
+    brief,
+    exp_or_infinity,
+    is_exact,
+    require_size,
+    taken,
+    whole,
+)
 from sievert.policies import Answers, Policy
 from sievert.spaces import Labels, Metric
 
@@ -194,7 +204,7 @@ class Polytope:
         of the Lipschitz polytope of the metric, whatever ε is.
 
         Cost: O(n) for each vertex of trees, discrete metrics and bipartite graphs; for general metrics all
-        subsets of up to 13 points are walked through.
+        subsets of up to 12 points are walked through.
 
         Examples
         --------
@@ -227,7 +237,8 @@ class Polytope:
         unit = self._whole[1]
         fits = exact and self.level.alpha is not None and unit.denominator == 1
         names = ", ".join(dict.fromkeys(self.shapes))
-        method = f"{METHODS[names]}" if names in METHODS else f"{len(self.shapes)} components: {names}"
+        alone = len(self.shapes) == 1
+        method = METHODS[names] if alone else f"{len(self.shapes)} components: {names}"
         return Vertices(levels, inside, unit, self.inputs, complete, method, self.tolerance, self.level, fits)
 
     def _blocks(self, partial: bool) -> Iterator[tuple[IndexArray, AnyArray]]:
@@ -290,7 +301,7 @@ class Polytope:
         if worst is None:
             return Membership(True)
         _, x, z, length = worst
-        ratio = math.inf if belief[z] == 0 else float(belief[x] / belief[z])
+        ratio = math.inf if belief[z] == 0 else as_float(belief[x] / belief[z])
         pair = (self.inputs[x], self.inputs[z])
         return Membership(False, pair, ratio, self._factor(length))
 
@@ -303,8 +314,8 @@ class Polytope:
     def _factor(self, length: float) -> float:
         if self.level.alpha is not None and length == int(length):
             power = self.level.alpha ** int(length)
-            return math.inf if power == 0 else float(1 / power)
-        return math.exp(min(700.0, self.level.eps * length)) if length else 1.0
+            return math.inf if power == 0 else as_float(1 / power)
+        return exp_or_infinity(self.level.eps * length) if length else 1.0
 
     def _excess(self, large: Any, small: Any, length: float) -> float:
         """By how much large exceeds e^(ε·length)·small, as a share; 0 where it does not."""
@@ -313,7 +324,8 @@ class Polytope:
         alpha = self.level.alpha
         if alpha is not None and length == int(length) and isinstance(large, Fraction):
             gap = alpha ** int(length) * large - small
-            return float(gap / large) if gap > 0 else 0.0
+            # The float ranks what fractions decide: a gap of 2^-2000 is one.
+            return max(as_float(gap / large), sys.float_info.min) if gap > 0 else 0.0
         if small == 0:
             return math.inf
         exponent = 0.0 if length == 0 else self.level.eps * length
@@ -363,6 +375,14 @@ class Polytope:
 
     def __repr__(self) -> str:
         return f"Polytope({self.metric.size} inputs, {len(self._pairs)} pairs, ε = {self.level.eps:g})"
+
+
+def as_float(ratio: Any) -> float:
+    """A ratio as a float; ∞ where it is beyond the largest."""
+    try:
+        return float(ratio)
+    except OverflowError:
+        return math.inf
 
 
 METHODS = {
@@ -437,6 +457,8 @@ def polytope(
     step: Fraction | None = None
     if tolerance is not None:
         try:
+            if isinstance(tolerance, bool):
+                raise TypeError
             step = as_fraction(tolerance if is_exact(tolerance) else repr(tolerance))
         except (ValueError, TypeError):
             step = Fraction(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -46,9 +47,10 @@ class Membership(Result):
         if self.holds:
             return "a private posterior"
         assert self.pair is not None
+        allowed = "a factor beyond 1e308" if self.allowed == math.inf else f"{self.allowed:.6g}"
         return (
             f"not private: {self.pair[0]!r} is {self.ratio:.6g} times as likely as {self.pair[1]!r}, and "
-            f"{self.allowed:.6g} is allowed"
+            f"{allowed} is allowed"
         )
 
 

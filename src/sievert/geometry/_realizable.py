@@ -5,24 +5,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+import flint
 import numpy as np
 
 from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.errors import MetricError
 from sievert.geometry._polytope import Polytope, polytope
+from sievert.numerics import require_size
 from sievert.policies import Answers, Policy
 from sievert.results import Result
 from sievert.spaces import Metric
 
 __all__ = ["PairRealizable", "UniversalExistence", "has_universally_optimal", "pair_T_realizable"]
 
-# What rounding may add to a probability along a path.
-ROUNDING = 1e-12
+# Largest ε·distance whose exponential is computed in balls.
+LARGEST_EXPONENT = 20_000
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,8 @@ def pair_T_realizable(
     -----
     From probability p at x, privacy leaves at least max(e^-d·p, 1 - e^d·(1 - p)) at distance d. The least
     probabilities that start at 1/(1 + e^-D) and e^-D/(1 + e^-D) are a fixed point over paths; T is realizable
-    iff it leaves both as they are. e^d(a,x) + e^d(x,b) ≥ 1 + e^d(a,b) for all x is necessary.
+    iff it leaves both as they are. Without fractions they are balls, with digits for the smallest ε.
+    e^d(a,x) + e^d(x,b) ≥ 1 + e^d(a,b) for all x is necessary.
 
     Cost: O(n³).
 
@@ -161,8 +165,14 @@ def pair_T_realizable(
     if a == b:
         raise MetricError(f"second is {second!r}, the same input as first; give two inputs")
     ratio, exact = _ratios(shape)
+    with flint.ctx.workprec(_bits(shape)):
+        return _spread(shape, ratio if exact else _balls(shape), exact, a, b)
+
+
+def _spread(shape: Polytope, ratio: AnyArray, exact: bool, a: int, b: int) -> PairRealizable:
+    """The least probabilities that T on a pair leaves, over all paths."""
     one = 1 + ratio[a, a] * 0
-    least: AnyArray = np.full(shape.metric.size, one * 0, dtype=ratio.dtype)
+    least: AnyArray = np.full(shape.metric.size, one * 0, dtype=object)
     wanted = {a: one / (one + ratio[a, b]), b: ratio[a, b] / (one + ratio[a, b])}
     for x, value in wanted.items():
         least[x] = value
@@ -172,15 +182,18 @@ def pair_T_realizable(
         for x in range(shape.metric.size):
             for z in range(shape.metric.size):
                 low = _floor(least[x], ratio[x, z], one)
-                if low > least[z] + (0 if exact else ROUNDING):
+                # Of balls: surely above.
+                if low > least[z]:
                     if z in wanted:
                         return PairRealizable(False, None, _way(shape, before, x, z))
                     least[z], before[z], changed = low, x, True
         if not changed:
             break
-    form: Any = "exact" if exact else "float"
     table = np.column_stack([least, one - least])
-    return PairRealizable(True, Channel.trusted(table, form, shape.inputs), ())
+    if exact:
+        return PairRealizable(True, Channel.trusted(table, "exact", shape.inputs), ())
+    logs = np.array([[_log(value) for value in row] for row in table])
+    return PairRealizable(True, Channel.trusted(logs, "log", shape.inputs), ())
 
 
 def _ratios(shape: Polytope) -> tuple[AnyArray, bool]:
@@ -188,15 +201,42 @@ def _ratios(shape: Polytope) -> tuple[AnyArray, bool]:
     table = shape.metric.matrix
     alpha = shape.level.alpha
     finite = table[np.isfinite(table)]
-    if alpha is not None and (finite % 1 == 0).all():
-        found = np.empty(table.shape, dtype=object)
-        found.ravel()[:] = [
-            alpha * 0 + (1 if d == 0 else 0 if np.isinf(d) else alpha ** int(d))
-            for d in table.ravel().tolist()
-        ]
-        return found, True
-    with np.errstate(invalid="ignore"):
-        return np.exp(-np.where(table == 0, 0.0, shape.level.eps * table)), False
+    if alpha is None or not (finite % 1 == 0).all():
+        return table, False
+    found = np.empty(table.shape, dtype=object)
+    found.ravel()[:] = [
+        alpha * 0 + (1 if d == 0 else 0 if np.isinf(d) else alpha ** int(d)) for d in table.ravel().tolist()
+    ]
+    return found, True
+
+
+def _bits(shape: Polytope) -> int:
+    """Digits that tell differences of the order of (ε·d)^8, and e^(ε·d), apart."""
+    table = shape.metric.matrix
+    moved = shape.level.eps * table[np.isfinite(table) & (table > 0)]
+    moved = moved[np.isfinite(moved) & (moved > 0)]
+    if not len(moved):
+        return 128
+    small, large = float(moved.min()), float(moved.max())
+    require_size(large, LARGEST_EXPONENT, "the largest ε·distance", "give alpha as a fraction")
+    return 128 + 8 * max(0, math.ceil(-math.log2(small))) + 4 * math.ceil(large)
+
+
+def _balls(shape: Polytope) -> AnyArray:
+    """e^(-ε·d) for all pairs, as balls."""
+    table = shape.metric.matrix
+    found = np.empty(table.shape, dtype=object)
+    eps = shape.level.eps
+    found.ravel()[:] = [
+        flint.arb(1) if d == 0 or eps == 0 else flint.arb(0) if math.isinf(d * eps)
+        else (-flint.arb(eps) * flint.arb(d)).exp()
+        for d in table.ravel().tolist()
+    ]  # fmt: skip
+    return found
+
+
+def _log(value: Any) -> float:
+    return -math.inf if value == 0 else float(value.log().mid())
 
 
 def _floor(value: Any, ratio: Any, one: Any) -> Any:

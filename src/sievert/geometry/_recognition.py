@@ -8,19 +8,21 @@ post-processing (Fernandes, Cor 6.12). Kernels have linearly independent posteri
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import AnyArray, IndexArray
 from sievert.channels import Channel, finite_channel, reduction
 from sievert.errors import ChannelError, MechanismError
-from sievert.geometry._polytope import polytope
-from sievert.numerics import exact_rank
+from sievert.geometry._polytope import as_float, polytope
+from sievert.numerics import exact_rank, exp_or_infinity
 from sievert.policies import Answers, Policy
 from sievert.results import Result
 from sievert.spaces import Metric, align
@@ -31,12 +33,17 @@ __all__ = [
     "KernelMechanism",
     "PrivateColumns",
     "VertexMechanism",
+    "ball_rank",
+    "float_rank",
     "is_kernel",
     "is_vertex_mechanism",
 ]
 
-# Ratios of floats that differ from the largest one allowed by less, relatively, are taken for tight.
+# Ratios of floats whose logarithm differs from the largest one allowed, ε·d, by less than this share of it
+# (or of 1, where it is larger) are taken for tight.
 TIGHT = 1e-9
+# What the rounding of two entries may add to the logarithm of their ratio, for each unit of the logarithms.
+ULPS = 2.0**-47
 # What a float weight may be off by.
 NOTHING = 1e-12
 
@@ -94,7 +101,7 @@ class KernelMechanism(Result):
 
     def __str__(self) -> str:
         if self.holds:
-            return f"a kernel with {self.outputs} outputs"
+            return f"a kernel with {self.outputs} output{'' if self.outputs == 1 else 's'}"
         if not self.vertex:
             return f"no kernel: {self.vertex}"
         return (
@@ -123,6 +130,8 @@ class PrivateColumns:
         table: AnyArray = reduced.entries if given.form == "exact" else reduced.rounded()
         table = table if order is None else table[order]
         self.table: AnyArray = table if self.exact else table.astype(np.float64)
+        logs = None if self.exact else reduced.log_matrix
+        self.logs: Any = logs if logs is None or order is None else logs[order]
         self.outputs = _names(given)
         self._refuse_leaks()
 
@@ -153,15 +162,37 @@ class PrivateColumns:
         first, second = column[self.pairs[:, 0]], column[self.pairs[:, 1]]
         return np.concatenate([second - self.factors * first, first - self.factors * second])
 
-    def tight(self, column: AnyArray) -> IndexArray:
+    @cached_property
+    def reach(self) -> NDArray[Any]:
+        """ε·d for each of the pairs: by how much logarithms may differ."""
+        lengths = self.polytope.metric.matrix[self.pairs[:, 0], self.pairs[:, 1]]
+        with np.errstate(invalid="ignore"):
+            return np.where(lengths == 0, 0.0, self.polytope.level.eps * lengths)
+
+    def spare_logs(self, logs: AnyArray) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is left of ε·d in both directions of every pair, and what of it may be rounding."""
+        first, second = logs[self.pairs[:, 0]], logs[self.pairs[:, 1]]
+        reach = np.concatenate([self.reach, self.reach])
+        with np.errstate(invalid="ignore"):
+            moved = np.concatenate([second - first, first - second])
+            # Two impossible inputs bind nothing.
+            spare = np.where(np.isnan(moved) | np.isinf(reach), np.inf, moved + reach)
+        size = np.maximum(*(np.where(np.isfinite(part), abs(part), 0.0) for part in (first, second)))
+        noise = ULPS * np.maximum(1.0, np.concatenate([size, size]))
+        return spare, TIGHT * np.minimum(1.0, reach) + noise
+
+    def tight(self, column: AnyArray, logs: AnyArray | None = None) -> IndexArray:
         """Pairs whose ratio is as large as allowed, in some direction."""
-        spare = self.slack(column)
-        size = np.concatenate([column[self.pairs[:, 1]], column[self.pairs[:, 0]]])
-        none = spare == 0 if self.exact else spare <= TIGHT * size
+        if self.exact:
+            none = self.slack(column) == 0
+        else:
+            with np.errstate(divide="ignore"):
+                spare, rounding = self.spare_logs(np.log(column) if logs is None else logs)
+            none = spare <= rounding
         count = len(self.pairs)
         return np.asarray(self.pairs[np.asarray(none[:count] | none[count:], dtype=bool)])
 
-    def parts(self, column: AnyArray) -> list[list[int]]:
+    def parts(self, column: AnyArray, logs: AnyArray | None = None) -> list[list[int]]:
         """Inputs of positive probability, grouped by what tight ratios connect."""
         home = list(range(len(column)))
 
@@ -171,43 +202,68 @@ class PrivateColumns:
                 x = home[x]
             return x
 
-        for a, b in self.tight(column).tolist():
+        for a, b in self.tight(column, logs).tolist():
             home[root(a)] = root(b)
         groups: dict[int, list[int]] = {}
         for x in range(len(column)):
-            if column[x] > 0:
+            if column[x] > 0 or (logs is not None and logs[x] > -math.inf):
                 groups.setdefault(root(x), []).append(x)
         return list(groups.values())
 
     def vertex(self) -> VertexMechanism:
         """Whether all columns are extreme."""
         inputs = self.polytope.inputs
-        for column, name in zip(self.table.T, self.outputs, strict=True):
-            groups = self.parts(column)
+        for y, (column, name) in enumerate(zip(self.table.T, self.outputs, strict=True)):
+            groups = self.parts(column, None if self.exact else self.logs[:, y])
             if len(groups) > 1:
                 parts = tuple(tuple(inputs[x] for x in group) for group in groups)
                 return VertexMechanism(False, name, parts, self.exact)
         return VertexMechanism(True, None, (), self.exact)
 
+    def require_floats(self) -> None:
+        """Refuse entries that no float has: what is computed from the table would lose them."""
+        if not self.exact and ((self.table == 0) & (self.logs > -math.inf)).any():
+            raise MechanismError(
+                "channel: it has probabilities below the least float, 5e-324; give alpha and the channel as "
+                "fractions"
+            )
+
     def _refuse_leaks(self) -> None:
-        for column, name in zip(self.table.T, self.outputs, strict=True):
-            spare = self.slack(column)
-            size = np.concatenate([column[self.pairs[:, 0]], column[self.pairs[:, 1]]])
-            broken = np.asarray(spare < (0 if self.exact else -TIGHT * size), dtype=bool)
-            if broken.any():
-                k = int(
-                    np.argmin(np.where(broken, (spare / np.where(size == 0, 1, size)).astype(float), 0.0))
-                )
-                pair = self.pairs[k % len(self.pairs)]
-                x, z = (int(i) for i in (pair if k < len(self.pairs) else pair[::-1]))
-                ratio = math.inf if column[z] == 0 else float(column[x] / column[z])
-                factor = self.factors[k % len(self.pairs)]
-                allowed = math.inf if factor == 0 else float(1 / factor)
-                a, b = self.polytope.inputs[x], self.polytope.inputs[z]
+        if not self.exact:
+            near = self.reach[(self.reach > 0) & (self.reach < 10 * ULPS)]
+            if len(near):
                 raise MechanismError(
-                    f"channel: output {name!r} is {ratio:.6g} times as likely from {a!r} as from {b!r}, and "
-                    f"{allowed:.6g} is allowed; the mechanism is not private for this metric and ε"
+                    f"eps: two inputs may differ by a factor e^{near.min():.3g} only, which rounding hides; "
+                    "give alpha and the channel as fractions"
                 )
+        for y, (column, name) in enumerate(zip(self.table.T, self.outputs, strict=True)):
+            if self.exact:
+                spare = self.slack(column)
+                size = np.concatenate([column[self.pairs[:, 0]], column[self.pairs[:, 1]]])
+                broken = np.asarray(spare < 0, dtype=bool)
+                share = np.array([as_float(a / b) if b else 0.0 for a, b in zip(spare, size, strict=True)])
+            else:
+                share, rounding = self.spare_logs(self.logs[:, y])
+                broken = share < -rounding
+            if broken.any():
+                worst = np.where(broken, np.minimum(share, -sys.float_info.min), 0.0)
+                self._refuse(name, column, y, int(np.argmin(worst)))
+
+    def _refuse(self, name: Hashable, column: AnyArray, y: int, k: int) -> None:
+        pair = self.pairs[k % len(self.pairs)]
+        x, z = (int(i) for i in (pair if k < len(self.pairs) else pair[::-1]))
+        if self.exact:
+            ratio = math.inf if column[z] == 0 else as_float(column[x] / column[z])
+        else:
+            ratio = exp_or_infinity(float(self.logs[x, y] - self.logs[z, y]))
+        factor, reach = self.factors[k % len(self.pairs)], float(self.reach[k % len(self.pairs)])
+        allowed = as_float(1 / factor) if factor else exp_or_infinity(reach)
+        words = f"{allowed:.6g}" if math.isfinite(allowed) else f"e^{reach:.6g}"
+        a, b = self.polytope.inputs[x], self.polytope.inputs[z]
+        raise MechanismError(
+            f"channel: output {name!r} is {ratio:.6g} times as likely from {a!r} as from {b!r}, and "
+            f"{words} is allowed; the mechanism is not private for this metric and ε"
+        )
 
 
 def _names(channel: Channel) -> list[Hashable]:
@@ -296,11 +352,60 @@ def is_kernel(
     columns = PrivateColumns(channel, metric, eps, alpha)
     vertex = columns.vertex()
     outputs = columns.table.shape[1]
-    rank = exact_rank(columns.table) if columns.exact else _float_rank(columns.table)
+    rank = exact_rank(columns.table) if columns.exact else float_rank(columns.table)
+    if not columns.exact and vertex and rank < outputs:
+        rank = max(rank, ball_rank(columns))
     return KernelMechanism(bool(vertex) and rank == outputs, vertex, outputs, rank, columns.exact)
 
 
-def _float_rank(table: AnyArray) -> int:
+def float_rank(table: AnyArray) -> int:
     """Rank of normalised columns; singular values below 1e-9 of the largest are rounding."""
     values = np.linalg.svd(table / table.sum(axis=0), compute_uv=False)
     return int((values > TIGHT * values[0]).sum())
+
+
+def ball_rank(columns: PrivateColumns) -> int:
+    """Rank of extreme posteriors, rebuilt from their tight ratios in balls: what floats of a small ε hide."""
+    reach = columns.reach[np.isfinite(columns.reach) & (columns.reach > 0)]
+    if not len(reach):
+        return 1
+    n = len(columns.table)
+    digits = 128 + 2 * n * max(1, math.ceil(-math.log2(float(reach.min()))))
+    with flint.ctx.workprec(digits + 4 * n * math.ceil(float(reach.max()))):
+        rows = [_rebuilt(columns, columns.logs[:, y]) for y in range(columns.logs.shape[1])]
+        rank = 0
+        for x in range(n):
+            # Surely not 0: a ball that holds 0 is no pivot.
+            pivot = next((i for i in range(rank, len(rows)) if not rows[i][x].contains(0)), None)
+            if pivot is None:
+                continue
+            rows[rank], rows[pivot] = rows[pivot], rows[rank]
+            top = rows[rank]
+            for row in rows[rank + 1 :]:
+                share = row[x] / top[x]
+                row[:] = [a - share * b for a, b in zip(row, top, strict=True)]
+            rank += 1
+    return rank
+
+
+def _rebuilt(columns: PrivateColumns, logs: AnyArray) -> list[Any]:
+    """A posterior by its tight ratios, each exactly e^(ε·d)."""
+    spare, rounding = columns.spare_logs(logs)
+    count, eps = len(columns.pairs), flint.arb(columns.polytope.level.eps)
+    steps: dict[int, list[tuple[int, Any]]] = {}
+    for k in np.flatnonzero(spare <= rounding).tolist():
+        a, b = columns.pairs[k % count].tolist()
+        # In the first direction ln c_b - ln c_a = -ε·d, in the second the other way round.
+        x, z = (a, b) if k < count else (b, a)
+        length = eps * flint.arb(float(columns.polytope.metric.matrix[a, b]))
+        steps.setdefault(x, []).append((z, -length))
+        steps.setdefault(z, []).append((x, length))
+    found: dict[int, Any] = {int(np.argmax(logs)): flint.arb(0)}
+    queue = list(found)
+    while queue:
+        x = queue.pop()
+        for z, step in steps.get(x, ()):
+            if z not in found:
+                found[z] = found[x] + step
+                queue.append(z)
+    return [found[x].exp() if x in found else flint.arb(0) for x in range(len(logs))]

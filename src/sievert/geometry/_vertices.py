@@ -31,7 +31,7 @@ Shape = Literal[
 # Partial assignments that are extended at once.
 BLOCK = 1 << 16
 # Points up to which all subsets of a general metric are walked through.
-LARGEST_GENERAL = 13
+LARGEST_GENERAL = 12
 # Whole-number functions that are tried on a graph that is not bipartite.
 LARGEST_SEARCH = 30_000_000
 

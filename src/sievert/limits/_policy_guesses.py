@@ -185,10 +185,12 @@ def _at(
             min(1.0, worst.upper.factor * scale),
             worst.method,
             worst.certificate,
+            reason=None if worst.certificate is not None else f"computed, not written down ({worst.method})",
         )
     if lost == 0 and (grid := grid_of(target)) is not None:
         least, most = grid.guess(level, weights)
-        return Guess(least, most, "a map: the least bound by sums over its cells")
+        method = "a map: the least bound by sums over its cells"
+        return Guess(least, most, method, reason=f"computed, not written down ({method})")
     space = adjacency_space(target, lost > 0)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform and below)

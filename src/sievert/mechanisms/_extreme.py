@@ -1,7 +1,8 @@
 """Mechanisms that are best for one question: a set or the rest, a distance, a balanced collection, pairs.
 
-Each is a kernel of its metric (Fernandes, Ch 6): no private mechanism tells more without telling less of
-something else. Which losses each is best for, whatever the prior, `sv.is_universally_optimal` decides.
+Balanced collections that are minimal, and blocks of two points, are kernels (Fernandes, Ch 6): no private
+mechanism tells more without telling less of something else; `sv.geometry.is_kernel` says whether another is.
+Which losses each is best for, whatever the prior, `sv.is_universally_optimal` decides.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def pull_back(
         numbers = [along[point] for point in metric.points]
     else:
         numbers = metric.matrix[metric.index(along)].tolist()
-    values = np.array([float(number) for number in numbers])
+    values = np.array([_number("along", number) for number in numbers])
     if not np.isfinite(values).all():
         raise MechanismError("along: a point is at infinite distance; take one component of the metric")
     _refuse_steep(metric, values)
@@ -168,6 +169,17 @@ def pull_back(
     require_dense(metric.size, len(places), "the mechanism")
     rows = [places.index(value) for value in values.tolist()]
     return Channel.trusted(noise.entries[rows], noise.form, metric.points, noise.outputs)
+
+
+def _number(argument: str, given: Any) -> float:
+    """A number of an argument, ∞ allowed."""
+    try:
+        found = math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if math.isnan(found):
+        raise MechanismError(f"{argument} has {brief(given)}; give a number")
+    return found
 
 
 def _refuse_steep(metric: Metric, values: AnyArray) -> None:
@@ -250,7 +262,7 @@ def _weights(inside: AnyArray, given: list[Any] | None) -> list[Any]:
         right = fractions.T.dot(np.full((len(inside), 1), Fraction(1), dtype=object))
         weights = exact_solve(square, right)[:, 0].tolist()
     else:
-        weights = [as_fraction(value) if is_exact(value) else Fraction(float(value)) for value in given]
+        weights = [_weight(value) for value in given]
     covered = fractions.dot(np.array(weights, dtype=object))
     if any(weight <= 0 for weight in weights) or any(value != 1 for value in covered):
         worst = int(np.argmax([abs(value - 1) for value in covered]))
@@ -259,6 +271,14 @@ def _weights(inside: AnyArray, given: list[Any] | None) -> list[Any]:
             f"and weights are {', '.join(map(str, weights))}; weights > 0 must add up to 1 at every input"
         )
     return weights
+
+
+def _weight(given: Any) -> Fraction:
+    """A balancing weight as a fraction."""
+    try:
+        return as_fraction(given) if is_exact(given) else Fraction(_number("sets", given))
+    except (ValueError, OverflowError):
+        raise MechanismError(f"sets: the weight {brief(given)} is no number; give one > 0") from None
 
 
 def two_point_blocks(metric: Metric, eps: float | None = None, *, alpha: object = None) -> Channel:

@@ -61,6 +61,8 @@ def level(argument: str, eps: object) -> float:
 def _from_alpha(alpha: object) -> Privacy:
     rule = "it must be a number from 0 (reveal everything) to 1 (reveal nothing)"
     try:
+        if isinstance(alpha, bool):
+            raise ValueError
         value = as_fraction(alpha)
     except ValueError:
         raise MechanismError(f"alpha is {brief(alpha)}; {rule}") from None

@@ -31,9 +31,9 @@ from ._inference import AccuracyCounterexample as AccuracyCounterexample
 from ._inference import DaleniusProof as DaleniusProof
 from ._inference import FrontierProof as FrontierProof
 from ._inference import InferenceCounterexample as InferenceCounterexample
-from ._inference import Neighbours as Neighbours
 from ._inference import NoFreeLunchProof as NoFreeLunchProof
-from ._inference import polar_excess as polar_excess
+from ._neighbours import Neighbours as Neighbours
+from ._neighbours import polar_excess as polar_excess
 from ._noise import AdditiveCapacityProof as AdditiveCapacityProof
 from ._noise import ComposedGuessProof as ComposedGuessProof
 from ._noise import NoiseProof as NoiseProof

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sievert.channels import Channel, Epsilon
 from sievert.errors import TooLargeError
-from sievert.files import Scenario, load_scenario
+from sievert.files import Described, Scenario, load_scenario, text_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import Capacity, RecordLeakage
 from sievert.mechanisms import PixelatedLaplaceChannel
@@ -27,6 +27,8 @@ from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
+    from sievert.files import TextScenario
+    from sievert.questions.documents import DocumentsAudit
     from sievert.questions.infer import Inference
     from sievert.questions.interval import IntervalFacts
 
@@ -102,8 +104,8 @@ class Audit(Result):
     simulated: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
-    secret: Literal["value", "record", "answer"] = "answer"
     interval: IntervalFacts | None = None
+    secret: Literal["value", "record", "answer"] = "answer"
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; inference and interval only where there are any."""
@@ -164,7 +166,11 @@ class Audit(Result):
         return f"{before} before, {after} after one release and {repeated} after {self.observations}"
 
 
-def audit(scenario: Scenario | str | Path) -> Audit:
+@overload
+def audit(scenario: Scenario | str | Path) -> Audit: ...
+@overload
+def audit(scenario: TextScenario) -> DocumentsAudit: ...
+def audit(scenario: Described | str | Path) -> Audit | Result:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
     Parameters
@@ -175,7 +181,7 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     -------
     Audit
         Whether the promise holds, what one record, the answer and the database give away, and whether each
-        limit of `[accept]` is kept.
+        limit of `[accept]` is kept. A file with `[documents]` has a DocumentsAudit.
 
     Notes
     -----
@@ -194,6 +200,12 @@ def audit(scenario: Scenario | str | Path) -> Audit:
     (True, 0.249)
     """
     if not isinstance(scenario, Scenario):
+        texts = text_scenario(scenario)
+        if texts is not None:
+            from sievert.questions.documents import audit_documents
+
+            return audit_documents(texts)
+        assert isinstance(scenario, str | Path)
         scenario = load_scenario(scenario)
     view, policy = seen(scenario), scenario.policy
     found, promise = view.epsilon, kept_promise(view)
@@ -250,7 +262,7 @@ def _inference(scenario: Scenario) -> Inference | None:
 
 @singledispatch
 def _interval(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
-    """What noise on an interval means for real numbers; None for other noise."""
+    """What noise on an interval means for real numbers."""
     return None
 
 

@@ -19,6 +19,12 @@ from sievert.results import Result
 __all__ = ["LimitCurves", "Limits", "limit_curves", "limits_of"]
 
 
+NO_CERTIFICATE = (
+    "the bound was computed ({}), with a margin for rounding, but is not written down as a proof that others "
+    "could check"
+)
+
+
 @dataclass(frozen=True)
 class Limits(Result):
     """What any ε-private mechanism of a policy could leak, and what the file's own mechanism does.
@@ -28,6 +34,8 @@ class Limits(Result):
     database, individual : worst case about the whole database, and about one record given the others
     used_bits : what the file's mechanism leaks about the database (None: no mechanism, or none with a list)
     used_record_bits : what it leaks about one record
+    verified : what the certificate proves; empty without one
+    uncertified : why there is no certificate (None: there is one)
     """
 
     title: str
@@ -39,6 +47,7 @@ class Limits(Result):
     used_bits: float | None
     used_record_bits: float | None
     verified: str = field(default="")
+    uncertified: str | None = None
 
     def __str__(self) -> str:
         worst = self.database
@@ -76,6 +85,7 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
         used,
         used_record,
         verified,
+        uncertified=None if certificate is not None else NO_CERTIFICATE.format(database.method),
     )
 
 

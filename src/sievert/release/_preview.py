@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from sievert.channels import PlanarNoise
 from sievert.errors import DataError, LedgerError
-from sievert.files import Scenario, load_scenario
+from sievert.files import Described, Scenario, load_scenario, text_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.measures import RecordLeakage
 from sievert.numerics import exp_or_infinity, flag, number
@@ -23,6 +23,10 @@ from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.release._unaccounted import NOTHING_CHARGED
 from sievert.results import Result
+
+if TYPE_CHECKING:
+    from sievert.files import TextScenario
+    from sievert.release._documents import DocumentsPreview
 
 __all__ = ["Preview", "preview"]
 
@@ -97,9 +101,20 @@ class Preview(Result):
         return f"The release would cost each person ε = {number(self.eps)}{per}. Nothing was read or spent."
 
 
+@overload
 def preview(
     scenario: Scenario | str | Path, *, output: str | Path | None = None, despite_accept: bool = False
-) -> Preview:
+) -> Preview: ...
+@overload
+def preview(
+    scenario: TextScenario, *, output: str | Path | None = None, despite_accept: bool = False
+) -> DocumentsPreview: ...
+def preview(
+    scenario: Described | str | Path,
+    *,
+    output: str | Path | None = None,
+    despite_accept: bool = False,
+) -> Preview | Result:
     """What releasing a file would do, without reading the data or spending anything.
 
     Parameters
@@ -125,7 +140,12 @@ def preview(
     (Fraction(1, 2), True, True)
     """
     despite_accept = flag("despite_accept", despite_accept, DataError)
-    described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+    texts = text_scenario(scenario)
+    if texts is not None:
+        from sievert.release._documents import preview_documents
+
+        return preview_documents(texts, output)
+    described = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(described, output)
     rules = plan.rules
     errors = plan.errors

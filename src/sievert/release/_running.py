@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
-from sievert.files import Scenario, load_scenario, refuse_private
+from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, number
 from sievert.release._acceptance import require_accepted
@@ -31,6 +31,10 @@ from sievert.release._sidecar import clamping, sidecar
 from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
 from sievert.results import Result
 from sievert.tables import Rows, is_inside, open_rows, table_bytes
+
+if TYPE_CHECKING:
+    from sievert.files import TextScenario
+    from sievert.release._documents import DocumentsRelease
 
 __all__ = ["Release", "run"]
 
@@ -99,6 +103,7 @@ class Release(Result):
         return ["NOT PRIVATE: the noise came from a seed."]
 
 
+@overload
 def run(
     scenario: Scenario | str | Path,
     *,
@@ -111,7 +116,34 @@ def run(
     anchor: str | None = None,
     progress: Progress | None = None,
     despite_accept: bool = False,
-) -> Release:
+) -> Release: ...
+@overload
+def run(
+    scenario: TextScenario,
+    *,
+    data: Any = None,
+    output: str | Path | None = None,
+    id: str | None = None,
+    insecure_rng: int | None = None,
+    fresh: bool = False,
+    wait: float = WAIT_SECONDS,
+    anchor: str | None = None,
+    progress: Progress | None = None,
+    despite_accept: bool = False,
+) -> DocumentsRelease: ...
+def run(
+    scenario: Described | str | Path,
+    *,
+    data: Any = None,
+    output: str | Path | None = None,
+    id: str | None = None,
+    insecure_rng: int | None = None,
+    fresh: bool = False,
+    wait: float = WAIT_SECONDS,
+    anchor: str | None = None,
+    progress: Progress | None = None,
+    despite_accept: bool = False,
+) -> Release | Result:
     """Release what a file describes, and charge its ledger.
 
     Parameters
@@ -147,7 +179,24 @@ def run(
     ...     print(done.eps, done.secure, done.output[-19:])
     1/2 True poor-households.csv
     """
-    described = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+    texts = text_scenario(scenario)
+    if texts is not None:
+        from sievert.release._documents import run_documents
+
+        if data is not None:
+            raise FileError(f"{texts.source}: data goes with a table; name documents under [documents] input")
+        return run_documents(
+            texts,
+            output=output,
+            id=id,
+            insecure_rng=insecure_rng,
+            fresh=fresh,
+            wait=wait,
+            anchor=anchor,
+            progress=progress,
+            despite_accept=despite_accept,
+        )
+    described = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(described, output)
     seed = _seed(plan, insecure_rng)
     if id is not None:

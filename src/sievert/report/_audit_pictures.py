@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
@@ -23,11 +24,13 @@ from sievert.questions import (
     seen,
 )
 from sievert.questions.audit import Audit
-from sievert.questions.interval import IntervalView, interval_view
 from sievert.report import plots
 from sievert.report._page import Picture
 from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
+
+if TYPE_CHECKING:
+    from sievert.questions.interval import IntervalView
 
 __all__ = ["noise_pictures", "pictures", "releases_picture"]
 
@@ -39,7 +42,10 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
     view = seen(scenario)
     drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
-    drawn += _of_interval(interval_view(scenario) if audit.interval is not None else None)
+    if audit.interval is not None:
+        from sievert.questions.interval import interval_view
+
+        drawn += _of_interval(interval_view(scenario))
     if audit.inference is not None:
         from sievert.report.infer import tradeoff_picture
 

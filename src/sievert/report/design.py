@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial, singledispatch
 from pathlib import Path
 
+import numpy as np
+
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
 from sievert.errors import MetricError
 from sievert.files import Scenario
@@ -313,7 +315,7 @@ def _page_of_list(design: Design, scenario: Scenario, command: str = "") -> str:
 
 
 def _shape(design: Design, scenario: Scenario) -> list[Picture]:
-    """All private posteriors of two to four answers, with those of the mechanism."""
+    """All private posteriors of two to four answers, and for three which mechanism is best by prior."""
     metric = scenario.answers.metric
     if not 2 <= metric.size <= 4 or not 0 < design.found.eps < math.inf:
         return []
@@ -325,7 +327,16 @@ def _shape(design: Design, scenario: Scenario) -> list[Picture]:
         figure = plots.private_posteriors(metric, design.found.eps, design.mechanism)
     except MetricError:
         return []  # irrational distances: which corners there are is not decided without a tolerance
-    return [Picture("All private mechanisms", words, figure)]
+    pictures = [Picture("All private mechanisms", words, figure)]
+    # Kernels are made of powers of alpha.
+    if metric.size == 3 and (metric.matrix == np.floor(metric.matrix)).all():
+        words = (
+            "Every point is a prior, and its colour says which of the extreme private mechanisms is best for "
+            "it. One colour beside grey means that one of them is best whatever the prior."
+        )
+        map_ = plots.optimality_map(metric, math.exp(-design.found.eps), scenario.use_loss)
+        pictures.append(Picture("Which mechanism is best for which prior", words, map_))
+    return pictures
 
 
 def _chart_words(found: Candidates) -> str:

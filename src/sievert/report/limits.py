@@ -77,6 +77,8 @@ def lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
     yield "One record, all others known", _individual_lines(limits)
     if limits.verified:
         yield "Certificate", [limits.verified[0].upper() + limits.verified[1:] + "."]
+    elif limits.uncertified is not None:
+        yield "Certificate", [f"None: {limits.uncertified}."]
 
 
 def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:

@@ -12,6 +12,8 @@ from ._reading import existing as existing
 from ._reading import read_channel as read_channel
 from ._reading import read_table as read_table
 from ._reading import write_channel as write_channel
+from ._texts import Text as Text
+from ._texts import TextSource as TextSource
 from ._writing import NO_LINKS as NO_LINKS
 from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter

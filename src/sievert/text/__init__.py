@@ -11,6 +11,7 @@ import lazy_loader
 __all__ = [
     "Bag",
     "Corpus",
+    "DocumentIndex",
     "Embedding",
     "attack",
     "bag",

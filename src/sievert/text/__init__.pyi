@@ -10,6 +10,7 @@ from ._bags import bag_loss as bag_loss
 from ._bags import bag_probability as bag_probability
 from ._capacity import WordCapacity as WordCapacity
 from ._capacity import capacity_bound as capacity_bound
+from ._distance import DocumentIndex as DocumentIndex
 from ._distance import Flow as Flow
 from ._distance import Neighbours as Neighbours
 from ._distance import bottleneck as bottleneck
@@ -18,6 +19,7 @@ from ._distance import lower_bounds as lower_bounds
 from ._distance import nearest_documents as nearest_documents
 from ._embedding import Embedding as Embedding
 from ._embedding import bag as bag
+from ._kinds import WordFamily as WordFamily
 from ._levels import HideReveal as HideReveal
 from ._levels import hide_and_reveal as hide_and_reveal
 from ._levels import hiding_level as hiding_level
@@ -46,5 +48,7 @@ from ._word_channels import estimate_word_channel as estimate_word_channel
 from ._word_channels import word_channel as word_channel
 from ._words import STOP_WORDS as STOP_WORDS
 from ._words import Bag as Bag
+from ._words import bag_of as bag_of
 from ._words import ngrams as ngrams
+from ._words import require_policy as require_policy
 from ._words import tokens as tokens

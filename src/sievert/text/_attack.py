@@ -150,10 +150,20 @@ class Corpus:
     topics: Mapping[str, str] | None = None
     training: Sequence[tuple[str, Any]] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("known", "unknown", "topics"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping) and not (name == "topics" and given is None):
+                raise TextError(f"{name} is {brief(given)}; give a mapping from author to text")
+        pairs = taken("training", self.training, TextError, "pairs of topic and text")
+        wrong = [pair for pair in pairs if not isinstance(pair, list | tuple) or len(pair) != 2]
+        if wrong:
+            raise TextError(f"training holds {brief(wrong[0])}; give pairs of topic and text")
+
     @property
     def authors(self) -> tuple[str, ...]:
         """Who has both."""
-        return tuple(sorted(set(self.known) & set(self.unknown)))
+        return tuple(sorted(set(self.known) & set(self.unknown), key=str))
 
 
 def attack(
@@ -346,10 +356,32 @@ def _median_distance(bags: list[Bag], table: Embedding) -> float:
 
 
 def read_corpus(documents: Iterable[tuple[str, str]], unknown: int = 1) -> Corpus:
-    """Authors' documents in order: the last ones are unknown, all before them known."""
+    """Authors' documents in order: the last ones are unknown, all before them known.
+
+    Parameters
+    ----------
+    documents : pairs of author and text
+    unknown : how many of an author's last documents are unknown
+
+    Returns
+    -------
+    Corpus
+        Of the authors who have more documents than that.
+
+    Notes
+    -----
+    Cost: O(size of the texts).
+
+    Examples
+    --------
+    >>> read_corpus([("ann", "sea"), ("ann", "lake"), ("bob", "car"), ("bob", "road")]).authors
+    ('ann', 'bob')
+    """
     by_author: dict[str, list[str]] = {}
-    for author, text in taken("documents", documents, TextError, "pairs of author and text"):
-        by_author.setdefault(str(author), []).append(text)
+    for pair in taken("documents", documents, TextError, "pairs of author and text"):
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[1], str):
+            raise TextError(f"documents holds {brief(pair)}; give pairs of author and text")
+        by_author.setdefault(str(pair[0]), []).append(pair[1])
     many = whole("unknown", unknown, TextError)
     enough = {author: texts for author, texts in by_author.items() if len(texts) > many}
     if len(enough) < 2:

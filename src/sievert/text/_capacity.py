@@ -13,7 +13,8 @@ from sievert.numerics import exp_or_infinity, in_bits, non_negative, require_siz
 from sievert.results import Result
 from sievert.spaces import Metric
 from sievert.text._distance import metric_on
-from sievert.text._embedding import Embedding, pair_distances
+from sievert.text._embedding import Embedding
+from sievert.text._mechanisms import RoughDistances
 
 __all__ = ["WordCapacity", "capacity_bound"]
 
@@ -106,9 +107,9 @@ def capacity_bound(embedding_or_metric: Embedding | Metric, eps: float) -> WordC
 
 
 def _of_vectors(vectors: FloatArray, rate: float) -> tuple[float, float]:
-    least, farthest = math.inf, 0.0
+    least, farthest, rough = math.inf, 0.0, RoughDistances(vectors)
     for start in range(0, len(vectors), BLOCK):
-        lengths = pair_distances(vectors[start : start + BLOCK], vectors)
+        lengths = rough.rows(np.arange(start, min(start + BLOCK, len(vectors))))
         least = min(least, _least_sum(lengths, rate))
         farthest = max(farthest, float(lengths.max()))
     return least, farthest

@@ -23,13 +23,23 @@ from sievert.numerics import brief, require_size, taken, whole
 from sievert.proofs import TransportProof
 from sievert.results import Result
 from sievert.spaces import Metric, metric_of, metrics
-from sievert.text._embedding import Embedding, pair_distances
+from sievert.text._embedding import Embedding, as_embedding, pair_distances
 from sievert.text._words import Bag, as_bag
 
-__all__ = ["Flow", "Neighbours", "bottleneck", "distance", "lower_bounds", "nearest_documents"]
+__all__ = [
+    "DocumentIndex",
+    "Flow",
+    "Neighbours",
+    "bottleneck",
+    "distance",
+    "lower_bounds",
+    "nearest_documents",
+]
 
 # Different words of two documents together: their distances are a matrix.
 LARGEST_DOCUMENTS = 8_000
+# Rounding may lift a bound above the distance by a few units of the last place.
+SHRUNK = 1 - 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -266,7 +276,7 @@ def lower_bounds(a: Any, documents: Iterable[Any], embedding: Embedding) -> Floa
     >>> lower_bounds(["sea"], [["lake"], ["sea", "car"]], plane)
     array([1. , 2.5])
     """
-    return _Corpus(_bags(documents), embedding).bounds(as_bag("a", a))
+    return DocumentIndex(documents, embedding).bounds(a)
 
 
 def nearest_documents(a: Any, documents: Iterable[Any], embedding: Embedding, k: int = 1) -> Neighbours:
@@ -286,7 +296,7 @@ def nearest_documents(a: Any, documents: Iterable[Any], embedding: Embedding, k:
     Notes
     -----
     Documents are taken by rising lower bound (`lower_bounds`); the search ends when the next bound is not
-    below the k-th best distance, so the answer is exact.
+    below the k-th best distance, so the answer is exact. For many questions make a `DocumentIndex` once.
 
     Cost: the bounds, and a network simplex for each document that they do not exclude.
 
@@ -297,21 +307,7 @@ def nearest_documents(a: Any, documents: Iterable[Any], embedding: Embedding, k:
     >>> print(nearest_documents(["sea"], [["lake"], ["car"], ["car", "car", "sea"]], plane))
     nearest documents 0 (1); 1 of 3 distances were worked out
     """
-    query, bags = as_bag("a", a), _bags(documents)
-    wanted = min(whole("k", k, TextError), len(bags))
-    corpus = _Corpus(bags, embedding)
-    bounds = corpus.bounds(query)
-    found: list[tuple[float, int]] = []
-    solved = 0
-    for place in np.argsort(bounds, kind="stable").tolist():
-        if len(found) == wanted and bounds[place] > found[-1][0]:
-            break
-        found.append((float(distance(query, bags[place], embedding)), place))
-        found = sorted(found)[:wanted]
-        solved += 1
-    return Neighbours(
-        tuple(place for _, place in found), tuple(value for value, _ in found), solved, len(bags)
-    )
+    return DocumentIndex(documents, embedding).nearest(a, k)
 
 
 def _bags(documents: Iterable[Any]) -> list[Bag]:
@@ -324,28 +320,76 @@ def _bags(documents: Iterable[Any]) -> list[Bag]:
     return bags
 
 
-class _Corpus:
-    """Documents as one table of words and one long list of (word, frequency), cut where they begin."""
+class DocumentIndex:
+    """Documents among which nearest ones are looked for, prepared once.
 
-    def __init__(self, bags: list[Bag], embedding: Embedding) -> None:
+    Parameters
+    ----------
+    documents : bags
+    embedding : Embedding
+
+    Examples
+    --------
+    >>> from sievert.text import Embedding
+    >>> plane = Embedding(["sea", "lake", "car"], [[0, 0], [0, 1], [5, 0]])
+    >>> DocumentIndex([["lake"], ["car"]], plane).nearest(["sea"]).places
+    (0,)
+    """
+
+    def __init__(self, documents: Iterable[Any], embedding: Embedding) -> None:
+        self.embedding = as_embedding("embedding", embedding)
+        self.bags = bags = _bags(documents)
         words = tuple(dict.fromkeys(word for bag in bags for word in bag))
         place = {word: i for i, word in enumerate(words)}
-        self.vectors = embedding.vectors[embedding.places(words)]
-        self.entries = np.array([place[word] for bag in bags for word in bag], dtype=np.intp)
-        self.shares = np.array([times / bag.size for bag in bags for times in bag.values()])
-        self.starts = np.cumsum([0, *(len(bag) for bag in bags)])[:-1]
-        weighted = self.vectors[self.entries] * self.shares[:, None]
-        self.centres = np.add.reduceat(weighted, self.starts, axis=0)
-        self.embedding = embedding
+        self._vectors = self.embedding.vectors[self.embedding.places(words)]
+        self._entries = np.array([place[word] for bag in bags for word in bag], dtype=np.intp)
+        self._shares = np.array([times / bag.size for bag in bags for times in bag.values()])
+        self._ends = np.cumsum([0, *(len(bag) for bag in bags)])
+        weighted = self._vectors[self._entries] * self._shares[:, None]
+        self._centres = np.add.reduceat(weighted, self._ends[:-1], axis=0)
 
-    def bounds(self, query: Bag) -> FloatArray:
+    def nearest(self, a: Any, k: int = 1) -> Neighbours:
+        """The k documents nearest to a bag, exactly: see `nearest_documents`."""
+        query = self._query(a)
+        wanted = min(whole("k", k, TextError), len(self.bags))
+        shares, lengths, bounds = self._cheap(query)
+        found: list[tuple[float, int]] = []
+        solved = 0
+        for place in np.argsort(bounds, kind="stable").tolist():
+            if len(found) == wanted:
+                if bounds[place] > found[-1][0]:
+                    break
+                if self._relaxed(place, shares, lengths) > found[-1][0]:
+                    continue
+            found.append((float(distance(query, self.bags[place], self.embedding)), place))
+            found = sorted(found)[:wanted]
+            solved += 1
+        return Neighbours(
+            tuple(place for _, place in found), tuple(value for value, _ in found), solved, len(self.bags)
+        )
+
+    def bounds(self, a: Any) -> FloatArray:
+        """Lower bounds of the distances from a bag to every document: see `lower_bounds`."""
+        shares, lengths, cheap = self._cheap(self._query(a))
+        relaxed = [self._relaxed(place, shares, lengths) for place in range(len(self.bags))]
+        return np.asarray(np.maximum(cheap, relaxed))
+
+    def _query(self, a: Any) -> Bag:
+        query = as_bag("a", a)
         if not query.size:
             raise TextError("a has no words; the distance to it is not defined")
+        return query
+
+    def _cheap(self, query: Bag) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Frequencies of the query, distances of its words to all words, and the bounds that cost little."""
         rows = self.embedding.vectors[self.embedding.places(query)]
         shares = np.array(list(query.values())) / query.size
-        between = np.linalg.norm(self.centres - shares @ rows, axis=1)
-        lengths = pair_distances(rows, self.vectors)
-        there = np.add.reduceat(lengths.min(axis=0)[self.entries] * self.shares, self.starts)
-        nearest = np.minimum.reduceat(lengths[:, self.entries], self.starts, axis=1)
-        # Rounding may lift a bound above the distance by a few units of the last place.
-        return np.asarray(np.maximum(between, np.maximum(shares @ nearest, there)) * (1 - 1e-12))
+        between = np.linalg.norm(self._centres - shares @ rows, axis=1)
+        lengths = pair_distances(rows, self._vectors)
+        there = np.add.reduceat(lengths.min(axis=0)[self._entries] * self._shares, self._ends[:-1])
+        return shares, lengths, np.asarray(np.maximum(between, there) * SHRUNK)
+
+    def _relaxed(self, place: int, shares: FloatArray, lengths: FloatArray) -> float:
+        """Every word of the query goes to the nearest one of a document."""
+        words = self._entries[self._ends[place] : self._ends[place + 1]]
+        return float(shares @ lengths[:, words].min(axis=1)) * SHRUNK

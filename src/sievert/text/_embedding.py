@@ -153,7 +153,7 @@ class Embedding:
         return digest.hexdigest()
 
     def __contains__(self, word: object) -> bool:
-        return word in self.index
+        return isinstance(word, str) and word in self.index
 
     def __len__(self) -> int:
         return self.size

@@ -50,6 +50,10 @@ class WordMechanism(ABC):
     def sampler(self, insecure_rng: object = None) -> Sampler:
         """Draws places of words for places of words."""
 
+    def tight(self) -> float | None:
+        """The least ε that holds, where the probabilities are known; None: they are not."""
+        return None
+
     def words(self) -> str:
         """The mechanism in words."""
         return f"{self.kind}, eps = {self.eps:g} per unit of {self.embedding.name}"

@@ -16,7 +16,7 @@ from scipy.special import gammainc, gammaincinv, gammaln, log_ndtr
 
 from sievert.arrays import FloatArray
 from sievert.errors import TextError
-from sievert.numerics import brief, positive, probability, whole
+from sievert.numerics import brief, non_negative, positive, probability, whole
 from sievert.sampling import floats
 
 __all__ = [
@@ -171,8 +171,8 @@ def utility_bound(size: int, n: int, eps: float, within: float) -> float:
     """
     rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError)
     many = whole("size", size, TextError)
-    reach = _lengths(within, "within")
-    return float(gammainc(dimensions * many, rate * many * float(reach)))
+    reach = non_negative("within", within, TextError)
+    return float(gammainc(dimensions * many, rate * many * reach))
 
 
 def utility_radius(size: int, n: int, eps: float, p: float) -> float:
@@ -215,13 +215,13 @@ def _rows(argument: str, given: Any) -> FloatArray:
     return rows
 
 
-def _lengths(given: Any, argument: str = "t") -> FloatArray:
+def _lengths(given: Any) -> FloatArray:
     try:
         lengths = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TextError(f"{argument} is {brief(given)}; it must be a number ≥ 0") from None
+        raise TextError(f"t is {brief(given)}; it must be a number ≥ 0") from None
     if not (lengths >= 0).all() or not np.isfinite(lengths).all():
-        raise TextError(f"{argument} is {brief(given)}; it must be a finite number ≥ 0")
+        raise TextError(f"t is {brief(given)}; it must be a finite number ≥ 0")
     return lengths
 
 

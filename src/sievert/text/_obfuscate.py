@@ -16,7 +16,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, exp_or_infinity, whole
+from sievert.numerics import brief, exp_or_infinity, taken, whole
 from sievert.results import Result
 from sievert.sampling import BitSource, bit_source
 from sievert.text._bags import bag_bound
@@ -52,11 +52,11 @@ class Length:
 
     def checked(self, embedding: Embedding) -> Length:
         """Itself, where its parts go together."""
-        if self.rule not in (None, "pad", "truncate", "sample"):
+        if not isinstance(self.rule, str | None) or self.rule not in (None, "pad", "truncate", "sample"):
             raise TextError(f'length is {brief(self.rule)}; write "pad", "truncate" or "sample"')
         if self.rule is None:
             if self.size is not None:
-                raise TextError(f"size is {self.size}; it goes with length")
+                raise TextError(f"size is {brief(self.size)}; it goes with length")
             return self
         whole("size", self.size, TextError)
         if self.rule == "pad" and (self.token is None or self.token not in embedding):
@@ -185,7 +185,7 @@ def _listed(given: Any) -> list[Any]:
         return [given]
     if isinstance(given, dict) or not isinstance(given, Iterable):
         raise TextError(f"text_or_documents is {brief(given)}; give a text, a bag or a list of them")
-    return list(given)
+    return taken("text_or_documents", given, TextError, "documents")
 
 
 def _bag(item: Any, embedding: Embedding, out_of_vocabulary: str, token: str | None, length: Length) -> Bag:

@@ -226,6 +226,8 @@ def calibrate(
         raise TextError(
             f"give exactly one of nats, unchanged and success (given: {', '.join(given) or 'none'})"
         )
+    word_mechanism(table, 1.0, kind, dimensions=dimensions)
+    many, generator = whole("trials", trials, TextError), generator_of(rng)
     if nats is not None:
         return _for_nats(table, positive("nats", nats, TextError), references)
     if success is not None:
@@ -234,13 +236,12 @@ def calibrate(
                 f"attack is {brief(attack)}; success needs a function of ε that gives the share found"
             )
         return _crossing("success", probability("success", success, TextError), attack)
-    generator = generator_of(rng)
     seed = int(generator.integers(2**62))
 
     def share(eps: float) -> float:
-        return replacement_profile(
-            table, eps, kind, dimensions=dimensions, trials=trials, rng=seed
-        ).unchanged[0]
+        return replacement_profile(table, eps, kind, dimensions=dimensions, trials=many, rng=seed).unchanged[
+            0
+        ]
 
     return _crossing("unchanged", probability("unchanged", unchanged, TextError), share)
 

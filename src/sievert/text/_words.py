@@ -82,7 +82,10 @@ def tokens(text: str, *, stop_words: Container[str] = STOP_WORDS, shortest: int 
 def _stops(given: object) -> frozenset[str]:
     if isinstance(given, str):
         raise TextError(f"stop_words is {brief(given)}; give a list of words")
-    return frozenset(taken("stop_words", given, TextError, "words"))
+    words = taken("stop_words", given, TextError, "words")
+    if not all(isinstance(word, str) for word in words):
+        raise TextError(f"stop_words is {brief(given)}; give a list of words")
+    return frozenset(words)
 
 
 def ngrams(word: str, n: int) -> list[str]:
@@ -135,7 +138,7 @@ class Bag(Mapping[Hashable, int]):
         counts = _counts(words)
         self._counts = dict(sorted(counts.items(), key=lambda item: (str(item[0]), repr(item[0]))))
         self.size = sum(self._counts.values())
-        self.unknown = unknown
+        self.unknown = whole("unknown", unknown, TextError, least=0)
 
     def __getitem__(self, word: Hashable) -> int:
         return self._counts[word]
@@ -206,6 +209,10 @@ def bag_of(
 
 def require_policy(out_of_vocabulary: object, token: str | None, vocabulary: Container[str]) -> None:
     """What may happen to a word that has no vector; copying it through is refused."""
+    if not isinstance(out_of_vocabulary, str) or not isinstance(token, str | None):
+        if isinstance(out_of_vocabulary, str):
+            raise TextError(f"token is {brief(token)}; give a public word of the vocabulary")
+        raise TextError(f'out_of_vocabulary is {brief(out_of_vocabulary)}; write "drop" or "token"')
     if out_of_vocabulary in ("copy", "keep"):
         raise TextError(
             f"out_of_vocabulary is {out_of_vocabulary!r}: a word without a vector would be published as it "

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import MetricError
-from sievert.geometry import Polytope, kernels, polytope
+from sievert.geometry import Kernel, Polytope, kernels, polytope
 from sievert.measures import table_adversary
 from sievert.numerics import whole
 from sievert.policies import Answers, Policy
@@ -218,7 +218,7 @@ def optimality_map(
     for place, k in enumerate(sorted(set(winner.tolist()))[:MOST_KERNELS]):
         chosen = winner == k
         x, y = _points(priors[chosen])
-        name = "no release helps" if k < 0 else f"kernel with {len(found[k])} outputs"
+        name = "no release helps" if k < 0 else _kernel_name(found[k])
         gaps = losses[:, chosen].min(axis=0)
         colour: Any = BEFORE if k < 0 else CURVES[(place - 1) % len(CURVES)]
         figure.add_scatter(
@@ -229,6 +229,18 @@ def optimality_map(
             },
         )  # fmt: skip
     return _bare(figure)
+
+
+def _kernel_name(kernel: Kernel) -> str:
+    """Two outputs by the inputs that they tell apart, others by how many there are."""
+    if len(kernel) != 2:
+        return f"kernel with {len(kernel)} outputs"
+    likelier = kernel.inners[0] > kernel.inners[1]
+    first, second = (
+        ", ".join(str(x) for x, up in zip(kernel.inputs, likelier, strict=True) if bool(up) is side)
+        for side in (True, False)
+    )
+    return f"{first} or {second}?"
 
 
 def _lost(channel: Channel, priors: FloatArray, loss: FloatArray) -> FloatArray:

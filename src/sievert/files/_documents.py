@@ -1,0 +1,254 @@
+"""A file with [documents]: private texts, a public embedding, a mechanism on words.
+
+There is no [policy]: the secrets are whole documents, and how far two of them are apart is the earth mover's
+distance of their words under the embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from sievert.errors import FileError, SievertError
+from sievert.files._document import DIALECT, plain_schema
+from sievert.files._paths import OutputPath, OwnPath, files_read
+from sievert.files._scenario import Described
+from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Section
+from sievert.tables import TextSource
+from sievert.text import Bag, Embedding, Length, WordFamily, WordMechanism, bag_of, require_policy, tokens
+
+__all__ = ["TextDocument", "TextRelease", "TextScenario", "documents_schema"]
+
+
+class DocumentsModel(Section):
+    """[documents]: where the private documents are, and what becomes of their words and lengths."""
+
+    input: PrivatePath = Field(
+        description="text files by a pattern (`letters/*.txt`, UTF-8), or a table (`.csv`, `.parquet`, "
+        "`.jsonl`, …) with `column`"
+    )
+    column: str | None = Field(None, description="of a table: the column that holds the texts")
+    person: str | None = Field(
+        None,
+        description='whose document it is: a column of the table, or `"folder"`, where a text file lies',
+    )
+    documents_per_person: Positive = Field(
+        1, description="how many documents one person may have; it multiplies what is charged"
+    )
+    embedding: Literal["small", "glove"] | PublicPath = Field(
+        "small",
+        description='`"small"` (20,000 words of GloVe), `"glove"` (all 400,000, extra `text`), or a public '
+        "file of vectors: `.txt`, `.vec`, `.bin`, `.npz`",
+    )
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None,
+        description="what the vectors of a file are multiplied by: ε is per unit of the result, so a file of "
+        "vectors needs it (`1.0` takes them as they are)",
+    )
+    vocabulary: Positive | None = Field(None, description="only the first so many words of the embedding")
+    out_of_vocabulary: Literal["drop", "token"] = Field(
+        "drop", description='words without a vector: leave out, or `"token"` to put `token` in their place'
+    )
+    token: str | None = Field(
+        None, description="a public word of the vocabulary, for unknown words and padding"
+    )
+    length: Literal["pad", "truncate", "sample"] | None = Field(
+        None,
+        description="of every document, in words: `pad` or `sample` to `size`, or cut there; published "
+        "unless given",
+    )
+    size: Positive | None = Field(None, description="the public number of words that goes with `length`")
+    references: PublicPath | list[PublicPath] | None = Field(
+        None, description="public documents, two or more: an audit says what is promised between them"
+    )
+
+    @field_validator("out_of_vocabulary", mode="before")
+    @classmethod
+    def _copies_nothing(cls, given: object) -> object:
+        if given in ("copy", "keep"):
+            require_policy(given, None, ())
+        return given
+
+    @model_validator(mode="after")
+    def _scaled(self) -> Self:
+        if self.embedding not in ("small", "glove") and self.scale is None:
+            raise ValueError(
+                f"embedding names the vectors {str(self.embedding)!r} and scale is missing: eps is in nats "
+                "per unit of their distance, which depends on how they were scaled; write scale = 1.0 to "
+                "take them as they are"
+            )
+        return self
+
+
+class TextAccept(Section):
+    """[accept]: limits; an audit that exceeds one exits with 1, and a release is refused."""
+
+    nats: NonNegative | None = Field(None, description="the most between any two reference documents")
+    guess: Probability | None = Field(
+        None, description="best guess which of the references it is, each as likely before"
+    )
+
+
+class TextRelease(Section):
+    """[release]: what comes out, and who keeps the budget."""
+
+    output: OutputPath | None = Field(
+        None,
+        description="`.csv`, `.parquet` or `.arrow`, in the file's folder or below it; the file's name with "
+        "`-released.csv` unless given",
+    )
+    ledger: OwnPath | None = Field(
+        None, description="the budget file, required for a release: `person = 3.0` is ε per unit of distance"
+    )
+    ledger_key: OwnPath | None = Field(
+        None, description="a file with a secret that binds the ledger's records"
+    )
+    empty: Literal["reject", "keep"] = Field(
+        "reject", description="documents without a known word: refuse, or publish as empty"
+    )
+    sampler: Literal["exact", "float"] = Field(
+        "exact", description="how words are drawn; Laplace noise needs `float`: it has no exact sampler"
+    )
+    test_seed: Count | None = Field(
+        None, description="the file is a test: noise comes from this seed, and is NOT private"
+    )
+
+
+class AttackModel(Section):
+    """[attack]: what `sievert attack` tries on documents with known authors."""
+
+    input: PrivatePath | None = Field(
+        None, description="text files in a folder for each author; those of `[documents]` unless given"
+    )
+    eps: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
+        None, description="levels to try; the mechanism's unless given"
+    )
+    authors: Annotated[int, Field(ge=2)] | None = Field(
+        None, description="how many authors are drawn each time; all unless given"
+    )
+    draws: Positive = Field(3, description="how often authors and noise are drawn")
+    topics: dict[str, str] | None = Field(None, description="the topic of every author")
+    seed: Count = Field(0, description="of the draws")
+
+
+class TextDocument(Section):
+    """The whole file."""
+
+    version: Literal[1] = Field(description="of the format")
+    title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
+    documents: DocumentsModel
+    mechanism: WordFamily
+    accept: TextAccept | None = None
+    release: TextRelease | None = None
+    attack: AttackModel | None = None
+
+
+@dataclass(frozen=True)
+class TextScenario(Described):
+    """What one file with [documents] describes; everything is made when first used."""
+
+    document: TextDocument
+    folder: Path
+    source: str
+
+    def __repr__(self) -> str:
+        return f"TextScenario({self.source!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.title)}</p><pre>{escape(self.to_toml())}</pre>"
+
+    @property
+    def title(self) -> str:
+        """The file's title, or its name."""
+        return self.document.title or Path(self.source).stem
+
+    @contextmanager
+    def at(self, table: str) -> Iterator[None]:
+        """Say which file and table an error came from."""
+        try:
+            yield
+        except SievertError as problem:
+            text = problem.in_file()
+            if text.startswith(self.source):
+                raise
+            raise FileError(f"{self.source}, {table}: {text}") from None
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """The public table of vectors."""
+        model = self.document.documents
+        with self.at("documents.embedding"):
+            if model.embedding == "small":
+                table = Embedding.small()
+            elif model.embedding == "glove":
+                table = Embedding.glove(model.vocabulary)
+            else:
+                table = Embedding.load(self.folder / model.embedding, size=model.vocabulary)
+            if model.vocabulary is not None:
+                table = table.first(model.vocabulary)
+            return table if model.scale in (None, 1.0) else table.scaled(float(model.scale or 1.0))
+
+    @cached_property
+    def mechanism(self) -> WordMechanism:
+        """What becomes of every word."""
+        table = self.embedding
+        with self.at("mechanism"):
+            return self.document.mechanism.mechanism(table)
+
+    @cached_property
+    def length(self) -> Length:
+        """What becomes of the length of a document."""
+        model = self.document.documents
+        with self.at("documents"):
+            return Length(model.length, model.size, model.token).checked(self.embedding)
+
+    def bag(self, text: str) -> Bag:
+        """A document as the bag that the promise is about."""
+        model = self.document.documents
+        with self.at("documents"):
+            return bag_of(
+                tokens(text), self.embedding, model.out_of_vocabulary, model.token, self.length.most
+            )
+
+    def check(self) -> None:
+        """Make everything that needs no private data, so that what is wrong is said before it is read."""
+        _ = self.mechanism, self.length
+        self.bag("")
+
+    @property
+    def texts(self) -> TextSource:
+        """The private documents."""
+        model = self.document.documents
+        return TextSource(self.folder / model.input, model.column, model.person)
+
+    @cached_property
+    def references(self) -> list[tuple[str, Bag]]:
+        """The public reference documents, by name."""
+        given = self.document.documents.references
+        if given is None:
+            return []
+        paths = [given] if isinstance(given, str) else given
+        with self.at("documents.references"):
+            return [
+                (text.name, self.bag(text.text))
+                for path in paths
+                for text in TextSource(self.folder / path).read()
+            ]
+
+    def reads(self) -> list[Path]:
+        """The file itself and everything that it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
+
+def documents_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a file with [documents]."""
+    definitions: dict[str, Any] = {}
+    schema = plain_schema(TextDocument, definitions)
+    return {"$schema": DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}

@@ -1,0 +1,112 @@
+"""Documents: one file each, or a column of a table, with whose they are."""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sievert.errors import DataError, FileError
+from sievert.numerics import brief
+from sievert.tables._batches import open_rows
+
+__all__ = ["Text", "TextSource"]
+
+FOLDER = "folder"
+TABLES = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".ipc", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One document: where it was found, whose it is (None: not said), and its text."""
+
+    name: str
+    person: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """Where documents are: a pattern of text files, or a table with a column of texts.
+
+    `person` is the column that says whose document it is; of text files, "folder" (the name of the folder
+    that a file lies in) or None.
+    """
+
+    pattern: Path
+    column: str | None = None
+    person: str | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is one table, not a file for each document."""
+        return self.pattern.suffix.lower() in TABLES
+
+    def paths(self) -> list[Path]:
+        """The files, in the order of their names."""
+        found = sorted(Path(name) for name in glob.glob(str(self.pattern), recursive=True))
+        found = [path for path in found if path.is_file()]
+        if not found:
+            raise FileError(f"{self.pattern}: no such file; paths in the file are relative to its own folder")
+        return found
+
+    def read(self) -> Iterator[Text]:
+        """Every document, one at a time."""
+        if not self.is_table:
+            if self.column is not None:
+                raise FileError(f"{self.pattern}: column goes with a table ({', '.join(TABLES)})")
+            if self.person not in (None, FOLDER):
+                raise FileError(
+                    f'{self.pattern}: person is {brief(self.person)}; of text files write person = "folder": '
+                    "the folder that a file lies in says whose it is"
+                )
+            yield from (self._of_file(path) for path in self.paths())
+            return
+        if self.column is None:
+            raise FileError(f"{self.pattern}: column is missing; name the column that holds the texts")
+        for path in self.paths():
+            yield from self._lines(path) if path.suffix.lower() == ".jsonl" else self._rows(path)
+
+    def _of_file(self, path: Path) -> Text:
+        owner = path.parent.name if self.person == FOLDER else None
+        return Text(path.name, owner, _decoded(path.read_bytes(), str(path)))
+
+    def _rows(self, path: Path) -> Iterator[Text]:
+        assert self.column is not None
+        columns = [self.column, *([] if self.person is None else [self.person])]
+        number = 0
+        for batch in open_rows(path).batches(columns):
+            texts = batch.columns[self.column]
+            owners = [None] * len(texts) if self.person is None else batch.columns[self.person]
+            for text, owner in zip(texts, owners, strict=True):
+                number += 1
+                yield self._checked(f"{path.name}, row {number}", text, owner)
+
+    def _lines(self, path: Path) -> Iterator[Text]:
+        with path.open("rb") as lines:
+            for number, raw in enumerate(lines, start=1):
+                name = f"{path.name}, line {number}"
+                try:
+                    content = json.loads(_decoded(raw, name))
+                except ValueError:
+                    raise DataError(f"{name}: is not JSON; write one object a line") from None
+                if not isinstance(content, dict) or self.column not in content:
+                    raise DataError(f"{name}: has no key {brief(self.column)}")
+                owner = None if self.person is None else content.get(self.person)
+                yield self._checked(name, content[self.column], owner)
+
+    def _checked(self, name: str, text: object, owner: object) -> Text:
+        if not isinstance(text, str):
+            raise DataError(f"{name}: {brief(text)} is not a text")
+        if self.person is not None and (owner is None or owner == ""):
+            raise DataError(f"{name}: {self.person} is empty; say whose document it is")
+        return Text(name, None if owner is None else str(owner), text)
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{name}: byte {problem.start} is not UTF-8; save the document as UTF-8") from None

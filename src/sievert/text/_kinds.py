@@ -1,0 +1,74 @@
+"""What a file with [documents] can name as a mechanism."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from sievert.kinds import Noun, Positive, kind
+from sievert.text._embedding import Embedding
+from sievert.text._mechanisms import WordMechanism, word_mechanism
+
+__all__ = ["WordFamily"]
+
+Level = Annotated[
+    float,
+    Field(gt=0, allow_inf_nan=False, description="ε in nats per unit of the embedding's distance"),
+]
+
+
+class WordFamily(Noun, noun="word-mechanism"):
+    """What becomes of every word of a document."""
+
+    tables_only = True
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "laplace": 'it is called "word-laplace" here',
+        "exponential": 'it is called "word-exponential" here',
+        "projected-laplace": 'it is called "word-projected-laplace" here',
+        "geometric": "noise on numbers goes with [data]; documents need a mechanism on words",
+    }
+
+    eps: Level
+
+    @abstractmethod
+    def mechanism(self, embedding: Embedding) -> WordMechanism:
+        """The mechanism on the words of a table."""
+
+
+@kind(WordFamily, "word-laplace")
+class WordLaplace(WordFamily):
+    """Noise on the word's vector, then the nearest word; drawn in floating point."""
+
+    def mechanism(self, embedding: Embedding) -> WordMechanism:
+        return word_mechanism(embedding, self.eps, "word-laplace")
+
+
+@kind(WordFamily, "word-exponential")
+class WordExponential(WordFamily):
+    """A word w' with probability proportional to e^(-(eps/2)·d(w, w')); drawn exactly."""
+
+    def mechanism(self, embedding: Embedding) -> WordMechanism:
+        return word_mechanism(embedding, self.eps, "word-exponential")
+
+
+@kind(WordFamily, "word-projected-laplace")
+class WordProjectedLaplace(WordFamily):
+    """Laplace noise on principal components: the same promise with less noise; floating point."""
+
+    dimensions: Annotated[Positive, Field(description="how many principal components")]
+
+    def mechanism(self, embedding: Embedding) -> WordMechanism:
+        return word_mechanism(embedding, self.eps, "word-projected-laplace", dimensions=self.dimensions)
+
+
+@kind(WordFamily, "word-clusters")
+class WordClusters(WordFamily):
+    """The exponential mechanism within public clusters of words; the cluster of a word is published."""
+
+    clusters: Annotated[Positive, Field(description="how many clusters the vocabulary is cut into")]
+
+    def mechanism(self, embedding: Embedding) -> WordMechanism:
+        return word_mechanism(embedding, self.eps, "word-clusters", clusters=self.clusters)

@@ -1,0 +1,224 @@
+"""The commands on documents: audit, preview, release, attack; every other question answers or says why."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sievert as sv
+from sievert.cli import main
+from sievert.errors import BudgetError, DataError, FileError, NotAcceptedError
+from sievert.questions.documents import about_documents, attack_documents, compare_documents
+
+LETTERS = Path("examples/letters")
+Change = Callable[..., Path]
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Change:
+    """A copy of the example with fewer words, and changes in its text."""
+    shutil.copytree(LETTERS, tmp_path / "letters")
+
+    def change(*pairs: tuple[str, str]) -> Path:
+        path = tmp_path / "letters" / "letters.toml"
+        text = (LETTERS / "letters.toml").read_text(encoding="utf-8")
+        for old, new in (('embedding = "small"', 'embedding = "small"\nvocabulary = 4000'), *pairs):
+            assert old in text
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return change
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(part) for part in arguments])
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), said.out, said.err
+
+
+def test_an_audit_says_nats_and_the_verdict(letters: Change, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "audit", letters())
+    assert code == 0
+    words = " ".join(out.split())
+    assert "above about 5 nats this is no promise" in words
+    assert "harvest.txt and voyage.txt" in words
+    found = json.loads(run(capsys, "audit", letters(), "--json")[1])
+    assert found["passed"] and found["worst"] > 100 and found["sampler"] == "exact"
+
+
+def test_limits_are_judged(letters: Change, capsys: pytest.CaptureFixture[str]) -> None:
+    strict = letters(("[mechanism]", "[accept]\nnats = 5.0\n[mechanism]"))
+    assert run(capsys, "audit", strict)[0] == 1
+    assert run(capsys, "release", strict, "--preview")[0] == 1
+    with pytest.raises(NotAcceptedError, match="accepted are 5"):
+        sv.release.run(strict)
+    mild = letters(
+        ("[mechanism]", "[accept]\nnats = 5.0\nguess = 0.99\n[mechanism]"), ("eps = 4.0", "eps = 0.04")
+    )
+    assert run(capsys, "audit", mild)[0] == 0
+    assert sv.audit(mild).guess < 0.99
+
+
+def test_accept_needs_references(letters: Change) -> None:
+    path = letters(
+        ("[mechanism]", "[accept]\nnats = 5.0\n[mechanism]"),
+        ('references = ["references/harvest.txt", "references/voyage.txt"]\n', ""),
+    )
+    found = sv.audit(path)
+    assert not found.passed and "needs documents.references" in found.failed[0]
+
+
+def test_a_preview_reads_no_letter(letters: Change, capsys: pytest.CaptureFixture[str]) -> None:
+    path = letters()
+    shutil.rmtree(path.parent / "texts")
+    code, out, _ = run(capsys, "release", path, "--preview")
+    assert code == 0 and "ε = 12 per unit of distance" in " ".join(out.split())
+    assert not list(path.parent.glob("*.ledger"))
+
+
+def test_a_release_charges_writes_and_says_what_it_means(
+    letters: Change, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = letters()
+    code, out, _ = run(capsys, "release", path)
+    assert code == 0, out
+    with (path.parent / "out" / "letters.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 24 and {len(row["words"].split()) for row in rows} == {60}
+    beside = json.loads((path.parent / "out" / "letters.csv.json").read_text(encoding="utf-8"))
+    assert beside["charged"] == "12" and beside["mechanism"]["sampler"] == "exact"
+    assert "no promise" in beside["meaning"]
+    assert not any(name in json.dumps(beside) for name in ("lincoln", "1861"))
+    second = sv.release.run(path, output=path.parent / "out" / "again.csv", id="again")
+    assert second.remaining == 0 and second.secure
+    with pytest.raises(BudgetError, match="12"):
+        sv.release.run(path, output=path.parent / "out" / "third.csv", id="third")
+    texts = [
+        (path.parent / "out" / name).read_text(encoding="utf-8") for name in ("letters.csv", "again.csv")
+    ]
+    assert texts[0] != texts[1]
+
+
+def test_a_seed_repeats_and_marks_every_row(letters: Change) -> None:
+    path = letters(("[release]", "[release]\ntest_seed = 7"))
+    done = sv.release.run(path)
+    assert not done.secure and "NOT PRIVATE" in str(done)
+    again = sv.release.run(path, output=path.parent / "b.csv", id="b")
+    assert Path(done.output).read_text(encoding="utf-8") == Path(again.output).read_text(encoding="utf-8")
+    assert "drawn from a test seed" in Path(done.output).read_text(encoding="utf-8")
+    with pytest.raises(FileError, match="does not say that it is a test"):
+        sv.release.run(letters(), insecure_rng=3)
+
+
+def test_an_interrupted_run_is_finished_with_the_same_words(letters: Change, monkeypatch: Any) -> None:
+    """It stops after the charge; run again it costs nothing, and the budget is spent once."""
+    from sievert.release import _documents
+
+    path = letters()
+    real = _documents._sidecar
+
+    def stop(*arguments: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_documents, "_sidecar", stop)
+    with pytest.raises(OSError, match="No space"):
+        sv.release.run(path)
+    assert not (path.parent / "out" / "letters.csv").exists()
+    monkeypatch.setattr(_documents, "_sidecar", real)
+    done = sv.release.run(path)
+    assert done.resumed and done.eps == 0 and done.remaining == 12
+
+
+def test_laplace_noise_must_be_asked_for_as_floats(letters: Change) -> None:
+    noisy = ('kind = "word-exponential"', 'kind = "word-laplace"')
+    with pytest.raises(FileError, match='sampler = "float"'):
+        sv.release.run(letters(noisy))
+    done = sv.release.run(letters(noisy, ("[release]", '[release]\nsampler = "float"')))
+    assert not done.secure and done.arithmetic == "float"
+    assert "floating point" in str(done)
+
+
+def test_data_that_does_not_fit_charges_nothing(letters: Change, capsys: pytest.CaptureFixture[str]) -> None:
+    path = letters(("documents_per_person = 3", "documents_per_person = 2"))
+    with pytest.raises(DataError, match=r"more than 2 document\(s\)"):
+        sv.release.run(path)
+    path = letters()
+    (path.parent / "texts" / "grant" / "x.txt").write_bytes(b"caf\xe9")
+    code, _, err = run(capsys, "release", path, "--details")
+    assert code == 4 and "UTF-8" in err
+    assert "UTF-8" not in run(capsys, "release", path)[2], "what did not fit is private"
+    (path.parent / "texts" / "grant" / "x.txt").write_text("zzqqxx", encoding="utf-8")
+    wider = letters(("documents_per_person = 3", "documents_per_person = 4"))
+    with pytest.raises(DataError, match="has no word of the vocabulary"):
+        sv.release.run(wider)
+    kept = letters(
+        ("documents_per_person = 3", "documents_per_person = 4"), ("[release]", '[release]\nempty = "keep"')
+    )
+    assert not list(path.parent.glob("*.ledger")) or sv.release.preview(kept).remaining == 24
+    assert sv.release.run(kept).documents == 25
+
+
+@pytest.mark.parametrize("question", ["explain", "limits", "breach", "design"])
+def test_every_question_answers(letters: Change, capsys: pytest.CaptureFixture[str], question: str) -> None:
+    code, out, err = run(capsys, question, letters())
+    assert code == 0, err
+    assert len(out.splitlines()) > 3
+    found = json.loads(run(capsys, question, letters(), "--json")[1])
+    assert found["facts"]
+
+
+def test_what_the_answers_say(letters: Change) -> None:
+    scenario = sv.load(letters(("eps = 4.0", "eps = 0.005")))
+    explained = about_documents("explain", scenario)  # type: ignore[arg-type]
+    nats = explained.facts["nats"]
+    assert explained.facts["guess"] == pytest.approx(1 / (1 + 2.718281828459045**-nats))
+    breach = about_documents("breach", scenario)  # type: ignore[arg-type]
+    assert breach.facts["guesses"][10] >= breach.facts["guesses"][1]
+    assert about_documents("limits", scenario).facts["bits"] > 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("question", "message"), [("estimate", "sv.estimate"), ("infer", "sievert attack")])
+def test_refusals_name_the_nearest_question(
+    letters: Change, capsys: pytest.CaptureFixture[str], question: str, message: str
+) -> None:
+    code, _, err = run(capsys, question, letters())
+    assert code == 2 and message in err
+
+
+def test_comparing_two_files(letters: Change, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "letters" / "other.toml"
+    shutil.copy(letters(("eps = 4.0", "eps = 2.0")), other)
+    assert run(capsys, "compare", letters(), other)[0] == 0
+    assert run(capsys, "compare", other, letters())[0] == 1
+    code, _, err = run(capsys, "compare", other, "examples/census-count.toml")
+    assert code == 2 and "only one has [documents]" in err
+    few = [("vocabulary = 4000", "vocabulary = 30"), ('token = "thing"\n', 'token = "the"\n')]
+    small = sv.load(letters(*few))
+    shutil.copy(letters(*few, ("eps = 4.0", "eps = 0.5")), other)
+    found = compare_documents(small, sv.load(other))  # type: ignore[arg-type]
+    assert found.question == "compare"
+    with pytest.raises(FileError, match="another embedding"):
+        compare_documents(sv.load(letters()), sv.load(other))  # type: ignore[arg-type]
+
+
+def test_an_attack_shows_success_and_promise(letters: Change, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "attack", letters(), "--eps", "30")
+    assert code == 0, err
+    words = " ".join(out.split())
+    assert "author, character 4-grams" in words and "nats between two documents" in words
+    assert "An attack that fails proves nothing" in words
+    code, _, err = run(capsys, "attack", "examples/census-count.toml")
+    assert code == 2 and "has no [documents]" in err
+
+
+def test_an_attack_needs_authors(letters: Change) -> None:
+    with pytest.raises(FileError, match=r"documents\.person: is missing"):
+        attack_documents(sv.load(letters(('person = "folder"\n', ""))))  # type: ignore[arg-type]
+    with pytest.raises(FileError, match="'washington' has none"):
+        attack_documents(sv.load(letters(('washington = "before 1900", ', ""))))  # type: ignore[arg-type]
