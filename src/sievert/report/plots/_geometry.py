@@ -14,7 +14,7 @@ from sievert.channels import Channel, finite_channel
 from sievert.errors import MetricError
 from sievert.geometry import Kernel, Polytope, kernels, polytope
 from sievert.measures import table_adversary
-from sievert.numerics import whole
+from sievert.numerics import finite, whole
 from sievert.policies import Answers, Policy
 from sievert.report.plots._channels import _bare, _frame, _points
 from sievert.report.plots._style import AFTER, BEFORE, CORNER, CURVES, EDGE, LIMIT, MARK, SYMBOLS, folded
@@ -193,7 +193,7 @@ def optimality_map(
     resolution = whole("resolution", resolution, MetricError, least=2, most=400)
     ratio: object = alpha
     if isinstance(alpha, float):
-        ratio = Fraction(alpha).limit_denominator(LARGEST_DENOMINATOR)
+        ratio = Fraction(finite("alpha", alpha, MetricError)).limit_denominator(LARGEST_DENOMINATOR)
     found = kernels(metric, ratio)
     inputs = found.vertices.inputs
     if len(inputs) != 3:
