@@ -161,6 +161,21 @@ def test_bad_input(arguments: dict[str, Any], message: str) -> None:
         noise_for(sv.Policy.local(["a", "b"]), 1.0, sv.Query.record())
 
 
+@pytest.mark.parametrize("eps", [0.0, 0.5])
+def test_an_answer_that_needs_no_noise_says_so(eps: float) -> None:
+    """No ε helps where nothing that is hidden changes the answer."""
+    known = sv.Policy.blowfish(sv.secrets.complete(5), 3, permitted=sv.constraints.total(6))
+    apart = sv.Policy.blowfish(sv.secrets.partition([[0, 1], [2, 3]]), 4)
+    cases = [
+        (known, sv.Query.sum(), "databases that are possible"),
+        (apart, sv.Query.count([0, 1]), "values"),
+    ]
+    for policy, query, words in cases:
+        with pytest.raises(MechanismError, match=f"no two {words}.*keeps every ε; publish it") as problem:
+            noise_for(policy, eps, query)
+        assert "eps above 0" not in str(problem.value)
+
+
 def test_the_matched_sigma_is_a_mechanism_of_a_file() -> None:
     found = noise_for(sv.Policy.differential(["a", "b", "c"], 50), 1.0, sv.Query.histogram())
     normal = option(found, "discrete Gaussian")

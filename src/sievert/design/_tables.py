@@ -129,11 +129,22 @@ class Setting:
         return range(low, high + 1) if high - low < LARGEST_OPTIMAL else None
 
 
+def _require_noise(setting: Setting) -> None:
+    """Refuse an ε that no noise keeps, and an answer that needs none."""
+    if not setting.sensitivity.moves:
+        words, known = setting.query.words, setting.policy.permitted is not None
+        hidden = "databases that are possible (policy.permitted) and" if known else "values that"
+        raise MechanismError(
+            f"no two {hidden} must not be told apart differ in {words}, so there is no noise to design: the "
+            "true answer keeps every ε; publish it, or ask for a query that one record changes"
+        )
+    if setting.eps == 0:
+        raise MechanismError("ε is 0, so there is no noise to design; give an eps above 0")
+
+
 def table_design(setting: Setting) -> TableDesign:
     """Every mechanism that applies, and why others do not."""
-    if setting.eps == 0 or not setting.sensitivity.moves:
-        why = "ε is 0" if setting.eps == 0 else "one record changes nothing"
-        raise MechanismError(f"{why}, so there is no noise to design; give an eps above 0")
+    _require_noise(setting)
     options: list[TableOption] = []
     missing: dict[str, str] = {}
     makers: dict[str, Callable[[Setting], TableOption | str]] = {

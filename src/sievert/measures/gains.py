@@ -26,6 +26,7 @@ from sievert.measures._adversary import (
 )
 from sievert.measures._closed_forms import Belief, Identity, Tries
 from sievert.measures._vulnerability import strategy
+from sievert.measures._windows import Windows
 from sievert.numerics import brief, instance, taken
 from sievert.numerics import function as callable_of
 from sievert.numerics import non_negative as at_least_zero
@@ -56,6 +57,8 @@ def __dir__() -> list[str]:
 
 
 LARGEST_PLANS = 200_000
+# Pairs of points on a line up to which a gain within a radius is a matrix.
+LARGEST_WINDOWED = 10_000_000
 
 
 def identity(n: int | Iterable[object]) -> Identity:
@@ -216,7 +219,7 @@ def _has(holds: Callable[[Any], object], secret: object) -> bool:
         ) from problem
 
 
-def within(metric: Metric, radius: float) -> MatrixAdversary:
+def within(metric: Metric, radius: float) -> MatrixAdversary | Windows:
     """Guess a point within a radius of the secret: gain 1 if d(guess, secret) ≤ radius.
 
     Parameters
@@ -226,11 +229,12 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    MatrixAdversary or Windows
 
     Notes
     -----
-    Cost: O(n²) for n points.
+    Cost: O(n²) for n points; O(n log n) for more than 3,162 points on a line (`sv.metrics.line`), whose
+    windows need no matrix until one asks for it.
 
     Examples
     --------
@@ -242,8 +246,11 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
     """
     metric = metric_of(metric)
     radius = at_least_zero("radius", radius, GainError, infinite=True)
+    name = f"within {radius:g}"
+    if metric.positions is not None and metric.size**2 > LARGEST_WINDOWED:
+        return Windows(metric.points, metric.positions, radius, name)
     table = (metric.matrix <= radius).astype(np.int64)
-    return matrix_adversary(table, metric.points, f"within {radius:g}", secrets=metric.points)
+    return matrix_adversary(table, metric.points, name, secrets=metric.points)
 
 
 def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary:

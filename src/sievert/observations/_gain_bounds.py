@@ -14,9 +14,10 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.measures import Adversary, Identity, MatrixAdversary, Tries
+from sievert.measures import Adversary, Identity, MatrixAdversary, Tries, Windows
 from sievert.numerics import require_size
 from sievert.observations._largest import Enclosed
+from sievert.observations._line_windows import faded_sums
 from sievert.results import Result
 
 __all__ = ["Classes", "Found", "RecordGain", "SimulatedGain", "class_weights", "told", "worth"]
@@ -207,6 +208,22 @@ def _tries(adversary: Tries, classes: Classes) -> float:
     starts = np.flatnonzero(np.concatenate([[True], np.diff(place) > 0]))
     rank = np.arange(len(place)) - np.repeat(starts, np.diff(np.append(starts, len(place))))
     return min(1.0, float(classes.belief[order][rank < adversary.tries].sum()))
+
+
+@told.register
+def _windows(adversary: Windows, classes: Classes) -> float:
+    """The best window of each class begins at one of its values: the furthest window that reaches that."""
+    size, rank = len(classes.belief), np.empty(len(classes.belief), dtype=np.int64)
+    rank[adversary.order] = np.arange(size)
+    starts, stops = adversary.ends
+    furthest = stops[np.searchsorted(starts, np.arange(size), side="right") - 1]
+    order = np.lexsort((rank, classes.place))
+    place, first = classes.place[order], np.arange(size)
+    last = np.searchsorted(place * size + rank[order], place * size + furthest[rank[order]])
+    sums = faded_sums(0.0, np.zeros(size, np.int64), classes.belief[order], first, last)
+    best = np.zeros(len(classes.cell))
+    np.maximum.at(best, place, sums)
+    return min(1.0, float(best.sum()))
 
 
 @told.register

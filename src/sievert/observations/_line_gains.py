@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, GeometricLaw, NoiseLaw
-from sievert.measures import Adversary, Identity, MatrixAdversary, envelope_mass
+from sievert.measures import Adversary, Identity, MatrixAdversary, Windows, envelope_mass
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,
@@ -26,6 +26,7 @@ from sievert.observations._gain_bounds import (
     worth,
 )
 from sievert.observations._largest import Enclosed
+from sievert.observations._line_windows import windowed_mass
 from sievert.observations._ratios import ratios_after
 from sievert.observations._types import TypeTable, types_of
 
@@ -40,6 +41,8 @@ REACH = "bound: no belief exceeds what ε allows after all releases"
 # Numbers that a walk over the outputs looks at, and outputs of a filter.
 LARGEST_WALK = 200_000_000
 LARGEST_FILTER = 50_000_000
+# Outputs and windows that are searched.
+LARGEST_SEARCH = 5_000_000
 BLOCK = 4_000_000
 # A filter's blocks hold ratios up to e^this.
 LARGEST_EXPONENT = 500.0
@@ -166,6 +169,11 @@ def gained_on_line(adversary: Adversary, line: Line, releases: int) -> Found:
 
 @singledispatch
 def _once(adversary: Adversary, line: Line) -> Found:
+    """One release."""
+    return _over_outputs(adversary, line)
+
+
+def _over_outputs(adversary: Adversary, line: Line) -> Found:
     """Any adversary over all outputs, else between what is known before and what is told."""
     if len(line.classes.belief) * line.outputs <= LARGEST_WALK:
         return Found.exactly(_walked(adversary, line), WALKED)
@@ -178,6 +186,26 @@ def _once(adversary: Adversary, line: Line) -> Found:
 @_once.register
 def _identity(adversary: Identity, line: Line) -> Found:
     return Found.exactly(envelope_mass(line.law, line.places, np.log(line.beliefs)), ENVELOPE)
+
+
+@_once.register
+def _windows(adversary: Windows, line: Line) -> Found:
+    """By the windows between those of two outputs, where amounts lie in the order of the values."""
+    classes, law = line.classes, line.law
+    seen = classes.belief[adversary.order] > 0
+    chosen = adversary.order[seen]
+    amounts = classes.amount[classes.place[chosen]]
+    rising, falling = (np.diff(amounts) >= 0).all(), (np.diff(amounts) <= 0).all()
+    is_short = line.outputs + len(classes.belief) <= LARGEST_SEARCH
+    if not (is_short and isinstance(law, GeometricLaw) and law.level.eps > 0 and (rising or falling)):
+        return _over_outputs(adversary, line)
+    before = np.append(0, np.cumsum(seen))
+    starts, stops = (before[end] for end in adversary.ends)
+    useful = starts < stops
+    amounts = amounts if rising else -amounts
+    beliefs = classes.belief[chosen]
+    found = windowed_mass(law.level.eps, amounts, beliefs, starts[useful], stops[useful])
+    return Found.exactly(found, WALKED)
 
 
 @_once.register

@@ -75,6 +75,7 @@ class Metric:
         self._build: Callable[[], FloatArray] | None = None
         self.edges: Edges | None = None
         self.coordinates: FloatArray | None = None
+        self.positions: FloatArray | None = None
 
     @classmethod
     def _known(
@@ -84,13 +85,14 @@ class Metric:
         edges: Edges | None = None,
         uniform: float | None = None,
         coordinates: FloatArray | None = None,
+        positions: FloatArray | None = None,
     ) -> Metric:
         """A metric that holds by construction; the matrix is built when first asked for.
 
         `build` is a function of a module with its arguments (`functools.partial`), so that metrics pickle.
 
         `uniform` is the common distance of all different points, where there is one; `coordinates` those
-        between which the distances are straight lines.
+        between which the distances are straight lines, and `positions` those of points on one line.
         """
         metric = cls.__new__(cls)
         if uniform is not None and len(points) > 1:
@@ -100,6 +102,7 @@ class Metric:
         metric._build = build
         metric.edges = edges
         metric.coordinates = coordinates
+        metric.positions = positions
         return metric
 
     @classmethod
@@ -167,7 +170,9 @@ class Metric:
         chosen = [self.index(point) for point in taken("points", points, MetricError, "points")]
         labels = labels_or_range([self.points[i] for i in chosen], len(chosen), "points", MetricError)
         places = None if self.coordinates is None else self.coordinates[chosen]
-        return Metric._known(labels, partial(_part_of, self, tuple(chosen)), coordinates=places)
+        line = None if self.positions is None else self.positions[chosen]
+        build = partial(_part_of, self, tuple(chosen))
+        return Metric._known(labels, build, coordinates=places, positions=line)
 
     def within(self, point: object, radius: float) -> list[Hashable]:
         """Labels of the points at distance at most `radius` from a point."""

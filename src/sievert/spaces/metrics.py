@@ -70,7 +70,7 @@ def line(n: int | Sequence[float]) -> Metric:
         order = np.argsort(positions)
         pairs, lengths = np.column_stack([order[:-1], order[1:]]), np.diff(positions[order])
     edges = Edges(pairs, lengths)
-    return Metric._known(labels, partial(_along_line, positions), edges)
+    return Metric._known(labels, partial(_along_line, positions), edges, positions=positions)
 
 
 def _of_range(numbers: range) -> NDArray[np.float64]:
