@@ -5,6 +5,7 @@ from __future__ import annotations
 from sievert.numerics import in_percent, number
 from sievert.questions.documents import DocumentsAnswer, DocumentsAudit
 from sievert.release import DocumentsPreview, DocumentsRelease
+from sievert.report.release import near
 from sievert.text import AttackBench
 
 __all__ = ["answer_lines", "attack_lines", "audit_lines", "preview_lines", "release_lines"]
@@ -51,7 +52,8 @@ def release_lines(found: DocumentsRelease) -> Sections:
             "Written",
             [
                 f"{found.documents} documents, {found.words} words drawn {drawn}, in random order.",
-                f"{found.output}, and beside it what was done: {found.sidecar}.",
+                f"{near(found.output)}: the released words.",
+                f"{near(found.sidecar)}: what was done, and what it promises.",
                 f"Note the ledger's hash elsewhere: {found.head}.",
             ],
         )
