@@ -55,9 +55,7 @@ def build() -> Page:
         "fernandes_chapter_7_price": sv.plots.laplace_price(
             [gap(None, "absolute", EPS, cells) for cells in (1, 2, 4, 8, 16, 32, 64, 128)]
         ),
-        "fernandes_figure_7_3": sv.plots.hypers(
-            {"geometric": grid_geometric(2, EPS), "Laplace, 8 pixels": truncated_laplace(EPS).pixelated(8, 2)}
-        ),
+        "fernandes_figure_7_3": sv.plots.laplace_posteriors(truncated_laplace(EPS), 8),
         "fernandes_chapter_7_density": sv.plots.laplace_density(truncated_laplace(EPS), [0.25, 1.0]),
     }
     title = "Chapter 7: continuous mechanisms"

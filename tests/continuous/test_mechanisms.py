@@ -24,6 +24,7 @@ from sievert.continuous import (
     truncated_laplace,
     witness,
 )
+from sievert.spaces import EvenNumbers
 
 EPS = 4 * math.log(2)
 ALPHA = "1/16"
@@ -457,3 +458,51 @@ def test_the_geometric_is_refined_by_pixels_at_every_epsilon(eps: float) -> None
 def test_the_size_of_pixels_is_checked_before_the_grid_is_made() -> None:
     with pytest.raises(sv.SievertError, match="1,000,001 × 1,000,000"):
         sv.continuous.truncated_laplace(1).pixelated(10**6, 10**6)
+
+
+# ── Large grids make no label that nobody asks for ──────────────────────────────────────────────────────────
+
+
+def test_labels_of_a_large_grid_are_made_when_asked_for() -> None:
+    large = grid_geometric(10**6, 8.0, (0, "1/3"))
+    assert large.shape == (10**6 + 1, 10**6 + 1)
+    assert isinstance(large.inputs, EvenNumbers)
+    assert large.inputs[:3] == (0, F(1, 3 * 10**6), F(2, 3 * 10**6))
+    assert (large.inputs[-1], large.inputs[10**6]) == (F(1, 3), F(1, 3))
+    assert large.input_index(F(1, 6)) == 500_000
+    assert large.inputs == grid_geometric(10**6, 2.0, (0, "1/3")).inputs
+    drawn = large.sample([F(1, 6)] * 50, rng=1)
+    assert len(drawn) == 50
+    assert all(isinstance(x, F | int) and 0 <= x <= F(1, 3) for x in drawn)
+    for absent in (F(1, 7), "1/6", math.nan, 2):
+        with pytest.raises(sv.SievertError):
+            large.input_index(absent)
+    assert grid_geometric(10**6, 1e-6, (-5, 10**6 - 5)).inputs == range(-5, 10**6 - 4)
+
+
+@given(
+    st.fractions(-5, 5, max_denominator=20), st.fractions("1/20", 3, max_denominator=20), st.integers(1, 40)
+)
+def test_even_numbers_are_the_list_of_them(start: F, step: F, size: int) -> None:
+    numbers = EvenNumbers(start, step, size)
+    listed = tuple(start + k * step for k in range(size))
+    assert (tuple(numbers), len(numbers), numbers[1:-1:2]) == (listed, size, listed[1:-1:2])
+    assert numbers == listed
+    assert listed == numbers
+    assert numbers != (*listed[:-1], listed[-1] + step / 2)
+    assert [numbers.index(x) for x in listed] == list(range(size))
+    assert (start - step not in numbers) and (start + step / 2 not in numbers)
+    with pytest.raises(IndexError):
+        numbers[size]
+    with pytest.raises(ValueError, match="not among"):
+        numbers.index(listed[0], 1)
+
+
+def test_a_large_grid_does_as_a_small_one() -> None:
+    large, listed = grid_geometric(3000, 8.0), [F(k, 3000) for k in range(3001)]
+    assert isinstance(large.inputs, EvenNumbers)
+    assert list(large.inputs) == listed
+    small = sv.Channel.trusted(large.entries, large.form, listed, listed)
+    assert np.allclose(large.row(F(1, 2)), small.rounded()[1500], rtol=1e-12)
+    assert realised_epsilon(large) == pytest.approx(8.0, rel=1e-12)
+    assert large.rmatvec(np.full(3001, 1 / 3001)).sum() == pytest.approx(1)

@@ -65,7 +65,7 @@ def test_the_chart() -> None:
     found = sv.candidates(sv.metrics.grid(2, 3), 0.9, None, sv.losses.distance(sv.metrics.grid(2, 3)))
     figure = sv.plots.candidates(found)
     names = [trace.name for trace in figure.data if trace.mode == "markers"]
-    drawn = {name for joined in names for name in joined.split(", ")}
+    drawn = {name for joined in names for name in joined.replace("<br>", " ").split(", ")}
     assert drawn == {item.name for item in found.alternatives}
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     assert len(lines) == len(found.neighbours)
@@ -79,6 +79,21 @@ def test_the_chart() -> None:
     frontier = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=4)
     curve = sv.plots.frontier(frontier).data[0]
     assert np.allclose(curve.y, frontier.losses) and np.allclose(curve.x, frontier.posteriors)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_a_chart_of_one_loss_starts_at_0_and_holds_its_words(unit: float) -> None:
+    names = ["low", "average", "high"]
+    loss = sv.losses.matrix(unit * (np.ones((3, 3)) - np.eye(3)), names, secrets=names)
+    figure = sv.plots.candidates(sv.candidates(sv.metrics.discrete(names), 1.0, None, loss))
+    (spot,) = [trace for trace in figure.data if trace.mode == "markers"]
+    assert figure.layout.yaxis.range[0] == 0
+    assert spot.y[0] == pytest.approx(figure.layout.yaxis.range[1] / 1.25, rel=1e-6)
+    assert spot.y[0] == pytest.approx(unit * 2 / (2 + math.e), rel=1e-6)
+    words = (spot.name, figure.layout.xaxis.title.text)
+    assert max(len(line) for text in words for line in text.split("<br>")) <= 34
+    several = sv.plots.candidates(sv.candidates(sv.metrics.line(3), 1.0, None, sv.losses.absolute(3)))
+    assert several.layout.yaxis.range is None
 
 
 def test_a_tie_joined_by_a_solid_line_and_left_gives_away_less() -> None:

@@ -590,3 +590,17 @@ def test_many_corners_are_looked_at_in_floats_first(monkeypatch: pytest.MonkeyPa
         assert (found.holds, found.gap) == (expected.holds, expected.gap)
         assert found.worst is found.holds
         verified(found)
+
+
+@pytest.mark.parametrize("eps", [1e-6, 3e-9, 1e-9, 1e-10, 1e-12])
+def test_a_small_level_makes_no_large_gap(eps: float) -> None:
+    # No private mechanism gains more than ε over saying nothing, so no gap is larger.
+    metric, loss = sv.metrics.discrete(3), [[0, 1, 1], [1, 0, 0]]
+    response = sv.mechanisms.randomised_response(3, eps)
+    found = sv.is_universally_optimal(response, metric, eps, loss)
+    assert found.gap is None or found.gap <= eps
+    if found.holds is False:
+        assert found.better is not None
+        assert sv.is_private(found.better, metric, eps * (1 + 1e-6))
+    best = sv.mechanisms.versus(metric, [0], eps)
+    assert sv.is_universally_optimal(best, metric, eps, loss).holds is not False

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.errors import GainError, MechanismError, PolicyError, TooLargeError
 from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
+from sievert.inference._program import Solver
 from sievert.proofs import FrontierProof, proof_from_dict, save_proof
 from sievert.testing import channels
 
@@ -106,6 +107,27 @@ def test_a_long_line_is_cut_and_folded(limit: float) -> None:
     assert float(vulnerability(point.mechanism, survey_correlation(n, 0.5)).value) <= limit + 1e-12
     # What the ends stand for is paid for: the same bound without it is refused.
     assert not replace(proof, tails=2 * proof.tails).verify().holds
+
+
+def test_a_loose_limit_on_a_long_line_needs_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    n, metric, data = 100, sv.metrics.line(101), survey_correlation(100, 0.5)
+    monkeypatch.setattr(Solver, "solve", None)
+    point = frontier(data, 0.54, eps=math.log(3), metric=metric)[0]
+    assert 0 <= point.upper - point.accuracy < 1e-10 and point.certificate.verify().holds
+    assert float(vulnerability(point.mechanism, data).value) < 0.539
+    # Ghosh, Roughgarden and Sundararajan: no mechanism is better than the geometric one.
+    noise = sv.mechanisms.truncated_geometric(n + 1, math.log(3))
+    assert float(point.accuracy) == pytest.approx(float(accuracy(noise, data).value), abs=1e-10)
+
+
+def test_every_guess_counts_near_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sievert.inference._program.VERY_LONG_LINE", 0)
+    data, metric = survey_correlation(100, 0.5), sv.metrics.line(101)
+    top = frontier(data, 1.0, eps=math.log(3), metric=metric)[0]
+    limit = top.vulnerability[0] - 1e-4
+    point = frontier(data, limit, eps=math.log(3), metric=metric)[0]
+    assert 0 <= point.upper - point.accuracy < 1e-8 and point.certificate.verify().holds
+    assert point.vulnerability[0] <= limit + 1e-11 and 0 < top.accuracy - point.accuracy < 1e-3
 
 
 @pytest.mark.slow

@@ -158,6 +158,42 @@ def test_blocks_of_two_points_are_best_for_everything() -> None:
         sv.mechanisms.two_point_blocks(line(3), 1.0)
 
 
+@pytest.mark.parametrize("eps", [1e-9, 1.0, 40.0, 800.0, 5000.0])
+def test_families_promise_the_level_that_was_asked_for(eps: float) -> None:
+    inf = math.inf
+    apart = sv.Metric([[0, 2.5, inf], [2.5, 0, inf], [inf, inf, 0]])
+    gaps = line([0, 0.5, 4])
+    weighted = {(0,): "1/3", (1,): "1/3", (2,): 1, (0, 1): "2/3"}
+    for channel, metric in (
+        (sv.mechanisms.versus(discrete(3), [0], eps), discrete(3)),
+        (sv.mechanisms.versus(gaps, [0, 0.5], eps), gaps),
+        (sv.mechanisms.two_point_blocks(line(2), eps), line(2)),
+        (sv.mechanisms.two_point_blocks(apart, eps), apart),
+        (sv.mechanisms.balanced_collection(3, [[0, 1], [1, 2], [0, 2]], eps), discrete(3)),
+        (sv.mechanisms.balanced_collection(3, weighted, eps), discrete(3)),
+    ):
+        assert sv.epsilon(channel, metric).nats == pytest.approx(eps, rel=1e-14)
+        assert sv.is_private(channel, metric, eps)
+        assert np.exp(channel.log_matrix).sum(axis=1) == pytest.approx(1.0, rel=1e-14)
+    assert np.isneginf(sv.mechanisms.two_point_blocks(apart, eps).log_matrix).sum() == 4
+
+
+def test_families_agree_with_their_exact_forms_beyond_floats() -> None:
+    alpha, eps, gaps = F(1, 2**300), 300 * math.log(2), line([0, 1, 5])
+    for make in (
+        lambda **level: sv.mechanisms.versus(gaps, [0, 1], **level),
+        lambda **level: sv.mechanisms.two_point_blocks(line([0, 4]), **level),
+        lambda **level: sv.mechanisms.balanced_collection(3, [[0, 1], [1, 2], [0, 2]], **level),
+    ):
+        exact, logs = make(alpha=alpha), make(eps=eps)
+        assert (exact.form, logs.form) == ("exact", "log")
+        assert np.allclose(logs.log_matrix, exact.log_matrix, rtol=1e-14, atol=0)
+    assert np.isfinite(sv.mechanisms.versus(line([0, 1e10]), [0], 1e300).log_matrix).all()
+    half = line([0, 0.5])
+    assert sv.mechanisms.two_point_blocks(half, math.inf).exact.tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+    assert sv.mechanisms.versus(half, [0], 0).exact.tolist() == [[F(1, 2)] * 2] * 2  # type: ignore[union-attr]
+
+
 def test_magnitude_says_why_the_exponential_kernel_does_not_exist() -> None:
     star = sv.metrics.from_graph([(0, leaf) for leaf in (1, 2, 3)])
     for alpha in ("1/3", "1/2", "2/3"):

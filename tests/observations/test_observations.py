@@ -2,6 +2,7 @@
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -614,3 +615,25 @@ def test_points_between_others_are_bounds() -> None:
     )
     assert all(point.exact == (point.method == "exact by types") for point in curve.points)
     assert not all(point.exact for point in curve.points)
+
+
+def test_what_is_exact_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sievert.observations import _breach_times as times
+
+    counted, exactly = [], times._exactly
+
+    def counting(*arguments: Any) -> Any:
+        counted.append(arguments[2])
+        return exactly(*arguments)
+
+    monkeypatch.setattr(times, "_exactly", counting)
+    channel = sv.continuous.truncated_laplace(2.0).pixelated(12, 8)
+    arguments = {"predicate": [channel.inputs[0]], "level": 2.5}
+    found = sv.observations.observations_until_breach(channel, 0.9, **arguments, rng=1)
+    assert found.searched > 64
+    assert len(counted) == 1
+    # A curve of the same length says the same.
+    curve = sv.observations.breach_curve(channel, **arguments, observations=found.searched, rng=1)
+    assert curve.exact_until == counted[0]
+    assert found.most == 1 + int(np.flatnonzero(curve.lower[1] >= 0.9)[0])
+    assert found.least == 1 + int(np.flatnonzero(curve.upper[1] >= 0.9)[0])

@@ -39,6 +39,15 @@ def test_two_and_four_inputs(n: int, count: int) -> None:
     assert len(found["vertices"].x) == count  # type: ignore[attr-defined]
 
 
+def test_corners_are_named_within_a_narrow_picture() -> None:
+    names = ["between 20 and 39", "average", "high", "more"]
+    for n in (2, 3, 4):
+        metric = sv.metrics.discrete(names[:n])
+        (corners,) = [t for t in sv.plots.private_posteriors(metric, 1.0).data if t.mode == "text"]
+        assert corners.text[0] == "surely between<br>20 and 39"
+        assert set(corners.textposition[:2]) == {"bottom center"}
+
+
 def test_other_sizes_are_refused() -> None:
     for n in (1, 5):
         with pytest.raises(MetricError, match="two to four"):

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from numpy.testing import assert_allclose
 
 import sievert as sv
 from sievert.errors import ChannelError, DataError, PolicyError, SievertError, TooLargeError
@@ -164,6 +165,7 @@ def pictures() -> dict[str, go.Figure]:
         "guess_curve": sv.plots.guess_curve([1, 2], [0.3, 0.4], 0.2),
         "hypers": hypers({"A": warner}),
         "laplace_density": sv.plots.laplace_density(sv.continuous.truncated_laplace(2), [0.25, 1]),
+        "laplace_posteriors": sv.plots.laplace_posteriors(sv.continuous.truncated_laplace(2), 8),
         "laplace_price": sv.plots.laplace_price([sv.continuous.gap(None, "absolute", 2, 4)]),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
         "noise_law": sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=0, confidence=0.5),
@@ -234,3 +236,54 @@ def test_places_before_and_after() -> None:
         places_before_after([[139.7, 35.7]], [[35.7, 139.7]])
     with pytest.raises(DataError, match="shape"):
         places_before_after([1.0, 2.0], [1.0, 2.0])
+
+
+def beliefs_of(trace: object) -> np.ndarray:
+    """Barycentric coordinates of points in a triangle."""
+    x, y = np.asarray(trace.x), np.asarray(trace.y)  # type: ignore[attr-defined]
+    third = y * 2 / math.sqrt(3)
+    return np.column_stack([1 - x - third / 2, x - third / 2, third])
+
+
+def test_beliefs_after_laplace_noise_lie_between_those_of_the_geometric() -> None:
+    figure = sv.plots.laplace_posteriors(sv.continuous.truncated_laplace(4 * math.log(2)), 8)
+    traces = {trace.name: beliefs_of(trace) for trace in figure.data if trace.name}
+    geometric = np.array([[16, 4, 1], [0, 0, 0], [1, 4, 16]]) / 21
+    geometric[1] = np.array([1, 4, 1]) / 6
+    assert_allclose(traces["geometric"], geometric, atol=1e-12)
+    # Figure 7.3b, as section 5.2 of the notes has it.
+    known = [
+        (0.745254, 0.203797, 0.050949),
+        (0.530818, 0.375345, 0.093836),
+        (0.361302, 0.510958, 0.127740),
+        (0.220481, 0.623615, 0.155904),
+    ]
+    assert_allclose(traces["8 pixels"][:4], known, atol=1e-6)
+    path = traces["every output"]
+    assert_allclose(path[[0, len(path) // 2, -1]], geometric, atol=1e-12)
+    for spots, start, end in ((path[: len(path) // 2], 0, 1), (path[len(path) // 2 :], 1, 2)):
+        along = geometric[end] - geometric[start]
+        share = (spots - geometric[start]) @ along / (along @ along)
+        assert ((share >= -1e-12) & (share <= 1 + 1e-12)).all()
+        assert_allclose(geometric[start] + share[:, None] * along, spots, atol=1e-12)
+
+
+@pytest.mark.parametrize("eps", [0, 1e-9, 5000.0])
+def test_paths_of_beliefs_survive_extreme_noise(eps: float) -> None:
+    figure = sv.plots.laplace_posteriors(sv.continuous.truncated_laplace(eps, (-3, 5)), 3, [0.5, 0, 0.5])
+    for trace in figure.data:
+        assert np.isfinite(np.asarray(trace.x, dtype=float)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((3,), "noise"),
+        ((sv.continuous.truncated_laplace(2), 0), "pixels"),
+        ((sv.continuous.truncated_laplace(2), 8, [0.5, 0.5]), "prior"),
+        ((sv.continuous.truncated_laplace(math.inf), 8), "eps"),
+    ],
+)
+def test_paths_of_beliefs_refuse(arguments: tuple[object, ...], words: str) -> None:
+    with pytest.raises(sv.SievertError, match=words):
+        sv.plots.laplace_posteriors(*arguments)  # type: ignore[arg-type]

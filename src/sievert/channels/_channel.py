@@ -24,6 +24,7 @@ from sievert.errors import ChannelError
 from sievert.numerics import brief, flag, fractions_of, generator_of, instance, log_fraction, log_of, readable
 from sievert.policies import Policy, Query
 from sievert.spaces import (
+    EvenNumbers,
     Labels,
     Metric,
     by_label,
@@ -342,7 +343,7 @@ class Channel(Constructors):
     def _position(self, side: Literal["inputs", "outputs"], item: object) -> int:
         labels: Labels = getattr(self, side)
         try:
-            if isinstance(labels, range):
+            if isinstance(labels, range | EvenNumbers):
                 return labels.index(label(item))  # type: ignore[arg-type]
             if side not in self._cache:
                 self._cache[side] = {name: i for i, name in enumerate(labels)}

@@ -23,7 +23,7 @@ from sievert.channels._laws import Privacy
 from sievert.channels._making import ROW_SUM_TOLERANCE, Form
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, holds_masked
-from sievert.spaces import Edges, Labels, Metric, labels_or_range
+from sievert.spaces import Edges, EvenNumbers, Labels, Metric, labels_or_range
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -89,6 +89,10 @@ class StructuredChannel(Channel):
         """Labels of output positions."""
         if isinstance(self.outputs, range):
             return np.asarray(outputs * self.outputs.step + self.outputs.start)
+        if isinstance(self.outputs, EvenNumbers):
+            # Only those that are asked for are made.
+            places, inverse = np.unique(outputs, return_inverse=True)
+            return np.asarray(label_array([self.outputs[place] for place in places.tolist()])[inverse])
         return np.asarray(label_array(self.outputs)[outputs])
 
 

@@ -8,7 +8,7 @@ the whole interval. Its pixels are too; a geometric mechanism on a grid is so fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -28,10 +28,12 @@ from sievert.mechanisms import (
     rational_power,
 )
 from sievert.numerics import brief, is_whole, taken, whole
-from sievert.spaces import metrics
+from sievert.spaces import EvenNumbers, metrics
 
 __all__ = ["TruncatedLaplace", "grid", "grid_geometric", "lifted", "realised_epsilon", "truncated_laplace"]
 LARGEST_GRID = 10_000_000
+# Points of a grid that are listed one by one.
+LARGEST_LIST = 2000
 
 
 def truncated_laplace(
@@ -184,7 +186,7 @@ def grid_geometric(
 
     Notes
     -----
-    Cost: O(cells); a matrix is made when one asks for it.
+    Cost: O(1) beyond 2000 cells, whose labels are made one by one when asked for; so is a matrix.
 
     Examples
     --------
@@ -192,9 +194,9 @@ def grid_geometric(
     [Fraction(4, 5), Fraction(3, 20), Fraction(1, 20)]
     """
     ends = interval_of(interval, MechanismError)
-    points = grid(cells, ends)
+    count = whole("cells", cells, MechanismError, most=LARGEST_GRID)
     level = privacy(eps, alpha)
-    step = (ends[1] - ends[0]) / (len(points) - 1)
+    step = (ends[1] - ends[0]) / count
     root = None if level.alpha is None else rational_power(level.alpha, step)
     if root is not None:
         scaled = privacy(None, root)
@@ -202,8 +204,15 @@ def grid_geometric(
         scaled = privacy(level.exact_eps * step, None)
     else:
         scaled = privacy(level.eps * float(step), None)
-    labels: list[Any] = [int(x) if x.denominator == 1 else x for x in points]
-    return TruncatedGeometricChannel(len(points), scaled, labels)
+    return TruncatedGeometricChannel(count + 1, scaled, _labels(ends[0], step, count + 1))
+
+
+def _labels(start: Fraction, step: Fraction, size: int) -> Sequence[Any]:
+    """Points of a grid; of a large one each is made when it is asked for."""
+    if start.denominator == step.denominator == 1:
+        return range(int(start), int(start + size * step), int(step))
+    labels = EvenNumbers(start, step, size)
+    return labels if size > LARGEST_LIST else labels[:]
 
 
 def lifted(channel: Channel, finer: int) -> Channel:

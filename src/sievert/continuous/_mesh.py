@@ -53,7 +53,7 @@ def legendre(count: int = NODES) -> tuple[FloatArray, FloatArray]:
     return nodes, weights
 
 
-def missed_by_gauss(largest: FloatArray, rate: float, count: int = NODES) -> FloatArray:
+def missed_by_gauss(largest: FloatArray, rate: float | FloatArray, count: int = NODES) -> FloatArray:
     """What Gauss–Legendre misses of ∫_{-1}^1 f, for |f| ≤ largest on the ellipse (Trefethen, Thm 19.3)."""
     return np.asarray(largest * (64 / 15 * rate ** (-2.0 * count) / (1 - rate**-2)))
 

@@ -23,6 +23,8 @@ from sievert.continuous._mesh import RATES, Mesh, legendre, missed_by_gauss, sca
 __all__ = ["quantiles"]
 # Points through which the rule goes on a cell, Newton's steps to each, and halvings of a cell.
 POINTS, NEWTON, HALVINGS = 16, 10, 14
+# A crossing is looked for among so many places of a cell, so often: 2^54 of them in all.
+PLACES, PARTINGS = 64, 9
 # A step of Newton after which the next would change nothing: they square.
 SETTLED = 1e-9
 # Parts between the least guess and the next place, each half of the one before.
@@ -43,12 +45,13 @@ def quantiles(cells: Mesh, quantile: float) -> tuple[float, float]:
     if cells.eps == 0:
         place = sums.median()
         return sums.outside(place, place), 0.0
-    first, last = sums.guess(np.array([0.0]))[0], sums.guess(np.array([1.0]))[0]
+    guesses = sums.guess(cells.edges)
+    first, last = float(guesses[0]), float(guesses[-1])
     if first >= last:
         return sums.outside(first, first), sums.slip(first) + sums.slip(last)
     value = sums.outside(first, last)
     missed = sums.slip(first) + sums.slip(last)
-    places, outputs = _broken(sums, first, last)
+    places, outputs = _broken(sums, guesses)
     edges, total = cells.edges, value
     for halving in range(HALVINGS + 1):
         parts = _Parts.of(sums, places, outputs)
@@ -102,45 +105,43 @@ class _Sums:
 
     def guess(self, outputs: FloatArray) -> FloatArray:
         """The quantile of what is believed after each output."""
-        both = np.log(self.at(self.both, outputs))
-        left = self.is_right(outputs)  # of the output: what is guessed lies at or left of it
-        found = np.empty_like(outputs)
-        for side, series, known, sign, share in (
-            (left, self.below, self.log_below, 1.0, self.q),
-            (~left, self.above, -self.log_above, -1.0, 1 - self.q),
-        ):
-            wanted = sign * (math.log(share) + both[side] + sign * self.eps * outputs[side])
-            found[side] = self._solved(series, known, wanted, sign)
-        return found
+        both = self.at(self.both, outputs)
+        left = self.at(self.below, outputs) >= self.q * both  # what is guessed lies at or left of the output
+        sign = np.where(left, 1.0, -1.0)
+        share = np.where(left, math.log(self.q), math.log(1 - self.q))
+        wanted = sign * (share + np.log(both)) + self.eps * outputs
+        cell = self._cells(left, (self.log_below, -self.log_above), wanted)
+        rows = np.where(left[:, None], self.below[cell], self.above[cell])
+        return self.newton(rows, cell, wanted, sign, np.zeros_like(wanted))
 
     def outputs(self, places: FloatArray, right: BoolArray) -> FloatArray:
         """The output after which each place is the quantile, on the right of it or on the left."""
-        found = np.empty_like(places)
-        for side, series, known, sign, share in (
-            (right, self.below, self.rising, 1.0, self.q),
-            (~right, self.above, -self.falling, -1.0, 1 - self.q),
-        ):
-            with np.errstate(divide="ignore"):
-                level = np.log(self.at(series, places[side]))
-            wanted = sign * (level + sign * self.eps * places[side] - math.log(share))
-            found[side] = self._solved(self.both, known, wanted, sign)
-        return found
+        sign = np.where(right, 1.0, -1.0)
+        share = np.where(right, math.log(self.q), math.log(1 - self.q))
+        cell = self.cells.where(places)
+        rows = np.where(right[:, None], self.below[cell], self.above[cell])
+        with np.errstate(divide="ignore"):
+            level = np.log(horner(rows, (places - self.cells.centres[cell]) / self.cells.halves[cell]))
+        wanted = sign * (level - share) + self.eps * places
+        out = self._cells(right, (self.rising, -self.falling), wanted)
+        return self.newton(self.both[out], out, wanted, sign, np.zeros_like(wanted))
 
-    def _solved(self, series: FloatArray, known: FloatArray, wanted: FloatArray, sign: float) -> FloatArray:
-        """Where sign·(ln series + sign·ε·x), which increases, is what is wanted: its cell, then Newton."""
-        cell = np.clip(np.searchsorted(known, wanted, side="right") - 1, 0, len(known) - 2)
-        return self.newton(series, cell, wanted, sign, np.zeros_like(wanted))
+    @staticmethod
+    def _cells(right: BoolArray, known: tuple[FloatArray, FloatArray], wanted: FloatArray) -> IndexArray:
+        """The cells in which what increases is what is wanted, from what it is at edges on either side."""
+        after = np.where(right, *(np.searchsorted(edges, wanted, side="right") for edges in known))
+        return np.asarray(np.clip(after - 1, 0, len(known[0]) - 2))
 
     def newton(
         self,
-        series: FloatArray,
+        rows: FloatArray,
         cell: IndexArray,
         wanted: FloatArray,
-        sign: float | FloatArray,
+        sign: FloatArray,
         start: FloatArray,
     ) -> FloatArray:
-        """Places within given cells, a little beyond them at most."""
-        rows, centre, half = series[cell], self.cells.centres[cell], self.cells.halves[cell]
+        """Where sign·(ln Σ + sign·ε·x), which increases, is what is wanted: a little beyond cells at most."""
+        centre, half = self.cells.centres[cell], self.cells.halves[cell]
         if wanted.ndim == 2:
             centre, half = centre[:, None], half[:, None]
         slopes = rows[:, 1:] * np.arange(1, rows.shape[1])
@@ -197,10 +198,9 @@ class _Sums:
         return float(distance * min(np.abs(low).max(), np.abs(high).max()))
 
 
-def _broken(sums: _Sums, first: float, last: float) -> tuple[FloatArray, FloatArray]:
+def _broken(sums: _Sums, guesses: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Places between the least and the largest guess, with their outputs: neither crosses an edge between."""
-    edges = sums.edges
-    guesses = sums.guess(edges)
+    edges, first, last = sums.edges, float(guesses[0]), float(guesses[-1])
     inner = edges[(edges > first) & (edges < last)]
     crossings = _crossings(sums, first, last)
     known = np.sort(np.concatenate([[first, last], inner, guesses, crossings]))
@@ -236,12 +236,15 @@ def _crossings(sums: _Sums, first: float, last: float) -> FloatArray:
     cell = np.flatnonzero(ends[:, 0] * ends[:, 1] < 0)
     if not len(cell):
         return np.empty(0)
-    low, high = np.full(len(cell), -1.0), np.ones(len(cell))
-    for _ in range(54):
-        u = (low + high) / 2
-        same = horner(excess[cell], u) * ends[cell, 0] > 0
-        low, high = np.where(same, u, low), np.where(same, high, u)
-    found = sums.cells.centres[cell] + sums.cells.halves[cell] * low
+    low, width = np.full((len(cell), 1), -1.0), 2.0
+    for _ in range(PARTINGS):
+        width /= PLACES
+        u = low + width * np.arange(PLACES)
+        same = horner(excess[cell], u) * ends[cell, :1] > 0
+        # The last place before the first change of sign.
+        low = low + width * (np.where(same.all(axis=1), PLACES, same.argmin(axis=1)) - 1)[:, None]
+        low = np.maximum(low, -1.0)
+    found = sums.cells.centres[cell] + sums.cells.halves[cell] * low[:, 0]
     return np.asarray(found[(found > first) & (found < last)])
 
 
@@ -341,16 +344,21 @@ class _Parts:
         # The outputs at the ends of a part are known: begin on the line between them.
         middle, half = (self.first + self.last) / 2, (self.last - self.first) / 2
         start = (middle[:, None] + half[:, None] * points - terms.middle[:, None]) / terms.half[:, None]
-        return sums.newton(sums.both, terms.out, wanted, sign, np.clip(start, -1.0, 1.0))
+        return sums.newton(terms.both, terms.out, wanted, sign, np.clip(start, -1.0, 1.0))
 
     def _regret(self, steep: FloatArray, right: BoolArray) -> FloatArray:
         """What a rule may lose at any t of a part, whose best outputs lie between two that are proved."""
         sums = self.sums
         low, high = np.zeros_like(self.first), np.ones_like(self.last)
-        for reach in (BRACKET / sums.eps, self.last - self.first):
-            lower, upper = np.maximum(self.first - reach, 0.0), np.minimum(self.last + reach, 1.0)
-            low = np.where((lower <= 0) | (self._slope(self.starts, lower) < 0), np.maximum(low, lower), low)
-            high = np.where((upper >= 1) | (self._slope(self.ends, upper) > 0), np.minimum(high, upper), high)
+        reach = np.stack([np.full_like(self.first, BRACKET / sums.eps), self.last - self.first])
+        lowers, uppers = np.maximum(self.first - reach, 0.0), np.minimum(self.last + reach, 1.0)
+        slopes = self._slope(
+            np.concatenate([self.starts, self.starts, self.ends, self.ends]),
+            np.concatenate([lowers.ravel(), uppers.ravel()]),
+        ).reshape(2, 2, -1)
+        for lower, upper, (falls, rises) in zip(lowers, uppers, slopes.swapaxes(0, 1), strict=True):
+            low = np.where((lower <= 0) | (falls < 0), np.maximum(low, lower), low)
+            high = np.where((upper >= 1) | (rises > 0), np.minimum(high, upper), high)
         # |V'| grows at most by e^(ε·distance) on the way to the best output.
         nats = sums.eps * (high - low)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -366,12 +374,12 @@ class _Parts:
         sums = self.sums
         both = sums.at(sums.both, outputs)
         right = outputs >= places
-        decay = np.exp(-sums.eps * np.abs(outputs - places))
-        found = np.where(
-            right,
-            sums.q * both - sums.at(sums.below, places) * decay,
-            sums.at(sums.above, places) * decay - (1 - sums.q) * both,
-        )
+        cell = sums.cells.where(places)
+        near = horner(
+            np.where(right[:, None], sums.below[cell], sums.above[cell]),
+            (places - sums.cells.centres[cell]) / sums.cells.halves[cell],
+        ) * np.exp(-sums.eps * np.abs(outputs - places))
+        found = np.where(right, sums.q * both - near, near - (1 - sums.q) * both)
         return np.where(np.abs(found) > sums.slack * both, found, 0.0)
 
 
@@ -410,27 +418,27 @@ class _Terms:
 
     def bounds(self, rule: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What Gauss–Legendre misses of ∫ V from -1 to 1, and the largest |V'| between Chebyshev's points."""
-        missed, steep = np.full(len(rule), np.inf), np.full(len(rule), np.inf)
-        orders = np.arange(1, POINTS)
         lebesgue = 2 / math.pi * math.log(POINTS) + 1
-        for rate in RATES:
-            reach = (rate + 1 / rate) / 2
-            off = np.abs(rule[:, 1:]) @ rate**orders
-            u, v = np.abs(self.shift) + self.scale * reach, np.abs(rule[:, 0] - self.middle) / self.half
-            v += off / self.half
-            apart = -self.sign * (rule[:, 0] - self.centres) + off + self.halves * reach
-            with np.errstate(over="ignore", invalid="ignore"):
-                grown = np.exp(np.minimum(self.sums.eps * apart, 700.0))
-                near = horner(np.abs(self.near), u) * grown
-                fixed = np.abs(self.output[:, 0] - self.mass[:, 0])
-                moving = horner(np.abs(self.output[:, 1:]), v) * v + horner(np.abs(self.mass[:, 1:]), u) * u
-                largest = near / 2 + self.share * (fixed + moving)
-                missed = np.fmin(missed, missed_by_gauss(largest, rate))
-                # Interpolation at Chebyshev's points (Trefethen, Thm 8.2, by Hermite's formula).
-                between = reach / (reach - 1) * 2 / (rate**POINTS - rate**-POINTS)
-                steepest = self.share * horner(np.abs(self.both), v) + near
-                steep = np.fmin(steep, lebesgue * slope + between * steepest)
-        return missed, steep
+        rates = np.array(RATES)
+        reach = (rates + 1 / rates) / 2
+        off = np.abs(rule[:, 1:]) @ rates ** np.arange(1, POINTS)[:, None]
+        u = np.abs(self.shift)[:, None] + self.scale[:, None] * reach
+        v = (np.abs(rule[:, 0] - self.middle)[:, None] + off) / self.half[:, None]
+        apart = (-self.sign * (rule[:, 0] - self.centres))[:, None] + off + self.halves[:, None] * reach
+        share = self.share[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown = np.exp(np.minimum(self.sums.eps * apart, 700.0))
+            near = horner(np.abs(self.near), u) * grown
+            fixed = np.abs(self.output[:, 0] - self.mass[:, 0])[:, None]
+            moving = horner(np.abs(self.output[:, 1:]), v) * v + horner(np.abs(self.mass[:, 1:]), u) * u
+            missed = missed_by_gauss(near / 2 + share * (fixed + moving), rates)
+            # Interpolation at Chebyshev's points (Trefethen, Thm 8.2, by Hermite's formula).
+            between = reach / (reach - 1) * 2 / (rates**POINTS - rates**-POINTS)
+            steepest = share * horner(np.abs(self.both), v) + near
+            steep = lebesgue * slope[:, None] + between * steepest
+            return np.fmin.reduce(missed, axis=1, initial=np.inf), np.fmin.reduce(
+                steep, axis=1, initial=np.inf
+            )
 
     def is_beside(self, rule: FloatArray) -> BoolArray:
         """Whether outputs stay in their cell and on their side of t, up to a distance that is none."""

@@ -94,10 +94,22 @@ class VertexProgram:
 
     def _floats(self, costs: NDArray[Any]) -> Optimum:
         n, m = self.columns.shape[1], len(self.columns)
-        matrix = csc_array(self._dense.T)
-        program = LinearProgram(costs, matrix, np.ones(n), np.ones(n), np.zeros(m), np.full(m, np.inf))
+        # At a small ε inputs are nearly alike: the first, and how the others differ from it, in units of ε.
+        differences = self._dense.T[1:] - self._dense.T[0]
+        unit = float(np.abs(differences).max(initial=0.0)) or 1.0
+        rows = np.vstack([self._dense.T[:1], differences / unit])
+        ones = np.concatenate([[1.0], np.zeros(n - 1)])
+        program = LinearProgram(costs, csc_array(rows), ones, ones, np.zeros(m), np.full(m, np.inf))
         found = solve(program, "simplex", tolerance=1e-10)
-        return Optimum(float(costs @ found.primal), found.dual, np.maximum(found.primal, 0.0))
+        if not found.optimal:
+            raise TooLargeError(
+                f"the least loss was not found in floats (the solver says {found.status}); give alpha as a "
+                "fraction, or a larger ε",
+                size=m,
+            )
+        others = found.dual[1:] / unit
+        dual = np.concatenate([[found.dual[0] - others.sum()], others])
+        return Optimum(float(costs @ found.primal), dual, np.maximum(found.primal, 0.0))
 
     def channel(self, weights: AnyArray, inputs: Any) -> Channel:
         """The mechanism with these weights."""

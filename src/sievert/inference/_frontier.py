@@ -65,8 +65,9 @@ def frontier(
     for every participant of a survey give one correlation each, or use `insensitive`.
 
     Cost: one program of inputs·uses variables, solved anew from the last limit; of a long line of tallies
-    only a core and likely guesses, folded where they are symmetric: 1000 participants take
-    seconds.
+    only a core and likely guesses, folded where they are symmetric, or all guesses from inside: 1000
+    participants take seconds at any limit. Above what the best mechanism gives away without limits, no
+    program at all: geometric noise is the best on a line.
 
     References
     ----------

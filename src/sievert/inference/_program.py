@@ -33,6 +33,8 @@ SAME = 1e-13
 # A line with so many probabilities starts with a core that holds all but CORE of the probability, and with
 # the guesses that hold a share of LIKELY of it. Forests that large are bounded.
 LONG_LINE, CORE, LIKELY = 2500, 1e-4, 0.9
+# Where these guesses do not suffice on a line with so many, the core holds all but WIDE and has all guesses.
+VERY_LONG_LINE, WIDE = 10_000, 1e-9
 LARGE_PROGRAM = 1000
 # The core is made wider where it leaves more than this between the two bounds.
 LOOSE = 2e-10
@@ -102,6 +104,7 @@ class Solver:
         self.long = is_line(problem.space) and n * m >= LONG_LINE
         self.core = _core(problem, CORE) if self.long else (0, n - 1)
         guesses = _likely(problem, LIKELY) if self.long else np.arange(m)
+        self.wide: tuple[tuple[int, int], _Part] | None = None
         self._take(guesses)
 
     def _take(self, guesses: IndexArray) -> None:
@@ -118,6 +121,7 @@ class Solver:
             try:
                 found = self.part.solve(limits, careful)
             except Unsolved:
+                best = best or (self._inside(limits) if self.long else None)
                 if best is None:
                     raise
                 return best
@@ -125,6 +129,9 @@ class Solver:
                 return found
             found, excess, prices = _spread(self.problem, self.core, found)
             missed = self._near(np.flatnonzero(excess > PRICED))
+            whole = self._inside(limits) if len(missed) and n * m >= VERY_LONG_LINE else None
+            if whole is not None:
+                return whole
             if not len(missed):
                 over = float(excess.max())
                 if careful:
@@ -136,6 +143,21 @@ class Solver:
                     return found
                 self.core = _wider(self.problem, self.core)
             self._take(np.union1d(self.part.guesses, missed))
+
+    def _inside(self, limits: Sequence[float]) -> Optimum | None:
+        """The optimum with every guess of a wide core, from inside; None where it is not found.
+
+        Near the most that any mechanism is worth all guesses count, and the simplex takes long to order them.
+        """
+        if self.wide is None:
+            core = _core(self.problem, WIDE)
+            self.wide = core, _Part(self.problem, core, np.arange(core[0], core[1] + 1))
+        core, part = self.wide
+        try:
+            found = part.solve(limits, inside=True)
+        except Unsolved:
+            return None
+        return _spread(self.problem, core, found)[0]
 
     def _near(self, missed: IndexArray) -> IndexArray:
         """Of the guesses that are worth taking in, those in the core and next to others."""
@@ -159,13 +181,13 @@ class _Part:
         first = n + sum(len(leak) for leak in problem.leaks) * m
         self.limit_rows = np.arange(first, first + len(problem.leaks))
 
-    def solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
-        """The optimum among mechanisms with these guesses."""
+    def solve(self, limits: Sequence[float], careful: bool = True, inside: bool = False) -> Optimum:
+        """The optimum among mechanisms with these guesses; inside the optimal face where that is asked."""
+        upper = np.asarray(limits, dtype=np.float64)
+        rows = self.limit_rows if self.fold is None else self.fold.kept_at[self.limit_rows]
+        found = self.moving.inside(rows, upper) if inside else self.moving.solve(rows, upper, careful)
         if self.fold is None:
-            found = self.moving.solve(self.limit_rows, np.asarray(limits, dtype=np.float64), careful)
             return self._read(found.primal, found.dual, -found.value)
-        rows = self.fold.kept_at[self.limit_rows]
-        found = self.moving.solve(rows, np.asarray(limits, dtype=np.float64), careful)
         return self._read(*self.fold.unfolded(found), -found.value)
 
     def _read(self, primal: FloatArray, dual: FloatArray, value: float) -> Optimum:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from sievert.channels import Channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._certificates import Exactly, certified
 from sievert.inference._correlation import Correlation, correlation_of
+from sievert.inference._geometric import unlimited
 from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
 from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
@@ -29,6 +32,8 @@ __all__ = ["SMALLEST_KINK", "Question"]
 
 # What the ends of a line of tallies may stand for, at so many tallies or more.
 TAILS, LARGE_LINE = 1e-11, 60
+# Bounds further apart than this are tried to be brought together.
+LOOSE = 1e-8
 # Pieces of a curve that are looked at; a kink smaller than this is rounding.
 MOST_PIECES, SMALLEST_KINK = 400, 1e-9
 
@@ -133,6 +138,11 @@ class Question:
         """The best mechanism, repaired and proved."""
         guess = self._solve([float(limit) for limit in limits])
         proof = certified(self.problem, self.exact, limits, guess)
+        if proof.upper - proof.lower > LOOSE and self._unlimited is not None:
+            # Prices that hold without limits hold with them, and are close where limits hardly matter.
+            most = self._unlimited[0]
+            other = replace(most, value=guess.value, mechanism=guess.mechanism)
+            proof = min(proof, certified(self.problem, self.exact, limits, other), key=lambda one: one.upper)
         exact = proof.lower == proof.upper and proof.within
         tables = proof.mechanism
         if self.last - self.first + 1 < len(self.labels):
@@ -157,7 +167,14 @@ class Question:
         count = len(self.correlations)
         return tuple(max(v for v, o in zip(values, self.owners, strict=True) if o == k) for k in range(count))
 
+    @cached_property
+    def _unlimited(self) -> tuple[Optimum, FloatArray] | None:
+        """On a long line, the best mechanism whatever it gives away, and how much that is."""
+        return unlimited(self.problem) if self.solver.long else None
+
     def _solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
+        if self._unlimited is not None and (self._unlimited[1] <= limits).all():
+            return self._unlimited[0]
         try:
             return self.solver.solve(limits, careful)
         except Unsolved as problem:

@@ -153,7 +153,7 @@ def partition(
             f"blocks: {brief(twice[0])} is there twice; every secret must be in exactly one block"
         )
     order = secret_labels(_natural(everything) if secrets is None else secrets)
-    require_table(len(members), len(order))
+    require_table(max(1, len(members)), len(order))
     known, placed = set(order), set(everything)
     missing = [item for item in order if item not in placed]
     unknown = [item for item in everything if item not in known]

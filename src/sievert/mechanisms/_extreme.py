@@ -31,22 +31,40 @@ __all__ = ["Magnitude", "balanced_collection", "magnitude", "pull_back", "two_po
 
 # What rounding may add to the slope of a map.
 SLOPE_ROUNDING = 1e-12
+# The least logarithm of a probability > 0; the normaliser leaves it a float.
+LEAST_LOG = -1e308
 
 
 def _ratio(level: Privacy, distance: float) -> Any:
-    """e^(-ε·d): a fraction where alpha is one and the distance is whole."""
+    """e^(-ε·d): a fraction where alpha is one and the distance is whole, or alpha is 0 or 1."""
     if math.isinf(distance):
         return Fraction(0)
-    if level.alpha is not None and distance == int(distance):
-        return Fraction(1) if distance == 0 else level.alpha ** int(distance)
+    if level.alpha is not None and (level.alpha in (0, 1) or distance == int(distance)):
+        return Fraction(1) if distance == 0 else level.alpha ** math.ceil(distance)
     return math.exp(-level.eps * distance) if distance else 1.0
 
 
-def _channel(table: AnyArray, inputs: Any, outputs: Any) -> Channel:
-    exact = all(isinstance(value, Fraction | int) for value in table.ravel().tolist())
-    if exact:
-        return Channel.trusted(table, "exact", inputs, outputs)
-    return Channel.trusted(table.astype(np.float64), "float", inputs, outputs)
+def _in_proportion(
+    level: Privacy, distances: AnyArray, weights: list[Fraction], inputs: Any, outputs: Any
+) -> Channel:
+    """K[x, y] in proportion to w_y·e^(-ε·d(x, y)); kept as logarithms where it is not exact.
+
+    Weights at distance 0 of an input add up to 1, and inputs of one output have the same sum.
+    """
+    finite = distances[np.isfinite(distances)]
+    if level.alpha is not None and (level.alpha in (0, 1) or np.array_equal(finite, np.rint(finite))):
+        powers = {d: _ratio(level, d) for d in np.unique(distances).tolist()}
+        table: AnyArray = np.array([[powers[d] for d in row] for row in distances.tolist()], dtype=object)
+        table = table * np.array(weights, dtype=object)
+        return Channel.trusted(table / table.sum(axis=1, keepdims=True), "exact", inputs, outputs)
+    # ∞·0 does not arise: a level without alpha has 0 < ε < ∞.
+    # A product beyond floats stays finite, as the distance is.
+    with np.errstate(over="ignore"):
+        exponents = np.where(np.isinf(distances), -np.inf, np.maximum(-level.eps * distances, LEAST_LOG))
+    numbers = np.array([float(weight) for weight in weights])
+    elsewhere = np.where(distances > 0, np.exp(exponents), 0.0) @ numbers
+    logs = exponents + np.log(numbers) - np.log1p(elsewhere)[:, None]
+    return Channel.trusted(logs, "log", inputs, outputs, relative=exponents)
 
 
 def versus(
@@ -94,12 +112,9 @@ def versus(
         raise MechanismError(
             f"members: {int(inside.sum())} of {metric.size} points; name some and leave some"
         )
-    ratio = _ratio(level, float(metric.matrix[np.ix_(inside, ~inside)].min()))
-    high, low = 1 / (1 + ratio), ratio / (1 + ratio)
-    rows = [[high, low] if here else [low, high] for here in inside.tolist()]
-    table = np.empty((metric.size, 2), dtype=object)
-    table[:] = rows
-    return _channel(table, metric.points, (True, False))
+    across = metric.matrix[np.ix_(inside, ~inside)].min()
+    distances = np.where(np.column_stack([inside, ~inside]), 0.0, across)
+    return _in_proportion(level, distances, [Fraction(1)] * 2, metric.points, (True, False))
 
 
 def pull_back(
@@ -230,18 +245,7 @@ def balanced_collection(
     inside = np.array([[int(name in set(item)) for item in members] for name in inputs], dtype=object)
     weights = _weights(inside, None if not isinstance(sets, Mapping) else list(sets.values()))
     level = privacy(eps, alpha)
-    ratio = _ratio(level, 1.0)
-    total = (
-        1
-        - ratio
-        + ratio * (sum(weights, Fraction(0)) if isinstance(ratio, Fraction) else float(sum(weights)))
-    )
-    table = np.empty(inside.shape, dtype=object)
-    table[:] = [
-        [w * (ratio + (1 - ratio) * here) / total for w, here in zip(weights, row, strict=True)]
-        for row in inside.tolist()
-    ]
-    return _channel(table, inputs, members)
+    return _in_proportion(level, 1.0 - inside.astype(np.float64), weights, inputs, members)
 
 
 def _weights(inside: AnyArray, given: list[Any] | None) -> list[Any]:
@@ -313,20 +317,17 @@ def two_point_blocks(metric: Metric, eps: float | None = None, *, alpha: object 
     table = metric.matrix
     groups = (table == 0).argmax(axis=1)
     firsts = np.unique(groups)
-    zero: Any = Fraction(0)
-    rows = np.full((metric.size, len(firsts)), zero, dtype=object)
-    for x in range(metric.size):
-        near = [k for k, first in enumerate(firsts.tolist()) if np.isfinite(table[x, first])]
+    distances = table[:, firsts]
+    for row in np.isfinite(distances):
+        near = np.flatnonzero(row).tolist()
         if len(near) > 2:
             names = ", ".join(repr(metric.points[int(firsts[k])]) for k in near[:3])
             raise MechanismError(
                 f"metric: {names} are at finite distance of each other, and no mechanism is then best for "
                 "every use (Fernandes, Thm 6.15); use sv.optimal_mechanism for one use"
             )
-        ratios = [_ratio(level, float(table[x, firsts[k]])) for k in near]
-        for k, ratio in zip(near, ratios, strict=True):
-            rows[x, k] = ratio / sum(ratios)
-    return _channel(rows, metric.points, [metric.points[int(first)] for first in firsts])
+    outputs = [metric.points[int(first)] for first in firsts]
+    return _in_proportion(level, distances, [Fraction(1)] * len(firsts), metric.points, outputs)
 
 
 @dataclass(frozen=True)

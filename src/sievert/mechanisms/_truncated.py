@@ -27,7 +27,7 @@ from sievert.sampling import (
     exact_sampler,
     ratio_of,
 )
-from sievert.spaces import Metric
+from sievert.spaces import EvenNumbers, Metric
 
 __all__ = ["TruncatedGeometricChannel"]
 # A witness ratio of more bits than this is not written out.
@@ -52,7 +52,7 @@ class TruncatedGeometricChannel(StructuredChannel):
         self, size: int, level: Privacy, inputs: Iterable[object], outputs: Iterable[object] | None = None
     ) -> None:
         form = "log" if level.alpha is None or _takes_too_long(size, level.alpha) else "exact"
-        labels = inputs if isinstance(inputs, range) else list(inputs)
+        labels = inputs if isinstance(inputs, range | EvenNumbers) else list(inputs)
         super().__init__(form, (size, size), labels, labels if outputs is None else outputs)  # type: ignore[arg-type]
         self.level = level
 

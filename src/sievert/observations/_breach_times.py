@@ -203,46 +203,66 @@ def breach_curve(
     finite = finite_channel(channel)
     most = upto(observations, GainError)
     generator = generator_of(rng)
-    bits = _level(level)
-    choice("direction", direction, ("up", "down", "either"), GainError)
-    members = predicate_members(finite, predicate)
-    classes = row_classes([finite], prior)
-    question = Question(classes, members, bits, direction)
-    named = tuple(finite.inputs[i] for i in members)
-    rate = _rate(question, classes) if question.reachable else 0.0
+    return _Curves(finite, prior, predicate, level, direction).upto(most, generator)
 
-    logs = classes.parts[0]
-    at, by, not_at, not_by = np.zeros((4, most))
-    not_at[:] = not_by[:] = 1.0
-    lower, upper = np.zeros((2, 2, most))
-    exact = _affordable(logs, most) if question.reachable else most
-    if exact < most:
-        way = "ask for a shorter curve, or for the rate"
-        require_size(most, LONGEST_SIMULATION, "the simulated points of the curve", way)
-    if question.reachable and exact:
-        at[:exact], by[:exact], not_at[:exact], not_by[:exact] = _exactly(question, logs, exact)
-    if exact < most:
-        shares, lower, upper = _simulated(question, logs, most, generator)
-        at[exact:], by[exact:] = shares[:, exact:]
-        not_at[exact:], not_by[exact:] = 1 - shares[:, exact:]
-        # What has happened by then has happened by later.
-        lower[1] = np.maximum(lower[1], by[exact - 1] if exact else 0.0)
-    lower[:, :exact] = upper[:, :exact] = at[:exact], by[:exact]
-    return BreachCurve(
-        named,
-        bits,
-        direction,
-        question.before,
-        at,
-        by,
-        not_at,
-        not_by,
-        rate,
-        question.reachable,
-        exact,
-        lower,
-        upper,
-    )
+
+class _Curves:
+    """Curves of one breach for several numbers of observations; what is exact in one serves the others."""
+
+    def __init__(
+        self, channel: Channel, prior: object, predicate: Predicate, level: float, direction: Direction
+    ) -> None:
+        self.bits = _level(level)
+        choice("direction", direction, ("up", "down", "either"), GainError)
+        self.direction: Direction = direction
+        members = predicate_members(channel, predicate)
+        classes = row_classes([channel], prior)
+        self.question = Question(classes, members, self.bits, direction)
+        self.named = tuple(channel.inputs[i] for i in members)
+        self.rate = _rate(self.question, classes) if self.question.reachable else 0.0
+        self._logs = classes.parts[0]
+        self._exact = np.zeros((4, 0))
+
+    def exactly(self, most: int) -> FloatArray:
+        """[at, by, not at, not by], n = 1…most, by types."""
+        if self._exact.shape[1] < most:
+            self._exact = np.array(_exactly(self.question, self._logs, most))
+        return self._exact[:, :most]
+
+    def upto(self, most: int, generator: np.random.Generator) -> BreachCurve:
+        """The curve for n = 1…most."""
+        question, logs = self.question, self._logs
+        at, by, not_at, not_by = np.zeros((4, most))
+        not_at[:] = not_by[:] = 1.0
+        lower, upper = np.zeros((2, 2, most))
+        exact = _affordable(logs, most) if question.reachable else most
+        if exact < most:
+            way = "ask for a shorter curve, or for the rate"
+            require_size(most, LONGEST_SIMULATION, "the simulated points of the curve", way)
+        if question.reachable and exact:
+            at[:exact], by[:exact], not_at[:exact], not_by[:exact] = self.exactly(exact)
+        if exact < most:
+            shares, lower, upper = _simulated(question, logs, most, generator)
+            at[exact:], by[exact:] = shares[:, exact:]
+            not_at[exact:], not_by[exact:] = 1 - shares[:, exact:]
+            # What has happened by then has happened by later.
+            lower[1] = np.maximum(lower[1], by[exact - 1] if exact else 0.0)
+        lower[:, :exact] = upper[:, :exact] = at[:exact], by[:exact]
+        return BreachCurve(
+            self.named,
+            self.bits,
+            self.direction,
+            question.before,
+            at,
+            by,
+            not_at,
+            not_by,
+            self.rate,
+            question.reachable,
+            exact,
+            lower,
+            upper,
+        )
 
 
 def _affordable(logs: FloatArray, most: int) -> int:
@@ -308,8 +328,9 @@ def observations_until_breach(
     aim = share * (1 - 1e-12)
     row = ("at", "by").index(when)
     count = min(32, most)
+    curves = _Curves(finite_channel(channel), prior, predicate, level, direction)
     while True:
-        found = breach_curve(channel, prior, predicate, level, count, direction, rng)
+        found = curves.upto(upto(count, GainError), generator_of(rng))
         sure = np.flatnonzero(found.lower[row] >= aim)
         maybe = np.flatnonzero(found.upper[row] >= aim)
         if len(sure) or not found.reachable or count >= most:

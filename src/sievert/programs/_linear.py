@@ -296,9 +296,7 @@ class MovingProgram:
         A careful one is looked for from several sides, until rows and costs are met as closely as floats
         allow.
         """
-        for row, value in zip(rows.tolist(), upper.tolist(), strict=True):
-            low = float(self.program.row_lower[row])
-            self.solver.changeRowBounds(row, low * MAGNIFIED, value * MAGNIFIED)
+        self._move(rows, upper)
         moved = self.program.row_upper.copy()
         moved[rows] = upper
         found = self._found()
@@ -312,6 +310,20 @@ class MovingProgram:
         return replace(
             first, value=float(self.program.cost @ first.primal), dual=second.dual, reduced=second.reduced
         )
+
+    def inside(self, rows: IndexArray, upper: FloatArray) -> Solution:
+        """As `solve`, by the interior point alone: no vertex, and the same few steps for any bounds."""
+        self._move(rows, upper)
+        found = self._inside()
+        if found is None:
+            raise Unsolved("the linear-program solver found no optimum from inside")
+        return replace(found, value=float(self.program.cost @ found.primal))
+
+    def _move(self, rows: IndexArray, upper: FloatArray) -> None:
+        """These upper bounds on these rows."""
+        for row, value in zip(rows.tolist(), upper.tolist(), strict=True):
+            low = float(self.program.row_lower[row])
+            self.solver.changeRowBounds(row, low * MAGNIFIED, value * MAGNIFIED)
 
     def _primal_miss(self, found: Solution, upper: FloatArray) -> float:
         """By how much rows and bounds are missed: chains of small factors hide that from the solver."""

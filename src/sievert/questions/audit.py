@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sievert.channels import Channel, Epsilon
-from sievert.errors import TooLargeError
+from sievert.errors import FileError, TooLargeError
 from sievert.files import Described, Scenario, load_scenario, text_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import Capacity, RecordLeakage
 from sievert.mechanisms import PixelatedLaplaceChannel
-from sievert.numerics import in_percent
+from sievert.numerics import brief, in_percent
 from sievert.observations import ReleasesWithin, SimulatedGain
 from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise, checks, kept_promise
@@ -205,7 +205,8 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
             from sievert.questions.documents import audit_documents
 
             return audit_documents(texts)
-        assert isinstance(scenario, str | Path)
+        if not isinstance(scenario, str | Path):
+            raise FileError(f"scenario is {brief(scenario)}; give a Scenario, or the path of a TOML file")
         scenario = load_scenario(scenario)
     view, policy = seen(scenario), scenario.policy
     found, promise = view.epsilon, kept_promise(view)

@@ -151,11 +151,22 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
 
 @dataclass(frozen=True)
 class IntervalView:
-    """What is drawn of noise on an interval: its density for some inputs, its price on finer grids."""
+    """What is drawn of noise on an interval.
+
+    Attributes
+    ----------
+    noise : whose density is drawn
+    inputs : for which it is
+    prices : of Laplace noise on ever finer grids
+    pixels : how many the file has
+    belief : in both ends and the middle, each with what is believed of the values nearest to it
+    """
 
     noise: TruncatedLaplace
     inputs: tuple[float, ...]
     prices: tuple[Gap, ...]
+    pixels: int
+    belief: tuple[float, float, float]
 
 
 def interval_view(scenario: Scenario) -> IntervalView | None:
@@ -177,7 +188,20 @@ def _view_on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> I
     loss, density = _loss(scenario), _density(channel, scenario)
     prices = () if density is None else tuple(gap(density, loss, eps, cells) for cells in PRICED)
     inputs = tuple(float(low + (high - low) * share) for share in (Fraction(1, 4), Fraction(1, 2)))
-    return IntervalView(truncated_laplace(eps, (low, high)), inputs, prices)
+    noise = truncated_laplace(eps, (low, high))
+    return IntervalView(noise, inputs, prices, channel.pixels, _of_three(channel, scenario.use_prior))
+
+
+def _of_three(channel: PixelatedLaplaceChannel, prior: Any) -> tuple[float, float, float]:
+    """A belief in numbers of an interval, rounded to its ends and its middle; halfway belongs to both."""
+    low, high = channel.interval
+    found = [0.0, 0.0, 0.0]
+    for point, mass in zip(channel.points, prior, strict=True):
+        place = 2 * (point - low) / (high - low)
+        nearest = [k for k in range(3) if abs(place - k) <= Fraction(1, 2)]
+        for k in nearest:
+            found[k] += float(mass) / len(nearest)
+    return found[0], found[1], found[2]
 
 
 def _loss(scenario: Scenario) -> Any:

@@ -57,7 +57,7 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
 
 
 def _of_interval(found: IntervalView | None) -> Iterator[Picture]:
-    """Noise on an interval: its density with the atoms, and its price on ever finer grids."""
+    """Noise on an interval: its density with atoms, its price on ever finer grids, its path of beliefs."""
     if found is None:
         return
     yield Picture(
@@ -72,6 +72,12 @@ def _of_interval(found: IntervalView | None) -> Iterator[Picture]:
             "bounds hold for every belief.",
             plots.laplace_price(found.prices),
         )
+    yield Picture(
+        "Beliefs along the outputs of the noise",
+        "If only both ends and the middle were possible, each as likely as the values nearest to it: what is "
+        "believed after every output, between what a geometric mechanism on these three would tell.",
+        plots.laplace_posteriors(found.noise, found.pixels, found.belief),
+    )
 
 
 def releases_picture(view: Seen) -> Iterator[Picture]:

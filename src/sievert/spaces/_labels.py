@@ -21,6 +21,7 @@ from sievert.numerics import as_fraction, brief, count_of, is_whole, require_siz
 
 __all__ = [
     "CheckedLabels",
+    "EvenNumbers",
     "KnownLabels",
     "Labels",
     "LazyLabels",
@@ -68,6 +69,59 @@ class LazyLabels(Sequence[Hashable]):
 
     def __repr__(self) -> str:
         return f"({shown(self)})"
+
+
+class EvenNumbers(LazyLabels):
+    """Fractions that are equally far apart, as `range` has them for whole numbers.
+
+    >>> thirds = EvenNumbers(Fraction(0), Fraction(1, 3), 4)
+    >>> thirds[1], thirds[-1], thirds.index(Fraction(2, 3)), 0.5 in thirds
+    (Fraction(1, 3), 1, 2, False)
+    """
+
+    def __init__(self, start: Fraction, step: Fraction, size: int) -> None:
+        self.start, self.step = start, step
+        self._places = range(size)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, item: int) -> Hashable: ...
+    @overload
+    def __getitem__(self, item: slice) -> tuple[Hashable, ...]: ...
+    def __getitem__(self, item: int | slice) -> Hashable:
+        if isinstance(item, slice):
+            return tuple(map(self._number, self._places[item]))
+        return self._number(self._places[item])
+
+    def _number(self, place: int) -> int | Fraction:
+        """The fraction at a place; a whole one as an int."""
+        found = self.start + place * self.step
+        return found.numerator if found.denominator == 1 else found
+
+    def __contains__(self, value: object) -> bool:
+        return self._place(value) is not None
+
+    def _place(self, value: object) -> int | None:
+        if not isinstance(value, int | float | Fraction) or not math.isfinite(value):
+            return None
+        place = (Fraction(value) - self.start) / self.step
+        return place.numerator if place.denominator == 1 and place.numerator in self._places else None
+
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+        """Position of a number; ValueError when it is not among them."""
+        place = self._place(value)
+        if place is None or place not in self._places[start:stop]:
+            raise ValueError(f"{brief(value)} is not among {shown(self)}")
+        return place
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, EvenNumbers):
+            return (self.start, self.step, len(self)) == (other.start, other.step, len(other))
+        return super().__eq__(other)
+
+    __hash__ = LazyLabels.__hash__
 
 
 Labels = tuple[Hashable, ...] | range | LazyLabels
@@ -164,7 +218,7 @@ def labels_or_range(
         labels = range(size)
     if isinstance(labels, range) and count_of(labels) == size:
         return tuple(labels) if size <= LARGEST_TUPLE else labels
-    if isinstance(labels, CheckedLabels) and len(labels) == size:
+    if isinstance(labels, CheckedLabels | EvenNumbers) and len(labels) == size:
         return labels
     if not iterable(labels):
         raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")

@@ -15,6 +15,7 @@ from ._designs import noise_laws as noise_laws
 from ._geometry import optimality_map as optimality_map
 from ._geometry import private_posteriors as private_posteriors
 from ._intervals import laplace_density as laplace_density
+from ._intervals import laplace_posteriors as laplace_posteriors
 from ._intervals import laplace_price as laplace_price
 from ._maps import place_densities as place_densities
 from ._noise import belief_shift as belief_shift

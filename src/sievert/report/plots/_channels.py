@@ -18,6 +18,7 @@ from sievert.numerics import brief, positive
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
+    CORNER,
     CURVES,
     LARGEST_BARS,
     LARGEST_HEATMAP,
@@ -25,6 +26,7 @@ from sievert.report.plots._style import (
     SHARE,
     SYMBOLS,
     curve_line,
+    folded,
     label_texts,
     laid_out,
     named,
@@ -230,14 +232,12 @@ def _frame(figure: go.Figure, names: list[str]) -> None:
         showlegend=False,
         hoverinfo="skip",
     )
-    places = (
-        ["bottom left", "bottom right", "top center"] if len(names) == 3 else ["bottom left", "bottom right"]
-    )
+    places = ["bottom center", "bottom center", "top center"][: len(names)]
     figure.add_scatter(
         x=corners[:, 0],
         y=corners[:, 1],
         mode="text",
-        text=[f"surely {name}" for name in names],
+        text=[folded(f"surely {name}", CORNER) for name in names],
         textposition=places,
         showlegend=False,
         hoverinfo="skip",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ from sievert.report.plots._style import (
     LIMIT,
     MARK,
     curve_line,
+    folded,
     label_texts,
     laid_out,
     listed,
@@ -350,7 +352,7 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     >>> import sievert as sv
     >>> found = sv.candidates(sv.metrics.line(3), 1.0, loss=sv.losses.absolute(3))
     >>> sv.plots.candidates(found).layout.xaxis.title.text
-    'what the adversary reaches (exact guess)'
+    'what the adversary reaches<br>(exact guess)'
     """
     instance("found", found, Candidates, "what sv.candidates returns", DataError)
     gain = whole("gain", gain, DataError, least=0, most=len(found.alternatives[0].leaks) - 1)
@@ -372,17 +374,18 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
             head, tail = ((x1, y1), (x0, y0)) if pair.relation == "safer" else ((x0, y0), (x1, y1))
             figure.add_annotation(_arrow(tail, head))
     # Mechanisms that coincide share a point and its label.
-    spots: dict[tuple[float, float], list[str]] = {}
+    spots: dict[tuple[str, str], list[str]] = {}
     for name, (x, y) in place.items():
-        spots.setdefault((round(x, 6), round(y, 6)), []).append(name)
+        spots.setdefault((f"{x:.6g}", f"{y:.6g}"), []).append(name)
     looked_for = {item.name for item in found.alternatives if item.is_optimal}
-    for position, ((x, y), names) in enumerate(spots.items()):
+    for position, names in enumerate(spots.values()):
+        x, y = place[names[0]]
         star = bool(looked_for & set(names))
         figure.add_scatter(
             x=[x],
             y=[y],
             mode="markers",
-            name=", ".join(names),
+            name=folded(", ".join(names)),
             marker={
                 "color": CURVES[position % len(CURVES)],
                 "size": 14 if star else 10,
@@ -396,15 +399,23 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
         line={"color": BEFORE, "dash": "dot", "width": 2},
         annotation={"text": "no release", "yref": "paper", "y": 1, "yanchor": "bottom"},
     )
-    figure = laid_out(figure, f"what the adversary reaches ({leak.title})", f"{found.loss_name} loss")
+    figure = laid_out(figure, f"what the adversary reaches<br>({leak.title})", f"{found.loss_name} loss")
     reached = [leak.before, *(x for x, _ in place.values())]
     room = 0.05 * (max(reached) - min(reached)) or 0.05
-    ends = [min(reached) - room, max(reached) + room]
+    sides = [min(reached) - room, max(reached) + room]
     if not leak.is_loss and min(reached) >= 0 and max(reached) <= 1:
         percents(figure, "x")
     # An adversary's loss is drawn from right to left, so that left always gives away less.
-    figure.update_xaxes(range=ends[::-1] if leak.is_loss else ends)
-    return figure.update_layout(margin_t=30, height=400 + 20 * len(spots), showlegend=True)
+    figure.update_xaxes(range=sides[::-1] if leak.is_loss else sides)
+    losses = [y for _, y in place.values()]
+    if min(losses) >= 0:
+        # One loss alone has no scale of its own but 0.
+        alone = math.isclose(min(losses), max(losses), rel_tol=1e-6)
+        figure.update_yaxes(
+            rangemode="nonnegative", range=[0.0, 1.25 * max(losses) or 1.0] if alone else None
+        )
+    lines = sum(1 + trace.name.count("<br>") for trace in figure.data if trace.showlegend is not False)
+    return figure.update_layout(margin_t=30, height=400 + 20 * lines, showlegend=True)
 
 
 def _arrow(tail: tuple[float, float], head: tuple[float, float]) -> dict[str, object]:

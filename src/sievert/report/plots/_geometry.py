@@ -14,10 +14,10 @@ from sievert.channels import Channel, finite_channel
 from sievert.errors import MetricError
 from sievert.geometry import Kernel, Polytope, kernels, polytope
 from sievert.measures import table_adversary
-from sievert.numerics import whole
+from sievert.numerics import finite, whole
 from sievert.policies import Answers, Policy
 from sievert.report.plots._channels import _bare, _frame, _points
-from sievert.report.plots._style import AFTER, BEFORE, CURVES, EDGE, LIMIT, MARK, SYMBOLS
+from sievert.report.plots._style import AFTER, BEFORE, CORNER, CURVES, EDGE, LIMIT, MARK, SYMBOLS, folded
 from sievert.spaces import Metric
 
 __all__ = ["optimality_map", "private_posteriors"]
@@ -156,8 +156,8 @@ def _tetrahedron(figure: go.Figure, names: list[str]) -> None:
             )  # fmt: skip
     figure.add_scatter(
         x=TETRAHEDRON[:, 0], y=TETRAHEDRON[:, 1], mode="text", showlegend=False, hoverinfo="skip",
-        text=[f"surely {name}" for name in names],
-        textposition=["bottom left", "bottom right", "top center", "middle right"],
+        text=[folded(f"surely {name}", CORNER) for name in names],
+        textposition=["bottom center", "bottom center", "top center", "middle right"],
     )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def optimality_map(
     resolution = whole("resolution", resolution, MetricError, least=2, most=400)
     ratio: object = alpha
     if isinstance(alpha, float):
-        ratio = Fraction(alpha).limit_denominator(LARGEST_DENOMINATOR)
+        ratio = Fraction(finite("alpha", alpha, MetricError)).limit_denominator(LARGEST_DENOMINATOR)
     found = kernels(metric, ratio)
     inputs = found.vertices.inputs
     if len(inputs) != 3:

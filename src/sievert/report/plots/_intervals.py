@@ -1,18 +1,22 @@
-"""Noise on an interval: its density with the two atoms, and its price as the grid gets finer."""
+"""Noise on an interval: its density with the two atoms, its price on finer grids, its path of beliefs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from sievert.continuous import Gap, TruncatedLaplace
+from sievert.arrays import FloatArray
+from sievert.channels.priors import as_prior
+from sievert.continuous import Gap, TruncatedLaplace, grid_geometric
 from sievert.errors import DataError
-from sievert.numerics import instance
-from sievert.report.plots._style import AFTER, BEFORE, LIMIT, curve_line, laid_out, listed
+from sievert.numerics import instance, log_of, whole
+from sievert.report.plots._channels import _bare, _frame, _points
+from sievert.report.plots._style import AFTER, BEFORE, CURVES, LIMIT, SYMBOLS, curve_line, laid_out, listed
 
-__all__ = ["laplace_density", "laplace_price"]
+__all__ = ["laplace_density", "laplace_posteriors", "laplace_price"]
 # Points of a curve on either side of the input, where it has its peak.
 POINTS = 101
 
@@ -108,3 +112,97 @@ def laplace_price(gaps: Sequence[Gap]) -> go.Figure:
     figure.update_xaxes(type="log", tickvals=cells, ticktext=[str(count) for count in cells])
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     return laid_out(figure, "cells of the grid", "loss beyond the geometric mechanism's")
+
+
+def laplace_posteriors(noise: TruncatedLaplace, pixels: int | None = None, prior: object = None) -> go.Figure:
+    """The path of beliefs in three numbers as the output of Laplace noise grows, in a triangle.
+
+    Parameters
+    ----------
+    noise : what `sv.continuous.truncated_laplace` made
+    pixels : how many equal pixels are told apart, a point each; without them the path alone
+    prior : belief in the lower end, the middle and the upper end of the interval; uniform by default
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    The path leads from one posterior of the geometric mechanism on these three numbers straight to the next:
+    every belief after Laplace noise is a mixture of two neighbours. So is every pixel's that does not reach
+    over the middle; one that does lies within the triangle of the three.
+
+    Cost: O(pixels).
+
+    References
+    ----------
+    Fernandes, Figs 7.2 and 7.3b.
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> figure = sv.plots.laplace_posteriors(sv.continuous.truncated_laplace(2), 8)
+    >>> [trace.name for trace in figure.data if trace.name]
+    ['every output', 'geometric', '8 pixels', 'before']
+    """
+    instance("noise", noise, TruncatedLaplace, "what sv.continuous.truncated_laplace(…) makes", DataError)
+    if not math.isfinite(noise.eps):
+        raise DataError("noise has eps = inf: without noise there is no path; give a finite eps")
+    (low, high), count = noise.interval, None if pixels is None else whole("pixels", pixels, DataError)
+    belief = as_prior(prior, 3).astype(np.float64)
+    numbers = [low, (low + high) / 2, high]
+    figure = go.Figure()
+    _frame(figure, [f"{float(x):g}" for x in numbers])
+    _add_path(figure, noise, belief)
+    channels = {"geometric": grid_geometric(2, noise.level.exact_eps or noise.eps, noise.interval)}
+    if count is not None:
+        channels[f"{count} pixels"] = noise.pixelated(count, numbers)
+    for (name, channel), colour, symbol in zip(channels.items(), CURVES[1:], SYMBOLS, strict=False):
+        joint = belief[:, None] * channel.rounded()
+        outers = joint.sum(axis=0)
+        seen = outers > 0
+        told = np.array([str(output) for output in channel.outputs])[seen]
+        x, y = _points((joint / np.where(seen, outers, 1.0)).T[seen])
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            name=name,
+            marker={
+                "size": 7 + 24 * np.sqrt(outers[seen]),
+                "color": colour,
+                "symbol": symbol,
+                "opacity": 0.75,
+                "line": {"color": "white", "width": 1},
+            },
+            customdata=np.column_stack([told, outers[seen].round(6).astype(str)]),
+            hovertemplate="output %{customdata[0]}<br>probability %{customdata[1]}<extra>"
+            + name
+            + "</extra>",
+        )
+    x, y = _points(belief[None, :])
+    figure.add_scatter(
+        x=x, y=y, mode="markers", name="before", marker={"size": 11, "color": BEFORE, "symbol": "x"}
+    )
+    return _bare(figure)
+
+
+def _add_path(figure: go.Figure, noise: TruncatedLaplace, belief: FloatArray) -> None:
+    """What is believed after each output, from the lower end to the upper."""
+    low, high = (float(end) for end in noise.interval)
+    shares = np.linspace(0.0, 1.0, 2 * POINTS - 1)
+    nats = noise.eps * (high - low) * np.abs(np.array([0.0, 0.5, 1.0]) - shares[:, None])
+    # Relative to the likeliest, so that no row underflows.
+    logs = log_of(belief) - nats
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    x, y = _points(weights / weights.sum(axis=1, keepdims=True))
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name="every output",
+        line={"color": AFTER, "width": 2.5},
+        customdata=low + (high - low) * shares,
+        hovertemplate="output %{customdata:.4g}<extra></extra>",
+    )

@@ -183,6 +183,10 @@ def guess_curve(
         known = np.array([flag("exact", item, DataError) for item in given], dtype=bool)
         if len(known) != len(places):
             raise DataError(f"exact has {len(known)} entries; give one for each of {len(places)} levels")
+    before = probability("before", before, DataError)
+    limit = None if limit is None else probability("limit", limit, DataError)
+    ever = None if ever is None else probability("ever", ever, DataError)
+    here = None if here is None else finite("here", here, DataError)
     figure = go.Figure()
     mode = "lines+markers" if len(places) <= LARGEST_BARS / 2 else "lines"
     # A bound begins where the last exact number stands.
@@ -206,7 +210,7 @@ def guess_curve(
     for value, colour, words, place in lines:
         if value is not None:
             figure.add_hline(
-                y=probability(words, value, DataError),
+                y=value,
                 line={"color": colour, "width": 1.5, "dash": "solid" if colour == LIMIT else "dot"},
                 annotation={"text": words, "font": {"color": colour if colour == LIMIT else MARK}},
                 annotation_position=place,
@@ -217,7 +221,7 @@ def guess_curve(
     if wide:
         figure.update_xaxes(type="log", nticks=6)
     if here is not None:
-        _mark(figure, finite("here", here, DataError), wide)
+        _mark(figure, here, wide)
     return percents(figure)
 
 

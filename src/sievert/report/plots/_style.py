@@ -6,6 +6,7 @@ that they can be told apart in grey and by colour-blind readers.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from sievert.spaces import Labels, by_label, floats, iterable
 __all__ = [
     "AFTER",
     "BEFORE",
+    "CORNER",
     "CURVES",
     "DASHES",
     "EDGE",
@@ -30,6 +32,7 @@ __all__ = [
     "SHARE",
     "SYMBOLS",
     "curve_line",
+    "folded",
     "label_texts",
     "laid_out",
     "listed",
@@ -54,6 +57,8 @@ SHARE = ".3~p"
 LARGEST_AXIS, LARGEST_HEATMAP = 400, 180
 # More bars than this are too thin to see; shares are then drawn as steps.
 LARGEST_BARS = 60
+# Characters of a line beside the corner of a triangle.
+CORNER = 14
 
 
 def laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
@@ -86,6 +91,11 @@ def curve_line(position: int, width: float = 2.5) -> dict[str, Any]:
         "dash": DASHES[position % len(DASHES)],
         "width": width,
     }
+
+
+def folded(words: str, width: int = 34) -> str:
+    """Words in lines of at most so many characters, so that a narrow picture holds them."""
+    return "<br>".join(textwrap.wrap(words, width, break_long_words=False)) or words
 
 
 def label_texts(labels: Sequence[Hashable]) -> list[str]:
