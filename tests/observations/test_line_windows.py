@@ -1,4 +1,4 @@
-"""Guesses within a radius on lines of any length: against tables, every output, and the closed form."""
+"""Guesses within a radius on long lines: against tables, every output, and the closed form."""
 
 from __future__ import annotations
 

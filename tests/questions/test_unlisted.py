@@ -318,7 +318,7 @@ def test_noise_clamped_to_less_is_not_compared(tmp_path: Path) -> None:
     assert "clamped to less than all answers" in str(done.exception or done.output)
 
 
-OPEN = 'gains = ["identity", "shannon", { within = 100, name = "to a hundred" }, { within = 7 }]'
+OPEN = 'gains = ["identity", "shannon", "guessing", "closeness"]'
 
 
 def test_an_adversary_without_an_answer_is_named(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_an_adversary_without_an_answer_is_named(tmp_path: Path) -> None:
     scenario = written(tmp_path, **parts)
     found = sv.audit(scenario)
     assert [item.name for item in found.leakages] == ["identity"]
-    assert [item.name for item in found.unanswered] == ["shannon", "to a hundred", "within 7"]
+    assert [item.name for item in found.unanswered] == ["shannon", "guessing", "closeness"]
     assert all("150001" in item.reason or "22,500,300,001" in item.reason for item in found.unanswered)
     assert found.passed
     told = CliRunner().invoke(app, ["audit", scenario.source])
@@ -337,6 +337,35 @@ def test_an_adversary_without_an_answer_is_named(tmp_path: Path) -> None:
     assert [item["name"] for item in answered(tmp_path, "audit")["unanswered"]] == [
         item.name for item in found.unanswered
     ]
+
+
+def test_an_adversary_without_an_answer_keeps_its_name(tmp_path: Path) -> None:
+    """Values that lie on no line."""
+    pairs = [[str(value) for value in range(150)], [str(value) for value in range(150)]]
+    belief = 'gains = [{ within = 100, name = "to a hundred" }, { within = 7 }]'
+    parts = {"values": f"{{ product = {pairs} }}", "records": 300, "query": "histogram", "belief": belief}
+    found = sv.audit(written(tmp_path, **parts))
+    assert not found.leakages
+    assert [item.name for item in found.unanswered] == ["to a hundred", "within 7"]
+    assert all("22500" in item.reason for item in found.unanswered)
+
+
+def test_within_a_radius_of_a_long_line(tmp_path: Path) -> None:
+    """A sum of 0…150000: the window around the output, of all equally likely values."""
+    parts = {"values": "{ range = [0, 150000] }", "records": 300, "query": "sum", "count": 4}
+    belief = 'gains = [{ within = 100, name = "to a hundred" }]'
+    found = sv.audit(written(tmp_path, **parts, belief=belief))
+    (item,) = found.leakages
+    eps, size, radius = 1 / 150000, 150001, 100
+    outputs = np.arange(size)
+    first = np.clip(outputs - radius, 0, size - 1 - 2 * radius)
+    sides = [-np.expm1(-eps * count) for count in (outputs - first, first + 2 * radius - outputs)]
+    best = 1 + sum(sides) / math.expm1(eps)
+    total = math.tanh(eps / 2) * (best.sum() + (best[0] + best[-1]) / math.expm1(eps)) / size
+    assert item.name == "to a hundred" and item.exact and not found.unanswered
+    assert item.before == pytest.approx(201 / size, rel=1e-12)
+    assert item.after == pytest.approx(total, rel=1e-12) and item.after < item.repeated < 1
+    assert not item.repeated_exact
 
 
 def test_nothing_is_accepted_by_leaving_it_out(tmp_path: Path) -> None:
