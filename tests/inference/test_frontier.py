@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.errors import GainError, MechanismError, PolicyError, TooLargeError
 from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
+from sievert.inference._certificates import Exactly
 from sievert.inference._program import Solver
 from sievert.proofs import FrontierProof, proof_from_dict, save_proof
 from sievert.testing import channels
@@ -489,3 +490,15 @@ def test_secrets_known_apart_need_insensitive_mechanisms() -> None:
     with pytest.raises(PolicyError, match="same data"):
         frontier([first, Correlation([["3/4", "1/4"]])], 0.8)
     assert second.secret_equals_use
+
+
+def test_what_guesses_are_worth_beyond_the_prices_is_exact() -> None:
+    proof = frontier(survey_correlation(6, "1/3"), 0.7, eps=1.0, metric=sv.metrics.line(7))[0].certificate
+    exact = Exactly(
+        proof.prior, proof.gain, proof.joints, proof.wants, proof.leaks, proof.tails, proof.robust
+    )
+    found = exact.functionals(proof.prices, proof.weights)
+    for y, x in product(range(7), range(7)):
+        paid = sum(w * leak[x] for w, leak in zip(proof.weights[0][y], proof.leaks[0], strict=True))
+        assert found[y, x] == proof.gain[y, x] * proof.prior[x] - proof.prices[x] - paid
+    assert all(sum(row) == 1 for row in proof.mechanism.tolist())

@@ -87,10 +87,11 @@ class Exactly:
 
     def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> ObjectArray:
         """What each guess is worth beyond the prices [guess, input]."""
-        found = self.worth - prices[None, :]
-        for table, leak in zip(weights, self.leaks, strict=True):
-            found = found - exact_matmul(table, leak)
-        return np.asarray(found)
+        one = np.full((len(self.worth), 1), Fraction(1), dtype=object)
+        found = exact_matmul(-np.hstack([one, *weights]), np.vstack([prices[None, :], *self.leaks]))
+        places = np.nonzero(self.worth)
+        found[places] = found[places] + self.worth[places]
+        return found
 
 
 def certified(
@@ -156,7 +157,7 @@ def _kept(exact: Exactly, limits: tuple[Fraction, ...], mechanism: ObjectArray) 
     if not share:
         return mechanism
     share = min(Fraction(1), Fraction(int(share * GRID) + 1, GRID))
-    best = int(np.argmax(exact.worth.sum(axis=1).astype(np.float64)))
+    best = int(np.argmax(exact.worth.astype(np.float64).sum(axis=1)))
     table = np.asarray(mechanism * (1 - share))
     table[:, best] = table[:, best] + share
     return table
@@ -165,16 +166,23 @@ def _kept(exact: Exactly, limits: tuple[Fraction, ...], mechanism: ObjectArray) 
 def _repaired(space: Neighbours, guess: FloatArray) -> ObjectArray:
     """A private channel near the guess: exact rows, the rest of each added to one column."""
     columns, tightest = _closed(space, np.maximum(guess, 0.0))
-    table = exact_rows(columns)
-    sums = [sum(row, Fraction(0)) for row in table.tolist()]
-    low, high = min(sums), max(sums)
+    ratios = [[value.as_integer_ratio() for value in row] for row in columns.tolist()]
+    bottom = max(q for row in ratios for _, q in row)
+    # Denominators of floats are powers of 2: whole numbers over the largest.
+    tops = [[p * (bottom // q) for p, q in row] for row in ratios]
+    sums = [sum(row) for row in tops]
+    low, high = Fraction(min(sums), bottom), Fraction(max(sums), bottom)
     sink = int(np.argmax(columns.sum(axis=0)))
     if low < high or high != 1:
         # Scaled so that what is missing from 1 is a private column itself.
         factor = Fraction(tightest)
-        scale = Fraction(int((1 - factor) / (high - factor * low) * GRID), GRID)
-        table = np.asarray(table * scale)
-        table[:, sink] = [own + 1 - scale * total for own, total in zip(table[:, sink], sums, strict=True)]
+        scale = int((1 - factor) / (high - factor * low) * GRID)
+        tops = [[top * scale for top in row] for row in tops]
+        bottom *= GRID
+        for row, total in zip(tops, sums, strict=True):
+            row[sink] += bottom - total * scale
+    table = np.empty(columns.shape, dtype=object)
+    table.ravel()[:] = [Fraction(top, bottom) for row in tops for top in row]
     return table
 
 
@@ -291,7 +299,8 @@ def _listed(space: Neighbours, edges: FloatArray) -> list[tuple[int, int, int, f
 
 
 def _grid(value: float) -> Fraction:
-    return Fraction(round(Fraction(value) * GRID), GRID)
+    top, bottom = value.as_integer_ratio()
+    return Fraction((2 * top * GRID + bottom) // (2 * bottom), GRID)
 
 
 def _on_grid(table: FloatArray) -> ObjectArray:

@@ -51,7 +51,7 @@ ROUNDING_MARGIN = 1e-14
 
 def is_exact(value: object) -> bool:
     """Whether a number is given exactly: an integer, a fraction, a decimal or a text such as "1/3"."""
-    if isinstance(value, bool | np.bool_):
+    if type(value) is Fraction or isinstance(value, bool | np.bool_):
         return True
     if isinstance(value, float | np.floating | np.timedelta64):
         return False
@@ -66,6 +66,8 @@ def as_fraction(value: Any) -> Fraction:
     >>> as_fraction("1/3"), as_fraction(0.5), as_fraction("0.1")
     (Fraction(1, 3), Fraction(1, 2), Fraction(1, 10))
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, flint.fmpq):
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, np.generic):
