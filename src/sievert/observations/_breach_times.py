@@ -488,7 +488,7 @@ def _simulated(
         for k, members in groups:
             places = generator.random(len(members)) * cumulative[k, -1]
             output[members] = np.minimum(np.searchsorted(cumulative[k], places, side="right"), last[k])
-        seen += logs[:, output]
+        seen += logs.take(output, axis=1)
         breach, _ = question.judge(seen)
         met |= breach
         hits[:, n] = breach.sum(), met.sum()
