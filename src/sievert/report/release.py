@@ -18,7 +18,7 @@ from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
-__all__ = ["lines", "page", "table_lines"]
+__all__ = ["lines", "near", "page", "table_lines"]
 
 SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
 # Rows of a released table that a page shows; the file has them all.
