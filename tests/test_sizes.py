@@ -47,7 +47,7 @@ HUGE = 10**18
         lambda: sv.gains.tries(HUGE, 10**17).matrix,
         lambda: sv.gains.trivial(10**10),
         lambda: sv.gains.property(10**9, [1]),
-        lambda: sv.gains.within(sv.metrics.line(10**6), 1),
+        lambda: sv.gains.within(sv.metrics.line(10**6), 1).matrix,
         lambda: sv.mechanisms.truncated_geometric(HUGE, 1.0),
         lambda: sv.mechanisms.geometric(HUGE, 1.0),
         lambda: sv.mechanisms.randomised_response(2**70, 1.0),

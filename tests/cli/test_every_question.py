@@ -64,7 +64,7 @@ REFUSED = {
     ("limits", None, "gaussian", None): "satisfies no finite ε; pass --eps",
     ("breach", None, "gaussian", "permitted"): "so that there is no one curve",
     ("breach", "histogram", None, "permitted"): "so that there is no one curve",
-    ("design", "sum", None, "permitted"): "one record changes nothing",
+    ("design", "sum", None, "permitted"): "no two databases",
     ("design", "record", None, None): r"table \[use\] is missing",
     ("release", "record", None, "add-remove"): "shows how many rows there are",
     ("estimate", "record", None, "add-remove"): "nothing was released",

@@ -84,7 +84,7 @@ def _run(arguments: list[str]) -> int:
     from sievert.cli._present import TYPED
     from sievert.cli.app import app
 
-    TYPED.set(tuple(arguments))
+    typed = TYPED.set(tuple(arguments))
     try:
         return int(app(arguments, prog_name="sievert", standalone_mode=False) or 0)
     except typer.Abort:
@@ -96,6 +96,8 @@ def _run(arguments: list[str]) -> int:
         with suppress(OSError):  # where standard error is full, the exit code says it
             show()
         return BAD_INPUT
+    finally:
+        TYPED.reset(typed)
 
 
 def _words(problem: OSError) -> str:

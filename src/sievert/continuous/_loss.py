@@ -107,7 +107,7 @@ def laplace_loss(
     the truncated Laplace of ε = 2.77259 loses 0.3333333333333 (chance of a wrong value), certainly between \
 0.333333333333323 and 0.333333333333344
     >>> found = laplace_loss(Density.uniform(), "squared", 1)
-    >>> found.low < 0.0779911219207 < found.high
+    >>> found.low < 0.077991121920711 < found.high
     True
     """
     level = finite_eps(eps)

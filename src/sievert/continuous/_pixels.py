@@ -54,7 +54,7 @@ def pixelated_loss(prior: Density, loss: object, eps: object, pixels: int, cells
     --------
     >>> found = pixelated_loss(Density.uniform(), "squared", 8, 64, 1000)
     >>> round(found.value, 6), found.value - found.low < 1e-11
-    (0.019895, True)
+    (0.019889, True)
     """
     level, wanted = finite_eps(eps), loss_of(loss)
     count, parts = whole("pixels", pixels, PriorError), whole("cells", cells, PriorError)

@@ -535,10 +535,10 @@ def estimate_answer(
 
     Examples
     --------
-    >>> from sievert.mechanisms._truncated import truncated_geometric
+    >>> from sievert.mechanisms import truncated_geometric
     >>> found = estimate_answer(3, truncated_geometric(11, 1.0), (("how many",),))
     >>> found.adjusted.tolist(), found.intervals.tolist()
-    ([3], [[0, 6]])
+    ([3], [[1, 6]])
     """
     confidence = checked_confidence(confidence)
     matrix, place = channel.matrix, channel.output_index(output)

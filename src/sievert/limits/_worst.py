@@ -186,11 +186,14 @@ def _solved(target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage
     """What a space gives away, solved once: several parts of one answer ask for it."""
     known = SOLVED.setdefault(target, {})
     key = eps, records
-    if key not in known:
+    if key in known:
+        return known[key]
+    found = worst_of_space(space_of(target), eps, records)
+    if found.exact is not None:
         while len(known) >= MOST_SOLVED:
             del known[next(iter(known))]
-        known[key] = worst_of_space(space_of(target), eps, records)
-    return known[key]
+        known[key] = found
+    return found
 
 
 def _eps(eps: float | Fraction) -> Fraction | None:
