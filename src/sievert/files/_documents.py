@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -150,24 +149,13 @@ class TextDocument(Section):
     attack: AttackModel | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TextScenario(Described):
     """What one file with [documents] describes; everything is made when first used."""
 
     document: TextDocument
     folder: Path
     source: str
-
-    def __repr__(self) -> str:
-        return f"TextScenario({self.source!r})"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.title)}</p><pre>{escape(self.to_toml())}</pre>"
-
-    @property
-    def title(self) -> str:
-        """The file's title, or its name."""
-        return self.document.title or Path(self.source).stem
 
     @contextmanager
     def at(self, table: str) -> Iterator[None]:

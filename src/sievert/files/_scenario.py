@@ -54,21 +54,8 @@ class Described:
     folder: Path
     source: str
 
-    def to_toml(self) -> str:
-        """The file's text."""
-        return dumps(self.document.model_dump(exclude_unset=True))
-
-
-@dataclass(frozen=True)
-class Scenario(Described):
-    """What one file describes. Everything is built when first used and checked then."""
-
-    document: Document
-    folder: Path
-    source: str
-
     def __repr__(self) -> str:
-        return f"Scenario({self.source!r})"
+        return f"{type(self).__name__}({self.source!r})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.title)}</p><pre>{escape(self.to_toml())}</pre>"
@@ -76,7 +63,20 @@ class Scenario(Described):
     @property
     def title(self) -> str:
         """The file's title, or its name."""
-        return self.document.title or Path(self.source).stem
+        return str(self.document.title or Path(self.source).stem)
+
+    def to_toml(self) -> str:
+        """The file's text."""
+        return dumps(self.document.model_dump(exclude_unset=True))
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario(Described):
+    """What one file describes. Everything is built when first used and checked then."""
+
+    document: Document
+    folder: Path
+    source: str
 
     @contextmanager
     def _at(self, table: str) -> Iterator[None]:

@@ -22,6 +22,7 @@ from sievert.ledger import WAIT_SECONDS, Budget, Ledger, Relation, Reservation, 
 from sievert.numerics import in_percent, number, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
 from sievert.release._local import OUTPUT, SealedBits, State, new_key
+from sievert.release._plan import budget_path, ledger_key
 from sievert.results import Result
 from sievert.tables import Text, is_inside, require_writable, table_writer
 from sievert.text import Bag, promise, released, verdict
@@ -139,30 +140,14 @@ class _Plan:
 
     @property
     def budget_file(self) -> Path:
-        path = self.scenario.folder / str(self.rules.ledger)
-        if path.suffix != ".toml":
-            raise FileError(
-                f"{self.scenario.source}: key release.ledger names {path.name}; a budget is a .toml file"
-            )
-        if path.is_symlink():
-            raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
-        return path
+        return budget_path(self.scenario, str(self.rules.ledger))
 
     @property
     def folder(self) -> Path:
         return self.budget_file.with_suffix(".ledger")
 
     def key(self) -> bytes | None:
-        if self.rules.ledger_key is None:
-            return None
-        path = self.scenario.folder / self.rules.ledger_key
-        try:
-            key = path.read_bytes().strip()
-        except OSError as problem:
-            raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
-        if len(key) < 16:
-            raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
-        return key
+        return ledger_key(self.scenario, self.rules.ledger_key)
 
     @property
     def digest(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
-from sievert.files import ReleaseModel, Scenario, added_noise, contents, refuse_private
+from sievert.files import Described, ReleaseModel, Scenario, added_noise, contents, refuse_private
 from sievert.ledger import UNIT, Budget
 from sievert.numerics import brief, file_path
 from sievert.policies import Sensitivity, Statistic
@@ -22,7 +22,7 @@ from sievert.release._places import OnMap, Places, population
 from sievert.sampling import Sampler, floats, for_channel
 from sievert.tables import Source, require_writable
 
-__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
+__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "budget_path", "ledger_key", "make_plan"]
 
 # The column, and what it says, that marks every row of a table whose noise came from a seed.
 NOT_PRIVATE = "not_private"
@@ -160,14 +160,7 @@ class Plan:
                 f"{self.scenario.source}: key release.ledger is missing; name a budget file, for example "
                 'ledger = "budget.toml" with the line person = 3.0 in it: the most ε one person may lose'
             )
-        path = self.scenario.folder / self.rules.ledger
-        if path.suffix != ".toml":
-            raise FileError(
-                f"{self.scenario.source}: key release.ledger names {path.name}; a budget is a .toml file"
-            )
-        if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
-            raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
-        return path
+        return budget_path(self.scenario, self.rules.ledger)
 
     @property
     def ledger_folder(self) -> Path:
@@ -180,16 +173,7 @@ class Plan:
 
     def ledger_key(self) -> bytes | None:
         """The secret that binds the ledger's records, if there is one."""
-        if self.rules.ledger_key is None:
-            return None
-        path = self.scenario.folder / self.rules.ledger_key
-        try:
-            key = path.read_bytes().strip()
-        except OSError as problem:
-            raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
-        if len(key) < 16:
-            raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
-        return key
+        return ledger_key(self.scenario, self.rules.ledger_key)
 
     @cached_property
     def digest(self) -> str:
@@ -361,3 +345,27 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         output_name=name,
         note=found.note,
     )
+
+
+def budget_path(scenario: Described, name: str) -> Path:
+    """The budget file that release.ledger names."""
+    path = scenario.folder / name
+    if path.suffix != ".toml":
+        raise FileError(f"{scenario.source}: key release.ledger names {path.name}; a budget is a .toml file")
+    if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
+        raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
+    return path
+
+
+def ledger_key(scenario: Described, name: str | None) -> bytes | None:
+    """The secret that release.ledger_key names, which binds the ledger's records."""
+    if name is None:
+        return None
+    path = scenario.folder / name
+    try:
+        key = path.read_bytes().strip()
+    except OSError as problem:
+        raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
+    if len(key) < 16:
+        raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
+    return key
