@@ -269,7 +269,7 @@ SMALLEST = 1e-300
 UNIT = 2.0**-53
 # Rounds between two looks at the gap where the rounds themselves are compiled.
 BETWEEN_LOOKS = 16
-# … and where no gap is ever small enough to end them: with the one that looks, until weights are scaled again.
+# … and where no gap is small enough to end them: with the one that looks, until weights are scaled again.
 WITHOUT_LOOKS = 63
 
 
