@@ -51,6 +51,7 @@ from ._logs import log_of as log_of
 from ._logs import log_ratio as log_ratio
 from ._logs import log_sum as log_sum
 from ._logs import mean_gap as mean_gap
+from ._mills import gauss_legendre as gauss_legendre
 from ._mills import mills_drop as mills_drop
 from ._progress import advance as advance
 from ._progress import listening as listening
