@@ -3,9 +3,10 @@
 import importlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import requires
 from subprocess import CompletedProcess
 from types import ModuleType
@@ -66,6 +67,16 @@ def _is_expected(distribution: str) -> bool:
     if not named:
         raise LookupError(f"{distribution} is not in the test extra of pyproject.toml; add it there")
     return any(r.marker is None or r.marker.evaluate({"extra": "test"}) for r in named)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_made_once() -> Iterator[None]:
+    """Typer makes all commands anew for each line that is typed, which takes as long as many an answer."""
+    from typer import main, testing
+
+    made = cache(main.get_command)
+    with mock.patch.object(main, "get_command", made), mock.patch.object(testing, "_get_command", made):
+        yield
 
 
 @pytest.fixture(scope="session")
