@@ -398,7 +398,10 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
     if isinstance(counts, str) or not iterable(counts):
         raise PolicyError(f"counts is {brief(counts)}; give how many points are at distance 0, 1, 2, …")
     listed = taken("counts", counts, PolicyError, "numbers of points")
-    sizes = [whole(f"counts[{d}]", count, PolicyError, least=0) for d, count in enumerate(listed)]
+    sizes = [
+        count if type(count) is int and count >= 0 else whole(f"counts[{d}]", count, PolicyError, least=0)
+        for d, count in enumerate(listed)
+    ]
     if not sizes or sizes[0] != 1:
         raise PolicyError(
             f"counts is {brief(counts)}; it begins with n_0 = 1, the point itself, then how many points are "

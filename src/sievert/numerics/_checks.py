@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Sized
 from itertools import islice
 from pathlib import Path
-from typing import Any, SupportsIndex, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -87,16 +87,21 @@ def whole(
     >>> whole("records", 3)
     3
     """
-    rule = "it must be a whole number " + (f"≥ {least}" if most is None else f"from {least} to {most}")
-    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, SupportsIndex):
-        raise error(f"{argument} is {brief(value)}; {rule}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise error(f"{argument} is {brief(value)}; {rule}") from None
-    if number < least or (most is not None and number > most):
+    number = value if type(value) is int else _index(value)
+    if number is None or number < least or (most is not None and number > most):
+        rule = "it must be a whole number " + (f"≥ {least}" if most is None else f"from {least} to {most}")
         raise error(f"{argument} is {brief(value)}; {rule}")
     return number
+
+
+def _index(value: Any) -> int | None:
+    """A whole number as an int; None where it is none (truth values and spans of time are not)."""
+    if isinstance(value, bool | np.bool_ | np.timedelta64):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
