@@ -124,7 +124,7 @@ def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
     return {value: i for i, value in enumerate(values)}.__getitem__
 
 
-def _parts(values: Sequence[Hashable], columns: Sequence[str]) -> list[Sequence[Hashable]]:
+def _parts(values: Sequence[Any], columns: Sequence[str]) -> list[Sequence[Hashable]]:
     """The values of each column, once each."""
     if len(columns) == 1:
         return [values if isinstance(values, range) else list(dict.fromkeys(values))]

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Iterator
 from functools import partial, singledispatch
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from sievert.channels import Channel
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
 from sievert.errors import MetricError
 from sievert.files import Scenario
@@ -19,6 +21,8 @@ from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
 __all__ = ["lines", "page", "table"]
+
+AnyDesign = Design | NoiseDesign | ResponseDesign
 
 
 @singledispatch
@@ -67,11 +71,7 @@ def _of_survey(design: ResponseDesign) -> Iterator[tuple[str, list[str]]]:
         yield "Too many outputs for a file", [f"{_capital(name)}." for name in unlisted]
     if found.missing:
         yield "Not possible here", [f"{_capital(name)}: {why}." for name, why in found.missing.items()]
-    yield "What each would give away", [_survey_leaks(item) for item in found.options if item.leaks]
-
-
-def _survey_leaks(item: SurveyOption) -> str:
-    return f"{_capital(item.name)} – {_leak_words(item.leaks)}."
+    yield "What each would give away", [_leaks(item) for item in found.options if item.leaks]
 
 
 def _described(option: TableOption) -> str:
@@ -127,7 +127,7 @@ def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
     yield (
         "Proof",
         [
-            f"{design.verified[0].upper()}{design.verified[1:]}.",
+            f"{_capital(design.verified)}.",
             "Every probability is a multiple of 2^-53, every row sums to exactly 1 and every ratio is "
             "allowed exactly, not within a tolerance."
             if design.mechanism.form != "exact"
@@ -141,22 +141,18 @@ def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
         yield "What it cannot be used for", [f"{_capital(looked_for.warning)}."]
     own = next(item.loss for item in design.found.alternatives if item.is_optimal)
     rows = [_cost(item, own) for item in design.found.alternatives]
-    missing = [
-        f"{name[0].upper()}{name[1:]}: not possible here ({why})."
-        for name, why in design.found.missing.items()
-    ]
+    missing = [f"{_capital(name)}: not possible here ({why})." for name, why in design.found.missing.items()]
     yield "What each mechanism would cost at the same ε", rows + missing
     leaks = [_leaks(item) for item in design.found.alternatives]
     yield "What each would give away", leaks
     if design.found.neighbours:
         yield (
             "Which is safer, against everybody",
-            [f"{str(item)[0].upper()}{str(item)[1:]}." for item in design.found.neighbours],
+            [f"{_capital(str(item))}." for item in design.found.neighbours],
         )
 
 
 def _cost(item: Alternative, best: float) -> str:
-    name = f"{item.name[0].upper()}{item.name[1:]}"
     more = ""
     if not item.is_optimal:
         excess = item.loss - best
@@ -173,11 +169,11 @@ def _cost(item: Alternative, best: float) -> str:
     raw = ""
     if item.as_released is not None and item.as_released > item.loss * (1 + 1e-9) + 1e-12:
         raw = f" ({item.as_released:.6g} if outputs are taken as they are)"
-    return f"{name}: loses {item.loss:.6g}{more}{raw}."
+    return f"{_capital(item.name)}: loses {item.loss:.6g}{more}{raw}."
 
 
-def _leaks(item: Alternative) -> str:
-    return f"{item.name[0].upper()}{item.name[1:]} – {_leak_words(item.leaks)}."
+def _leaks(item: Alternative | SurveyOption) -> str:
+    return f"{_capital(item.name)} – {_leak_words(item.leaks)}."
 
 
 def _leak_words(leaks: tuple[Leak, ...]) -> str:
@@ -208,110 +204,82 @@ LOSSES: dict[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-@singledispatch
-def page(result: Result, scenario: Scenario, command: str = "") -> str:
+class _Shown(NamedTuple):
+    """What the page of a design has beside its sentences."""
+
+    pictures: list[Picture]
+    below: str = ""  # the table of the mechanisms
+    proof: str = ""  # what `--proof` does
+
+
+def page(design: AnyDesign, scenario: Scenario, command: str = "") -> str:
     """The design as one page that works offline."""
-    raise TypeError(f"{type(result).__name__} is no design")
-
-
-@page.register
-def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -> str:
-    source, found = Path(scenario.source).name, design.found
-    header, rows = _table_of_noise(design)
-    radius = f"within the radius with probability {in_percent(found.confidence)}"
+    source, side_by_side, shown = Path(scenario.source).name, table(design), _shown(design, scenario)
     return page_html(
         Page(
             title=design.title,
             made_by=f"Design for {source}",
             headline=str(design),
             sections=list(lines(design)),
-            summary=Table(
-                "Mechanisms side by side",
-                header,
-                rows,
-                f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
-                "record by somebody who knows all others.",
-            ),
-            pictures=[
-                Picture(
-                    "The noise in one number",
-                    "How far off a released number is, and how often.",
-                    plots.noise_laws(found),
-                )
-            ],
+            summary=side_by_side and Table("Mechanisms side by side", *side_by_side, shown.below),
+            pictures=shown.pictures,
             command=command or f"sievert design {source} --report page.html",
-            proofs=[
-                f"`sievert design {source} --proof proof.json` saves the certificate that the chosen noise "
-                "is enough for what one record can change; `sievert verify proof.json` checks it."
-            ],
+            proofs=[f"`sievert design {source} --proof proof.json` {shown.proof}"] if shown.proof else [],
             text=scenario.to_toml(),
         )
     )
 
 
-@page.register
-def _page_of_survey(design: ResponseDesign, scenario: Scenario, command: str = "") -> str:
-    source, found = Path(scenario.source).name, design.found
-    header, rows = _table_of_survey(design)
-    mechanism = found.chosen.mechanism
+@singledispatch
+def _shown(design: Result, scenario: Scenario) -> _Shown:
+    raise TypeError(f"{type(design).__name__} is no design")
+
+
+@_shown.register
+def _shown_of_noise(design: NoiseDesign, scenario: Scenario) -> _Shown:
+    radius = f"within the radius with probability {in_percent(design.found.confidence)}"
+    return _Shown(
+        [
+            Picture(
+                "The noise in one number",
+                "How far off a released number is, and how often.",
+                plots.noise_laws(design.found),
+            )
+        ],
+        f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
+        "record by somebody who knows all others.",
+        "saves the certificate that the chosen noise is enough for what one record can change; "
+        "`sievert verify proof.json` checks it.",
+    )
+
+
+@_shown.register
+def _shown_of_survey(design: ResponseDesign, scenario: Scenario) -> _Shown:
+    mechanism = design.found.chosen.mechanism
     assert mechanism is not None
-    return page_html(
-        Page(
-            title=design.title,
-            made_by=f"Design for {source}",
-            headline=str(design),
-            sections=list(lines(design)),
-            summary=Table(
-                "Mechanisms side by side",
-                header,
-                rows,
-                f"Root mean square error of one frequency, estimated from {found.reports:,} reports. All "
-                "keep the same ε.",
-            ),
-            pictures=[
-                Picture(
-                    f"What {found.best} does",
-                    "Each row is a true value; the darker a cell, the likelier that output.",
-                    plots.channel_heatmap(mechanism),
-                )
-            ],
-            command=command or f"sievert design {source} --report page.html",
-            text=scenario.to_toml(),
-        )
+    return _Shown(
+        [_heatmap(f"What {design.found.best} does", mechanism)],
+        f"Root mean square error of one frequency, estimated from {design.found.reports:,} reports. All "
+        "keep the same ε.",
     )
 
 
-@page.register
-def _page_of_list(design: Design, scenario: Scenario, command: str = "") -> str:
-    source = Path(scenario.source).name
-    pictures = [
-        Picture(
-            "Candidates on one chart",
-            _chart_words(design.found),
-            plots.candidates(design.found),
-        ),
-        Picture(
-            "What the best mechanism does",
-            "Each row is a true value; the darker a cell, the likelier that output.",
-            plots.channel_heatmap(design.mechanism),
-        ),
-    ]
-    return page_html(
-        Page(
-            title=design.title,
-            made_by=f"Design for {source}",
-            headline=str(design),
-            sections=list(lines(design)),
-            pictures=[*pictures, *_shape(design, scenario)],
-            command=command or f"sievert design {source} --report page.html",
-            proofs=[
-                f"`sievert design {source} --proof proof.json` saves the mechanism with multipliers that "
-                "prove how much less any other could lose; `sievert verify proof.json` checks both without a "
-                "solver."
-            ],
-            text=scenario.to_toml(),
-        )
+@_shown.register
+def _shown_of_list(design: Design, scenario: Scenario) -> _Shown:
+    return _Shown(
+        [
+            Picture("Candidates on one chart", _chart_words(design.found), plots.candidates(design.found)),
+            _heatmap("What the best mechanism does", design.mechanism),
+            *_shape(design, scenario),
+        ],
+        proof="saves the mechanism with multipliers that prove how much less any other could lose; "
+        "`sievert verify proof.json` checks both without a solver.",
     )
+
+
+def _heatmap(title: str, mechanism: Channel) -> Picture:
+    words = "Each row is a true value; the darker a cell, the likelier that output."
+    return Picture(title, words, plots.channel_heatmap(mechanism))
 
 
 def _shape(design: Design, scenario: Scenario) -> list[Picture]:
