@@ -30,12 +30,15 @@ __all__ = ["ROUNDING", "Optimum", "Problem", "Solver", "missing"]
 LARGEST_PROGRAM = 150_000
 # Numbers of two mirror images that differ by a smaller share are the same but for rounding.
 SAME = 1e-13
-# A line with so many probabilities starts with a core that holds all but CORE of the probability, and with
-# the guesses that hold a share of LIKELY of it. Forests that large are bounded.
+# A line with so many probabilities starts with the guesses that hold a share of MOSTLY of what all are worth.
+LINE, MOSTLY = 500, 0.98
+# A longer one starts with a core that holds all but CORE of the probability, and with fewer guesses.
 LONG_LINE, CORE, LIKELY = 2500, 1e-4, 0.9
 # Where these guesses do not suffice on a line with so many, the core holds all but WIDE and has all guesses.
 VERY_LONG_LINE, WIDE = 10_000, 1e-9
 LARGE_PROGRAM = 1000
+# Floats that are held at a time while guesses are priced that are not in the program.
+LARGEST_BATCH = 2_000_000
 # The core is made wider where it leaves more than this between the two bounds.
 LOOSE = 2e-10
 # A guess that exceeds the prices by less is not worth taking in: the bound is raised by that instead.
@@ -101,9 +104,10 @@ class Solver:
         )
         self.problem = problem
         self.mirrored = _mirror(problem) is not None
-        self.long = is_line(problem.space) and n * m >= LONG_LINE
+        line = is_line(problem.space)
+        self.parted, self.long = line and n * m >= LINE, line and n * m >= LONG_LINE
         self.core = _core(problem, CORE) if self.long else (0, n - 1)
-        guesses = _likely(problem, LIKELY) if self.long else np.arange(m)
+        guesses = _likely(problem, LIKELY if self.long else MOSTLY) if self.parted else np.arange(m)
         self.wide: tuple[tuple[int, int], _Part] | None = None
         self._take(guesses)
 
@@ -125,10 +129,11 @@ class Solver:
                 if best is None:
                     raise
                 return best
-            if not self.long:
+            if not self.parted:
                 return found
             found, excess, prices = _spread(self.problem, self.core, found)
-            missed = self._near(np.flatnonzero(excess > PRICED))
+            missed = np.flatnonzero(excess > PRICED)
+            missed = self._near(missed) if self.long else np.arange(m if len(missed) else 0)
             whole = self._inside(limits) if len(missed) and n * m >= VERY_LONG_LINE else None
             if whole is not None:
                 return whole
@@ -271,10 +276,10 @@ def _spread(
     raised = prices + missing(problem, worth - prices, edges)
     excess, chosen = np.zeros(m), np.zeros(m, dtype=np.intp)
     chosen[taken] = np.arange(len(taken))
-    for y in np.setdiff1d(np.arange(m), taken):
-        above = _polar(problem, problem.value[y][None, :] - given - raised)
-        chosen[y] = int(np.argmin(above))
-        excess[y] = above[chosen[y]]
+    left = np.setdiff1d(np.arange(m), taken)
+    for some in np.array_split(left, 1 + left.size * given.size // LARGEST_BATCH):
+        above = _polar(problem, problem.value[some][:, None, :] - (given + raised)[None, :, :])
+        chosen[some], excess[some] = above.argmin(axis=1), above.min(axis=1)
     mechanism = np.zeros((n, m))
     mechanism[:, taken] = found.mechanism[inside]
     weights = tuple(table[chosen] for table in found.weights)
@@ -284,24 +289,26 @@ def _spread(
 
 def missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> FloatArray:
     """What the solver's own multipliers leave above 0 at each input, with room for rounding."""
-    rest, size = functionals.copy(), np.abs(functionals)
-    for (a, b), factor, (there, back) in zip(problem.space.pairs, problem.factors, edges, strict=True):
-        # c_a ≥ e^(-ε·length)·c_b and the reverse.
-        for first, second, value in ((a, b, there), (b, a, back)):
-            rest[:, first] += value
-            rest[:, second] -= value * factor
-            size[:, first] += value
-            size[:, second] += value
-    return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=0), 0.0))
+    if not problem.space.pairs:
+        return np.asarray(np.maximum(functionals.max(axis=0), 0.0))
+    rest, size = functionals.T.copy(), np.abs(functionals.T)
+    ends, factors = np.array(problem.space.pairs).T, problem.factors[:, None]
+    # c_a ≥ e^(-ε·length)·c_b and the reverse.
+    for first, second, value in ((*ends, edges[:, 0]), (*ends[::-1], edges[:, 1])):
+        np.add.at(rest, first, value)
+        np.subtract.at(rest, second, value * factors)
+        np.add.at(size, first, value)
+        np.add.at(size, second, value)
+    return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=1), 0.0))
 
 
 def _polar(problem: Problem, functionals: FloatArray) -> FloatArray:
     """The most that a private column with an entry of 1 at the root makes of each functional."""
     held = functionals.copy()
     for child, parent, edge in problem.space.order:
-        value, factor = held[:, child], problem.factors[edge]
-        held[:, parent] += np.where(value > 0, value / factor, value * factor)
-    return np.asarray(held[:, problem.space.roots].max(axis=1))
+        value, factor = held[..., child], problem.factors[edge]
+        held[..., parent] += np.where(value > 0, value / factor, value * factor)
+    return np.asarray(held[..., problem.space.roots].max(axis=-1))
 
 
 class _Entries:

@@ -33,6 +33,8 @@ from ._inference import FrontierProof as FrontierProof
 from ._inference import InferenceCounterexample as InferenceCounterexample
 from ._inference import NoFreeLunchProof as NoFreeLunchProof
 from ._neighbours import Neighbours as Neighbours
+from ._neighbours import binary_digits as binary_digits
+from ._neighbours import forest_excess as forest_excess
 from ._neighbours import polar_excess as polar_excess
 from ._noise import AdditiveCapacityProof as AdditiveCapacityProof
 from ._noise import ComposedGuessProof as ComposedGuessProof

@@ -22,7 +22,7 @@ import numpy as np
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.numerics import at_most, decimal, exact_matmul
 from sievert.proofs._base import Proof, exact_rows, require_channels, require_prior, rows_from, texts_of
-from sievert.proofs._neighbours import Neighbours, polar_excess, shown
+from sievert.proofs._neighbours import Neighbours, binary_digits, polar_excess, shown
 from sievert.proofs._reading import fraction, fractions, whole
 
 __all__ = [
@@ -184,7 +184,8 @@ class FrontierProof(Proof):
                 raise ValueError("weights must be ≥ 0 with one sum for every guess")
             functionals = functionals - exact_matmul(weights, table)
             total += sums.pop() * (limit + self.tails)
-        if max(polar_excess(self.space, functionals, self.multipliers)) > 0:
+        digits = binary_digits(self.prior)
+        if max(polar_excess(self.space, functionals, self.multipliers, digits)) > 0:
             raise ValueError("a private column is worth more than the prices allow")
         if total > self.upper:
             raise ValueError(f"the certificate proves only {float(total):.12g}, more than is claimed")
