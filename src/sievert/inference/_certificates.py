@@ -20,7 +20,7 @@ from sievert.arrays import FloatArray, ObjectArray
 from sievert.inference._program import ROUNDING, Optimum, Problem, missing
 from sievert.proofs import FrontierProof, Neighbours, binary_digits, forest_excess, polar_excess
 
-__all__ = ["Exactly", "certified"]
+__all__ = ["Exactly", "certified", "repaired"]
 
 # Simple fractions have denominators up to these; they are tried on programs of up to so many probabilities.
 DENOMINATORS, LARGEST_SIMPLE = (1000, 10**6), 2500
@@ -159,7 +159,7 @@ def certified(
             simple = _simple(problem, exact, limits, guess, most)
             if simple is not None:
                 return simple
-    mechanism = exact.kept(limits, _repaired(problem.space, guess.mechanism))
+    mechanism = exact.kept(limits, repaired(problem.space, guess.mechanism))
     proof = exact.proof(problem.space, limits, mechanism, *_raised(problem, exact, guess))
     if proof.upper - proof.lower > LOOSE:
         others = (option(exact, guess) for option in (_entrywise, _worthwhile))
@@ -199,7 +199,7 @@ def _even(table: ObjectArray, slope: Any) -> ObjectArray:
     return fixed
 
 
-def _repaired(space: Neighbours, guess: FloatArray) -> Whole:
+def repaired(space: Neighbours, guess: FloatArray) -> Whole:
     """A private channel near the guess: exact rows, the rest of each added to one column."""
     columns, tightest = _closed(space, np.maximum(guess, 0.0))
     used = np.flatnonzero(columns.any(axis=0))

@@ -14,12 +14,12 @@ from sievert.arrays import AnyArray, FloatArray, ObjectArray
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._certificates import Exactly, certified
 from sievert.inference._correlation import Correlation, correlation_of
+from sievert.inference._counterexamples import no_free_lunch
 from sievert.inference._geometric import unlimited
 from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
 from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
 from sievert.inference._program import Optimum, Problem, Solver
-from sievert.inference._witness import no_free_lunch
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
 from sievert.numerics import advance, as_fraction, brief, flag, is_exact, read_eps
