@@ -20,7 +20,7 @@ import sievert as sv
 from sievert.errors import GainError, MechanismError, PolicyError, TooLargeError
 from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
 from sievert.inference._certificates import GRID, Exactly
-from sievert.inference._program import Solver
+from sievert.inference._solver import Solver
 from sievert.proofs import FrontierProof, proof_from_dict, save_proof
 from sievert.testing import channels
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray, ObjectArray
-from sievert.inference._program import ROUNDING, Optimum, Problem, missing
+from sievert.inference._program import Optimum, Problem
+from sievert.inference._solver import ROUNDING, missing
 from sievert.proofs import FrontierProof, Neighbours, binary_digits, forest_excess, polar_excess
 
 __all__ = ["Exactly", "certified", "repaired"]

@@ -19,7 +19,8 @@ from sievert.inference._geometric import unlimited
 from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
 from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
-from sievert.inference._program import Optimum, Problem, Solver
+from sievert.inference._program import Optimum, Problem
+from sievert.inference._solver import Solver
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
 from sievert.numerics import advance, as_fraction, brief, flag, is_exact, read_eps
