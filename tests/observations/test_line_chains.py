@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
-from sievert.measures import Adversary, envelope_mass
+from sievert.measures import Adversary, Nearness, envelope_mass
 from sievert.observations import RecordView, ratios_after, record_view
+from sievert.observations._gain_bounds import Classes, told
 from sievert.observations._line_chains import best_value, chained, longest_windows, told_apart
 from sievert.observations._ratios import Ratios, _by_convolution, ratios_above
 from sievert.observations._summed_noise import law_of_sum
@@ -207,3 +208,75 @@ def test_coarse_ratios_are_larger_in_convex_order(monkeypatch: pytest.MonkeyPatc
 
     for level in (0.0, 0.3, 1.0, 4.0):
         assert excess(fine, level) * (1 - 1e-12) <= excess(coarse, level) <= excess(fine, level) * 1.001
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_losses_of_long_lines_are_those_of_every_output(law: NoiseLaw) -> None:
+    """Uncertainty, guesses and closeness by closed sums, against every output."""
+    names = range(6)
+    near = Nearness(names, np.arange(6.0) * 2, "closeness")
+    view = line(range(6), law)
+    for adversary in (near, sv.losses.shannon(names), sv.losses.guessing(names)):
+        found = view.gain(adversary)
+        assert found.exact
+        assert found.after == pytest.approx(by_outputs(view, adversary, 1), rel=1e-11)
+
+
+@given(st.data())
+def test_medians_and_entropies_for_any_prior(data: st.DataObject) -> None:
+    size = data.draw(st.integers(2, 6))
+    gaps = data.draw(st.lists(st.integers(1, 5), min_size=size, max_size=size))
+    steps = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=size, max_size=size))
+    weights = np.array(data.draw(st.lists(st.sampled_from([1, 1, 2, 30]), min_size=size, max_size=size)))
+    sign = data.draw(st.sampled_from([1, -1]))
+    law = GeometricLaw(Privacy(data.draw(st.sampled_from([0.05, 0.7, 4.0])), None))
+    amounts, belief = np.cumsum(gaps), weights / weights.sum()
+    view = line(amounts.tolist(), law, belief.tolist())
+    reach = math.ceil(36 / law.level.eps)
+    outputs = np.arange(amounts[0] - float(reach), amounts[-1] + reach)
+    joint = belief[:, None] * np.exp(law.log_pmf(outputs - amounts[:, None]))
+    for adversary in (
+        Nearness(range(size), sign * np.cumsum(steps), "closeness"),
+        sv.losses.shannon(size),
+    ):
+        found = view.gain(adversary)
+        assert found.exact
+        assert found.after == pytest.approx(float(adversary.values(joint).sum()), rel=1e-10, abs=1e-12)
+
+
+def test_nearness_is_closeness_without_a_table() -> None:
+    rng = np.random.default_rng(2)
+    positions = rng.permutation(np.cumsum(rng.integers(1, 5, size=8))).astype(float)
+    metric = sv.metrics.line(positions.tolist())
+    near, table = Nearness(metric.points, positions, "closeness"), sv.gains.closeness(metric)
+    joint = rng.dirichlet(np.ones(8), size=5).T
+    assert near.values(joint) == pytest.approx(table.values(joint), rel=1e-12)
+    assert near.best(joint) == table.best(joint)
+    assert near.matrix == pytest.approx(table.matrix)
+    assert near.sole_best(joint[:, 0]) == table.sole_best(joint[:, 0])
+    assert near.sole_best(np.full(8, 1 / 8)) is None
+    shuffled = near.for_secrets(tuple(metric.points[::-1]))
+    assert shuffled.values(joint[::-1]) == pytest.approx(table.values(joint), rel=1e-12)
+    assert isinstance(sv.gains.closeness(sv.metrics.line(range(4000))), Nearness)
+    classes = Classes.of(np.zeros(8, np.int64), np.array([0, 0, 1, 1, 1, 2, 3, 3]), joint[:, 0])
+    for adversary in (near, sv.losses.shannon(8), sv.losses.guessing(8)):
+        listed = float(adversary.values(classes.columns()).sum())
+        assert told(adversary, classes) == pytest.approx(listed, rel=1e-12)
+
+
+def test_losses_of_long_lines() -> None:
+    size = 20_001
+    view = line(range(size), GeometricLaw(Privacy(1 / 20_000, None)))
+    bits = view.gain(sv.losses.shannon(size))
+    guesses = view.gain(sv.losses.guessing(size))
+    close = view.gain(sv.gains.closeness(sv.metrics.line(range(size))))
+    assert bits.exact and guesses.exact and close.exact
+    assert 0 < bits.before - bits.after < math.log2(size * view.guess().guess)
+    assert (1 / view.guess().guess + 1) / 2 < guesses.after < guesses.before == (size + 1) / 2
+    assert close.before == pytest.approx(0.75, rel=1e-4) and close.before < close.after < 1
+    often = [view.gain(a, 1000) for a in (sv.losses.shannon(size), sv.losses.guessing(size))]
+    assert [found.exact for found in often] == [False, False]
+    assert 1 < often[1].after < guesses.after and often[1].method.endswith("by the best guess")
+    peaked = line(range(size), LAWS[0], (np.arange(size, 0, -1) / (size * (size + 1) / 2)).tolist())
+    assert peaked.gain(sv.gains.closeness(sv.metrics.line(range(size)))).exact
+    assert not peaked.gain(sv.losses.guessing(size)).exact

@@ -31,5 +31,6 @@ from ._vulnerability import Vulnerability as Vulnerability
 from ._vulnerability import leakage as leakage
 from ._vulnerability import posterior_vulnerability as posterior_vulnerability
 from ._vulnerability import vulnerability as vulnerability
+from ._windows import Nearness as Nearness
 from ._windows import Windows as Windows
 from .gains import Guess as Guess

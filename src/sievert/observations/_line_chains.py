@@ -18,7 +18,7 @@ from sievert.channels import NoiseLaw
 from sievert.errors import TooLargeError
 from sievert.observations._ratios import Ratios, ratios_above
 
-__all__ = ["best_value", "chained", "longest_windows", "told_apart"]
+__all__ = ["best_value", "chained", "longest_windows", "runs_of_ones", "told_apart"]
 
 # Distances of two values whose ratios are followed.
 MOST_GAPS = 64
@@ -149,3 +149,16 @@ def told_apart(law: NoiseLaw, gaps: IntArray) -> FloatArray:
     chances = np.exp(law.log_pmf(np.arange(furthest + 1.0)))
     upto = np.concatenate([[0.0], np.cumsum(chances[1:])])
     return np.where(gaps > 0, chances[0] + upto[left] + upto[right], 0.0)
+
+
+def runs_of_ones(table: FloatArray) -> tuple[IntArray, IntArray] | None:
+    """Starts and stops, neither decreasing, of rows that are 1 on a run of columns and else 0; else None."""
+    if not ((table == 0) | (table == 1)).all():
+        return None
+    edges = np.diff(np.pad(table, ((0, 0), (1, 1))), axis=1)
+    if ((edges == 1).sum(axis=1) != 1).any():
+        return None
+    starts, stops = (edges == 1).argmax(axis=1), (edges == -1).argmax(axis=1)
+    order = np.lexsort((stops, starts))
+    starts, stops = starts[order], np.maximum.accumulate(stops[order])
+    return starts, stops

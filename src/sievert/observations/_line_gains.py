@@ -10,13 +10,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, singledispatch
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, GeometricLaw, NoiseLaw
-from sievert.measures import Adversary, Identity, MatrixAdversary, Tries, Windows, envelope_mass, top_mass
+from sievert.measures import (
+    Adversary,
+    Guessing,
+    Identity,
+    MatrixAdversary,
+    Nearness,
+    Shannon,
+    Tries,
+    Windows,
+    envelope_mass,
+    top_mass,
+)
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,
@@ -27,7 +39,20 @@ from sievert.observations._gain_bounds import (
     worth,
 )
 from sievert.observations._largest import Enclosed
-from sievert.observations._line_chains import best_value, chained, longest_windows, told_apart
+from sievert.observations._line_chains import (
+    best_value,
+    chained,
+    longest_windows,
+    runs_of_ones,
+    told_apart,
+)
+from sievert.observations._line_losses import (
+    Faded,
+    distance_to_median,
+    even_distance,
+    even_guesses,
+    output_entropy,
+)
 from sievert.observations._line_windows import windowed_mass
 from sievert.observations._ratios import ratios_after
 from sievert.observations._summed_noise import law_of_sum
@@ -42,6 +67,10 @@ TYPES = "exact by types"
 GROWTH = "bound: each further release multiplies a gain by at most the capacity"
 REACH = "bound: no belief exceeds what ε allows after all releases"
 CHAIN = "bound: values told from their neighbours, one after the other"
+BY_GUESS = "bound: by the best guess"
+BY_INFORMATION = "bound: each release takes away no more bits than the first"
+MEDIAN = "exact: the median of the belief at every output"
+ENTROPY = "exact: the uncertainty of the output less that of the noise"
 NEAREST = "exact: the values nearest to the output"
 RANKED = "exact: the likeliest values on either side of every output"
 # Numbers that a walk over the outputs looks at, and outputs of a filter.
@@ -188,7 +217,7 @@ class Line:
 
 def gained_on_line(adversary: Adversary, line: Line, releases: int) -> Found:
     """What the adversary gains after independent releases."""
-    if len(line.places) == 1:
+    if len(line.places) == 1 or line.law.eps_of(Fraction(1)) == 0:
         return Found.exactly(worth(adversary, line.classes.belief), PAIR)
     if releases == 1:
         return _once(adversary, line)
@@ -276,6 +305,56 @@ def _tries(adversary: Tries, line: Line) -> Found:
     is_short = len(order) * tries <= LARGEST_RANKING
     if is_short and isinstance(law, GeometricLaw) and law.level.eps > 0:
         return Found.exactly(top_mass(law, amounts, np.log(beliefs), tries), RANKED)
+    return _over_outputs(adversary, line)
+
+
+def _amounts_alone(line: Line) -> bool:
+    """Whether every value that is possible adds an amount of its own."""
+    return len(line.by_amount) == len(line.places)
+
+
+def _is_plain(line: Line) -> bool:
+    """Whether the values are equally likely and add 0, 1, 2, … but for a shift, and noise is followed."""
+    inside = _amounts_alone(line) and line.is_uniform and bool((np.diff(line.places) == 1).all())
+    return inside and line.outputs <= LARGEST_SEARCH
+
+
+@_once.register
+def _shannon(adversary: Shannon, line: Line) -> Found:
+    if line.outputs > LARGEST_SEARCH:
+        return _over_outputs(adversary, line)
+    told_bits = output_entropy(line.law, line.places, line.classes.total[line.order])
+    return Found.exactly(worth(adversary, line.classes.belief) - told_bits, ENTROPY)
+
+
+@_once.register
+def _guessing(adversary: Guessing, line: Line) -> Found:
+    if _is_plain(line):
+        return Found.exactly(float(line.beliefs[0]) * even_guesses(line.law, len(line.places)), NEAREST)
+    found = _over_outputs(adversary, line)
+    return found if found.bounds.exact else _by_guess(found, _once(Identity(adversary.secrets), line))
+
+
+def _by_guess(found: Found, guess: Found) -> Found:
+    """A belief of at most p in each value needs (1 + 1/p)/2 guesses at least, which is convex in p."""
+    least = (1 + 1 / guess.bounds.upper) / 2
+    if least <= found.bounds.lower:
+        return found
+    return Found(Enclosed(min(least, found.bounds.upper), found.bounds.upper), BY_GUESS)
+
+
+@_once.register
+def _nearness(adversary: Nearness, line: Line) -> Found:
+    law, order = line.law, line.by_amount
+    positions = adversary.positions[order]
+    ways = np.diff(positions)
+    if _amounts_alone(line) and ((ways >= 0).all() or (ways <= 0).all()) and line.outputs <= LARGEST_SEARCH:
+        if isinstance(law, GeometricLaw) and law.level.eps > 0:
+            seen = Faded(law.level.eps, line.places, positions, line.beliefs)
+            return Found.exactly(1 - distance_to_median(seen) / adversary.diameter, MEDIAN)
+        if _is_plain(line) and np.ptp(np.abs(ways)) == 0:
+            distance = even_distance(law, len(order)) * float(line.beliefs[0] * np.abs(ways[0]))
+            return Found.exactly(1 - distance / adversary.diameter, MEDIAN)
     return _over_outputs(adversary, line)
 
 
@@ -377,7 +456,9 @@ def _bounded(adversary: Adversary, line: Line, releases: int, known: Found | Non
     once, limit = _once(adversary, line).bounds, told(adversary, line.classes)
     if adversary.is_loss:
         found = Found(Enclosed(min(limit, once.lower), once.upper), BY_CLASS)
-        return found if known is None or known.bounds.lower <= found.bounds.lower else known
+        if known is not None and known.bounds.lower > found.bounds.lower:
+            found = known
+        return _least_loss(adversary, line, releases, found)
     found = Found(Enclosed(once.lower, max(limit, once.lower)), BY_CLASS)
     if known is not None:
         lower = max(once.lower, known.bounds.lower)
@@ -389,6 +470,27 @@ def _bounded(adversary: Adversary, line: Line, releases: int, known: Found | Non
         found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
     chain = _chain(adversary, line, releases)
     return found if chain is None else found.least(max(chain, once.lower), CHAIN)
+
+
+@singledispatch
+def _least_loss(adversary: Adversary, line: Line, releases: int, found: Found) -> Found:
+    """At least what is lost after all releases."""
+    return found
+
+
+@_least_loss.register
+def _least_bits(adversary: Shannon, line: Line, releases: int, found: Found) -> Found:
+    """I(X; Y₁…Yₙ) ≤ n·I(X; Y) for independent releases of one record."""
+    before = worth(adversary, line.classes.belief)
+    least = before - releases * (before - _once(adversary, line).bounds.lower)
+    if least <= found.bounds.lower:
+        return found
+    return Found(Enclosed(min(least, found.bounds.upper), found.bounds.upper), BY_INFORMATION)
+
+
+@_least_loss.register
+def _least_guesses(adversary: Guessing, line: Line, releases: int, found: Found) -> Found:
+    return _by_guess(found, gained_on_line(Identity(adversary.secrets), line, releases))
 
 
 @singledispatch
@@ -427,24 +529,11 @@ def _chain_of_windows(adversary: Windows, line: Line, releases: int) -> float | 
 def _chain_of_rows(adversary: MatrixAdversary, line: Line, releases: int) -> float | None:
     """Rows of ones on neighbouring values are windows."""
     table = np.asarray(adversary.table, dtype=np.float64)[:, line.by_amount]
-    ends = None if adversary.is_loss else _runs(table)
+    ends = None if adversary.is_loss else runs_of_ones(table)
     if ends is None:
         return None
     amounts = line.classes.amount[line.classes.place[line.by_amount]]
     return chained(line.law, releases, amounts, line.classes.belief[line.by_amount], *longest_windows(*ends))
-
-
-def _runs(table: FloatArray) -> tuple[IntArray, IntArray] | None:
-    """Starts and stops, neither decreasing, of rows that are 1 on a run of columns and else 0; else None."""
-    if not ((table == 0) | (table == 1)).all():
-        return None
-    edges = np.diff(np.pad(table, ((0, 0), (1, 1))), axis=1)
-    if ((edges == 1).sum(axis=1) != 1).any():
-        return None
-    starts, stops = (edges == 1).argmax(axis=1), (edges == -1).argmax(axis=1)
-    order = np.lexsort((stops, starts))
-    starts, stops = starts[order], np.maximum.accumulate(stops[order])
-    return starts, stops
 
 
 def _is_never_negative(adversary: Adversary) -> bool:

@@ -18,7 +18,7 @@ from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.numerics import log_binomial, log_sum, require_size
 
-__all__ = ["Ratios", "log_affinity", "ratios_above", "ratios_after"]
+__all__ = ["Ratios", "by_fourier", "log_affinity", "ratios_above", "ratios_after"]
 
 # Atoms of the law of one ratio, and products of two atoms in one convolution: a second.
 LARGEST_LAW = 4_000_000
@@ -201,7 +201,7 @@ def _convolved(first: Ratios, second: Ratios, tilt: float, far: bool) -> FloatAr
     logs = [part.log_pmf + tilt * part.logs for part in (first, second)]
     tops = [float(part.max()) for part in logs]
     weights = [np.exp(part - top) for part, top in zip(logs, tops, strict=True)]
-    found = _by_fourier(*weights) if far else np.convolve(weights[0], weights[1])
+    found = by_fourier(*weights) if far else np.convolve(weights[0], weights[1])
     if far:
         found = np.where(found > LOST * found.max(), found, 0.0)
     with np.errstate(divide="ignore"):
@@ -279,7 +279,8 @@ def log_affinity(law: NoiseLaw, steps: int) -> float:
     return float(log_sum(once.log_pmf + once.logs / 2, axis=0))
 
 
-def _by_fourier(first: FloatArray, second: FloatArray) -> FloatArray:
+def by_fourier(first: FloatArray, second: FloatArray) -> FloatArray:
+    """The convolution of two rows."""
     from scipy.signal import fftconvolve
 
     return np.asarray(fftconvolve(first, second), dtype=np.float64)
