@@ -278,8 +278,8 @@ def test_filters_lose_no_belief(eps: float) -> None:
 
 
 def test_what_is_not_exact_is_enclosed() -> None:
-    """Within one cell of the truth, over too many cells to list: between the best cell and three tries."""
-    view, adversary = table(12, 0.5), sv.gains.within(sv.metrics.line(12), 1)
+    """Within one cell of the truth on a circle, too many to list: between the best cell and three tries."""
+    view, adversary = table(12, 0.5), sv.gains.within(sv.metrics.cycle(12), 1)
     found = view.gain(adversary, 4)
     assert not found.exact
     assert view.guess(4).guess <= found.lower <= found.upper

@@ -152,10 +152,12 @@ class RecordView(OneRecord):
         lower, upper = better(found.bounds.lower, before), better(found.bounds.upper, before)
         least, most = adversary.bounds() or (-math.inf, math.inf)
         lower, upper = min(max(lower, least), most), min(max(upper, least), most)
-        exact = found.bounds.exact
+        exact, method = found.bounds.exact, found.method
+        if exact and not method.startswith("exact"):
+            method = f"exact: bounds meet ({method.removeprefix('bound: ')})"
         after = lower if adversary.is_loss and not exact else upper
         lower = after if exact else lower
-        return RecordGain(adversary.name, before, after, exact, lower, upper, found.method, count)
+        return RecordGain(adversary.name, before, after, exact, lower, upper, method, count)
 
     def simulated(
         self,
