@@ -14,8 +14,9 @@ import sievert as sv
 from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
 from sievert.measures import Windows
 from sievert.observations import Ratios, RecordView, _cell_windows, ratios_after, record_view
-from sievert.observations._cell_windows import equal_windows, largest_window
+from sievert.observations._cell_windows import largest_window
 from sievert.observations._largest import top_of_kinds
+from sievert.observations._line_chains import equal_windows
 from sievert.policies import statistic_of_cells
 
 GEOMETRIC = GeometricLaw(Privacy(0.5, None))

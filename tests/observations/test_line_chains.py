@@ -17,8 +17,10 @@ from sievert.measures import Adversary, Nearness, envelope_mass
 from sievert.observations import RecordView, ratios_after, record_view
 from sievert.observations._gain_bounds import Classes, told
 from sievert.observations._line_chains import best_value, chained, longest_windows, told_apart
+from sievert.observations._line_gains import neighbours_named
 from sievert.observations._ratios import Ratios, _by_convolution, ratios_above
 from sievert.observations._summed_noise import law_of_sum
+from sievert.observations._view_samples import gains_on_even_line
 from sievert.policies import Statistic
 
 LAWS = [
@@ -280,3 +282,22 @@ def test_losses_of_long_lines() -> None:
     peaked = line(range(size), LAWS[0], (np.arange(size, 0, -1) / (size * (size + 1) / 2)).tolist())
     assert peaked.gain(sv.gains.closeness(sv.metrics.line(range(size)))).exact
     assert not peaked.gain(sv.losses.guessing(size)).exact
+
+
+@pytest.mark.parametrize("releases", [1, 2, 7])
+def test_runs_of_an_even_line_are_drawn_by_series(releases: int) -> None:
+    """The same draws, judged by every value's belief."""
+    view = line(range(3, 60, 4), LAWS[0])
+    for adversary, width in (
+        (sv.gains.tries(15, 4), 4),
+        (sv.gains.within(sv.metrics.line(15), 1), 3),
+        (sv.gains.identity(15), 1),
+    ):
+        assert neighbours_named(adversary, view.line) == width
+        found = gains_on_even_line(LAWS[0], view.line, width, releases, 300, np.random.default_rng(5))
+        generator = np.random.default_rng(5)
+        true = view.line.places[generator.integers(15, size=300)]
+        seen = true + LAWS[0].simulated(generator, releases * 300).reshape(releases, 300)
+        logs = sum(LAWS[0].log_pmf(row - view.line.places[:, None]) for row in seen)
+        joint = np.exp(logs - logs.max(axis=0))
+        assert found == pytest.approx(adversary.values(joint / joint.sum(axis=0)), rel=1e-11)

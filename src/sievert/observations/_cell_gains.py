@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.measures import Adversary, Identity, MatrixAdversary, Tries, Windows
-from sievert.observations._cell_windows import equal_windows, largest_window
+from sievert.observations._cell_windows import largest_window
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,
@@ -26,7 +26,7 @@ from sievert.observations._gain_bounds import (
     worth,
 )
 from sievert.observations._largest import LARGEST_LOG, Enclosed, Weights, largest, top, top_of_kinds
-from sievert.observations._line_chains import longest_windows, runs_of_ones
+from sievert.observations._line_chains import equal_windows, longest_windows, runs_of_ones
 from sievert.observations._ratios import Ratios
 from sievert.observations._sums_of_ratios import SumLaw, expected_excess, expected_maximum, weighted_sum
 

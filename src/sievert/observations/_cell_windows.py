@@ -21,7 +21,7 @@ from sievert.observations._largest import Enclosed, Weights
 from sievert.observations._ratios import Ratios
 from sievert.observations._sums_of_ratios import coarser, expected_maximum, weighted_sum
 
-__all__ = ["equal_windows", "largest_window"]
+__all__ = ["largest_window"]
 
 # Numbers looked at in all steps: a second or two; levels and states that are looked at together.
 LARGEST_WORK, BLOCK = 15_000_000, 1_000_000
@@ -34,13 +34,6 @@ SETTLED, MOST_STEPS = 1e-15, 200
 # Different windows whose sums are followed as if they were independent.
 MOST_WINDOWS = 200
 LARGEST_LOG = 600.0
-
-
-def equal_windows(starts: IntArray, stops: IntArray) -> int | None:
-    """The number of cells in every window, where each is the one before it moved by a cell; else None."""
-    if not len(starts) or (np.diff(starts) != 1).any() or (np.diff(stops) != 1).any():
-        return None
-    return int(stops[0] - starts[0])
 
 
 def largest_window(ratios: Ratios, beliefs: FloatArray, width: int) -> Enclosed | None:

@@ -18,7 +18,7 @@ from sievert.channels import NoiseLaw
 from sievert.errors import TooLargeError
 from sievert.observations._ratios import Ratios, ratios_above
 
-__all__ = ["best_value", "chained", "longest_windows", "runs_of_ones", "told_apart"]
+__all__ = ["best_value", "chained", "equal_windows", "longest_windows", "runs_of_ones", "told_apart"]
 
 # Distances of two values whose ratios are followed.
 MOST_GAPS = 64
@@ -36,6 +36,13 @@ def longest_windows(starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArr
     starts, stops = starts[kept].astype(np.int64), stops[kept]
     last = np.concatenate([np.diff(starts) > 0, [True]])
     return starts[last], stops[last]
+
+
+def equal_windows(starts: IntArray, stops: IntArray) -> int | None:
+    """How many values every window has, where each is the one before it moved by a value; else None."""
+    if not len(starts) or (np.diff(starts) != 1).any() or (np.diff(stops) != 1).any():
+        return None
+    return int(stops[0] - starts[0])
 
 
 def chained(

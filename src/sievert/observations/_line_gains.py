@@ -42,6 +42,7 @@ from sievert.observations._largest import Enclosed
 from sievert.observations._line_chains import (
     best_value,
     chained,
+    equal_windows,
     longest_windows,
     runs_of_ones,
     told_apart,
@@ -58,7 +59,7 @@ from sievert.observations._ratios import ratios_after
 from sievert.observations._summed_noise import law_of_sum
 from sievert.observations._types import TypeTable, types_of
 
-__all__ = ["Line", "gained_on_line"]
+__all__ = ["Line", "gained_on_line", "neighbours_named"]
 
 ENVELOPE = "exact: the upper envelope of the noise at every amount"
 WALKED = "exact: every output"
@@ -534,6 +535,35 @@ def _chain_of_rows(adversary: MatrixAdversary, line: Line, releases: int) -> flo
         return None
     amounts = line.classes.amount[line.classes.place[line.by_amount]]
     return chained(line.law, releases, amounts, line.classes.belief[line.by_amount], *longest_windows(*ends))
+
+
+@singledispatch
+def neighbours_named(adversary: Adversary, line: Line) -> int | None:
+    """How many neighbouring values an action names, on a line where they are equally likely; None: no run."""
+    return None
+
+
+@neighbours_named.register
+def _one_named(adversary: Identity, line: Line) -> int | None:
+    return 1
+
+
+@neighbours_named.register
+def _several_named(adversary: Tries, line: Line) -> int | None:
+    return min(int(adversary.tries), len(line.places))
+
+
+@neighbours_named.register
+def _window_named(adversary: Windows, line: Line) -> int | None:
+    amounts, _, starts, stops = _seen_windows(adversary, line)
+    rises = np.diff(amounts)
+    return equal_windows(*longest_windows(starts, stops)) if (rises > 0).all() or (rises < 0).all() else None
+
+
+@neighbours_named.register
+def _run_named(adversary: MatrixAdversary, line: Line) -> int | None:
+    ends = None if adversary.is_loss else runs_of_ones(np.asarray(adversary.table)[:, line.by_amount])
+    return None if ends is None else equal_windows(*longest_windows(*ends))
 
 
 def _is_never_negative(adversary: Adversary) -> bool:

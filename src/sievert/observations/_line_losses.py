@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sievert.arrays import FloatArray, IntArray
+from sievert.arrays import BoolArray, FloatArray, IntArray
 from sievert.channels import GeometricLaw, NoiseLaw
 from sievert.observations._ratios import by_fourier
 
@@ -98,7 +98,7 @@ def distance_to_median(line: Faded) -> float:
     return line.over_all(found)
 
 
-def _from_left(line: Faded, chosen: FloatArray) -> FloatArray:
+def _from_left(line: Faded, chosen: BoolArray) -> FloatArray:
     """The mean distance at the chosen outputs, where a median lies at the output or on its left; else 0."""
     before, fade, on = line.outputs
     here = np.flatnonzero(chosen)
@@ -142,8 +142,7 @@ def even_distance(law: NoiseLaw, size: int) -> float:
 
 def even_guesses(law: NoiseLaw, size: int) -> float:
     """Σ_y Σ_v p(y - v)·rank of v, for `size` values at 0, 1, 2, …, tried from the nearest on."""
-    geometric = isinstance(law, GeometricLaw)
-    reach = size if geometric else _reach(law) + size
+    reach = size if isinstance(law, GeometricLaw) else _reach(law) + size
     away = np.arange(reach + 1.0)
     chances = np.exp(law.log_pmf(away))
     sums, moments = np.cumsum(chances), np.cumsum(away * chances)
@@ -153,7 +152,7 @@ def even_guesses(law: NoiseLaw, size: int) -> float:
     pairs = chances[0] + (sums[near] - sums[0]) + 4 * moments[near]
     single = (near + 1) * (sums[far] - sums[near]) + (moments[far] - moments[near])
     inside = pairs + single
-    if geometric:
+    if isinstance(law, GeometricLaw):
         eps = law.level.eps
         beyond = 2 * float(inside[0]) / math.expm1(eps) if eps < 700 else 0.0
         return float(inside.sum()) + beyond
