@@ -27,6 +27,15 @@ from ._hashing import HyperplaneLSH as HyperplaneLSH
 from ._hashing import LocalityHash as LocalityHash
 from ._hashing import MinHash as MinHash
 from ._hashing import PStable as PStable
+from ._matching import DistanceEstimate as DistanceEstimate
+from ._matching import Matches as Matches
+from ._matching import UtilityLoss as UtilityLoss
+from ._matching import ball_counts as ball_counts
+from ._matching import estimate_distance as estimate_distance
+from ._matching import neighbours as neighbours
+from ._matching import true_neighbours as true_neighbours
+from ._matching import utility_loss as utility_loss
+from ._matching import within as within
 from ._mechanisms import channel as channel
 from ._mechanisms import laplace_lsh as laplace_lsh
 from ._mechanisms import perturb as perturb
