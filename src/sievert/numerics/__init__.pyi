@@ -20,6 +20,9 @@ from ._checks import taken as taken
 from ._checks import whole as whole
 from ._compiled import COMPILED as COMPILED
 from ._compiled import compiled as compiled
+from ._device import Device as Device
+from ._device import device as device
+from ._device import on_device as on_device
 from ._exact import UNIT as UNIT
 from ._exact import as_fraction as as_fraction
 from ._exact import decimal as decimal

@@ -23,6 +23,8 @@ from sievert.arrays import IntArray
 from sievert.errors import QueryError
 from sievert.numerics import at_most
 from sievert.policies._policy import Policy
+from sievert.spaces import Edges
+from sievert.spaces.secrets import ThresholdGraph
 
 __all__ = [
     "Move",
@@ -76,8 +78,8 @@ class Statistic:
     @cached_property
     def distinct(self) -> IntArray:
         """The different amounts, increasing."""
-        rising = bool((np.diff(self.amount) > 0).all())
-        return self.amount if rising else np.unique(self.amount)
+        ordered = np.sort(self.amount)  # several times as quick as numpy.unique, which hashes whole numbers
+        return np.asarray(ordered[np.append(True, np.diff(ordered) > 0)])
 
     @cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
@@ -131,7 +133,7 @@ class Statistic:
         elif policy.record_metric.uniform_distance is not None:
             found = self._uniform(policy, policy.record_metric.uniform_distance)
         else:
-            edges = policy.record_edges
+            edges = self._deciding_edges(policy)
             change = self._change(edges.pairs[:, 0], edges.pairs[:, 1])
             found = _largest(change, edges.lengths, edges.pairs, policy.values)
         if absence:
@@ -142,6 +144,23 @@ class Statistic:
                     Fraction(alone), (policy.values[place], "left out"), (Move(alone, Fraction(1)),)
                 )
         return found
+
+    def _deciding_edges(self, policy: Policy) -> Edges:
+        """Pairs of values among which one changes the table most.
+
+        Of numbers within a threshold the farthest do where amounts rise with them, neighbours where there
+        are two amounts, and any pair where each value has a cell of its own.
+        """
+        secrets = policy.secrets
+        if not isinstance(secrets, ThresholdGraph):
+            return policy.record_edges
+        along = np.diff(self.amount[secrets.reach.order])
+        rising = bool((along >= 0).all() or (along <= 0).all())
+        alone = len(self.cells) == len(self.amount) and len(self.distinct) == 1
+        if not alone and not (len(self.cells) == 1 and (rising or len(self.distinct) == 2)):
+            return policy.record_edges
+        pairs = secrets.reach.outer_pairs()
+        return Edges(pairs, np.ones(len(pairs)))
 
     def _uniform(self, policy: Policy, distance: float) -> Sensitivity:
         """Any two values at the same distance: the extremes of a cell, or the largest of two cells."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +135,8 @@ def _parts(values: Sequence[Any], columns: Sequence[str]) -> list[Sequence[Hasha
             "its values must be lists with an entry for each column "
             "(values = { product = [[…], […]] })"
         )
-    return [list(dict.fromkeys(map(itemgetter(i), values))) for i in range(len(columns))]
+    entries = cast("Sequence[tuple[Hashable, ...]]", values)
+    return [list(dict.fromkeys(map(itemgetter(i), entries))) for i in range(len(columns))]
 
 
 class _RangeNumbers(Sequence[tuple[Fraction, Hashable]]):
