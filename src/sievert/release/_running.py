@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
 from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario
@@ -103,34 +103,24 @@ class Release(Result):
         return ["NOT PRIVATE: the noise came from a seed."]
 
 
+class Options(TypedDict, total=False):
+    """What `run` may be told beside the file."""
+
+    data: Any
+    output: str | Path | None
+    id: str | None
+    insecure_rng: int | None
+    fresh: bool
+    wait: float
+    anchor: str | None
+    progress: Progress | None
+    despite_accept: bool
+
+
 @overload
-def run(
-    scenario: Scenario | str | Path,
-    *,
-    data: Any = None,
-    output: str | Path | None = None,
-    id: str | None = None,
-    insecure_rng: int | None = None,
-    fresh: bool = False,
-    wait: float = WAIT_SECONDS,
-    anchor: str | None = None,
-    progress: Progress | None = None,
-    despite_accept: bool = False,
-) -> Release: ...
+def run(scenario: Scenario | str | Path, **options: Unpack[Options]) -> Release: ...
 @overload
-def run(
-    scenario: TextScenario,
-    *,
-    data: Any = None,
-    output: str | Path | None = None,
-    id: str | None = None,
-    insecure_rng: int | None = None,
-    fresh: bool = False,
-    wait: float = WAIT_SECONDS,
-    anchor: str | None = None,
-    progress: Progress | None = None,
-    despite_accept: bool = False,
-) -> DocumentsRelease: ...
+def run(scenario: TextScenario, **options: Unpack[Options]) -> DocumentsRelease: ...
 def run(
     scenario: Described | str | Path,
     *,
