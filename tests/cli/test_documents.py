@@ -7,12 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sievert as sv
 from sievert.cli import main
 from sievert.errors import BudgetError, DataError, FileError, NotAcceptedError
-from sievert.questions.documents import about_documents, attack_documents, compare_documents
+from sievert.questions.documents import (
+    about_documents,
+    attack_documents,
+    compare_documents,
+    estimate_documents,
+)
 
 LETTERS = Path("examples/letters")
 Change = Callable[..., Path]
@@ -183,7 +189,10 @@ def test_what_the_answers_say(letters: Change) -> None:
     assert about_documents("limits", scenario).facts["bits"] > 0  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("question", "message"), [("estimate", "sv.estimate"), ("infer", "sievert attack")])
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [("estimate", "run sievert release, or name --reports"), ("infer", "sievert attack")],
+)
 def test_refusals_name_the_nearest_question(
     letters: Change, capsys: pytest.CaptureFixture[str], question: str, message: str
 ) -> None:
@@ -222,3 +231,149 @@ def test_an_attack_needs_authors(letters: Change) -> None:
         attack_documents(sv.load(letters(('person = "folder"\n', ""))))  # type: ignore[arg-type]
     with pytest.raises(FileError, match="'washington' has none"):
         attack_documents(sv.load(letters(('washington = "before 1900", ', ""))))  # type: ignore[arg-type]
+
+
+# ── A table of 30 words: every question, with page and proof ────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three authors with two documents each, two references, 30 words in three dimensions."""
+    folder = tmp_path_factory.mktemp("tiny")
+    rng = np.random.default_rng(5)
+    words = [f"{a}{b}" for a in ("sea", "car", "sky") for b in "abcdefghij"]
+    centres = np.repeat([[0, 0, 0], [6, 0, 0], [0, 6, 0]], 10, axis=0)
+    np.savez(folder / "table.npz", words=np.array(words), vectors=centres + rng.standard_normal((30, 3)))
+    for number, author in enumerate(("ann", "bob", "cyd")):
+        (folder / "texts" / author).mkdir(parents=True)
+        for name in "12":
+            text = " ".join(rng.choice(words[10 * number : 10 * number + 10], 12))
+            (folder / "texts" / author / f"{name}.txt").write_text(text, encoding="utf-8")
+    for name, start in (("one", 0), ("two", 3)):
+        (folder / f"{name}.txt").write_text(" ".join(words[start : start + 4]), encoding="utf-8")
+    (folder / "budget.toml").write_text("person = 100.0\n", encoding="utf-8")
+    (folder / "tiny.toml").write_text(
+        """version = 1
+title = "Tiny"
+[documents]
+input = "texts/*/*.txt"
+person = "folder"
+documents_per_person = 2
+embedding = "table.npz"
+scale = 1.0
+references = ["one.txt", "two.txt"]
+[mechanism]
+kind = "word-exponential"
+eps = 0.5
+[release]
+ledger = "budget.toml"
+[attack]
+eps = [0.5, 8.0]
+draws = 1
+success = 0.7
+""",
+        encoding="utf-8",
+    )
+    return folder / "tiny.toml"
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        ("explain", ["--releases", "2"]),
+        ("explain", ["--eps", "0.1"]),
+        ("breach", ["--observations", "1,4"]),
+        ("limits", ["--eps", "0.2"]),
+        ("design", []),
+        ("compare", []),
+        ("release", ["--preview"]),
+    ],
+)
+def test_pages_and_proofs(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], question: str, options: list[str]
+) -> None:
+    page, proof = tmp_path / "page.html", tmp_path / "proof.json"
+    files = [tiny, tiny] if question == "compare" else [tiny]
+    proofs = [] if question == "breach" else ["--proof", proof]
+    code, out, err = run(capsys, question, *files, *options, *proofs, "--report", page)
+    assert code == 0, err
+    assert "Tiny" in page.read_text(encoding="utf-8")
+    if question in ("breach", "limits"):
+        assert question == "breach" or "There is no certificate to save: the bound is a sum" in out
+        return
+    code, out, _ = run(capsys, "verify", proof, *files)
+    assert code == 0 and out.startswith("verified: about")
+    other = tmp_path / "other.toml"
+    other.write_text(tiny.read_text(encoding="utf-8").replace("eps = 0.5\n[rel", "eps = 0.6\n[rel"))
+    for name in ("table.npz", "one.txt", "two.txt"):
+        shutil.copy(tiny.parent / name, tmp_path / name)
+    files[-1] = other
+    assert run(capsys, "verify", proof, *files)[0] == 1
+
+
+def test_the_largest_eps_for_a_guess(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(run(capsys, "explain", tiny, "--guess", "0.6", "--json")[1])["facts"]
+    told = json.loads(run(capsys, "explain", tiny, "--eps", str(found["eps"]), "--json")[1])["facts"]
+    assert told["guess"] == pytest.approx(0.6, abs=1e-12)
+    assert run(capsys, "explain", tiny, "--guess", "0.4")[0] == 2
+    code, _, err = run(capsys, "explain", tiny, "--delta", "0.1")
+    assert code == 2 and "--delta: says nothing about the [documents]" in err
+
+
+def test_the_best_channel_of_a_small_vocabulary(tiny: Path, tmp_path: Path) -> None:
+    """Three points: no mechanism with that ε moves words less, and the exponential moves them more."""
+    scenario = sv.load(tiny)
+    found = about_documents("design", scenario)
+    best, usual = found.facts["optimal"], found.facts["word-exponential"]["moved"][0]
+    assert best["at least"] <= best["moved"] <= best["at least"] * (1 + 1e-6)
+    exponential = sv.text.word_channel(scenario.embedding, 0.5, "word-exponential").matrix
+    assert best["moved"] < (exponential * scenario.embedding.metric().matrix).sum() / 30
+    assert usual > 0 and found.certificate.verify()
+    equal = found.facts["equal success"]
+    assert set(equal["kinds"]) == {"word-laplace", "word-exponential", "word-projected-laplace"}
+    for row in equal["kinds"].values():
+        assert row["eps"] is None or dict(row["curve"])[row["eps"]] <= 0.7
+    assert found.private and found.chosen is not None
+
+
+def test_word_frequencies_from_what_was_released(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of all words are one word; the reports show it less often than the estimate does."""
+    words = [*sv.load(tiny).embedding.words]
+    texts = [" ".join([words[0]] * 10 + words[10:20]) for _ in range(40)]
+    table = sv.load(tiny).embedding
+    noisy = sv.text.obfuscate(texts, table, 3.0, "word-exponential", insecure_rng=3).documents
+    reports = tmp_path / "reports.csv"
+    reports.write_text("words\n" + "\n".join(" ".join(one) for one in noisy) + "\n", encoding="utf-8")
+    file = tmp_path / "tiny.toml"
+    file.write_text(tiny.read_text(encoding="utf-8").replace("eps = 0.5\n[rel", "eps = 3.0\n[rel"))
+    for name in ("table.npz", "one.txt", "two.txt"):
+        shutil.copy(tiny.parent / name, tmp_path / name)
+    proof, page = tmp_path / "proof.json", tmp_path / "page.html"
+    options = ("--reports", reports, "--proof", proof, "--report", page)
+    code, _, err = run(capsys, "estimate", file, *options)
+    assert code == 0, err
+    found = estimate_documents(sv.load(file), reports=[str(reports)])
+    share = dict(zip(found.estimate.inputs, found.estimate.distribution, strict=True))[words[0]]
+    raw = found.reported[words[0]] / sum(found.reported.values())
+    assert raw < 0.45 and share == pytest.approx(0.5, abs=0.06)
+    assert run(capsys, "verify", proof, file)[0] == 0
+    laplace = file.read_text(encoding="utf-8").replace("word-exponential", "word-laplace")
+    file.write_text(laplace, encoding="utf-8")
+    code, _, err = run(capsys, "estimate", file, "--reports", reports)
+    assert code == 2 and "has no list of probabilities" in err
+
+
+def test_an_attack_has_a_page_and_a_device_that_is_not_there_is_refused(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert run(capsys, "attack", tiny, "--report", page)[0] == 0
+    assert "promised: no more than" in page.read_text(encoding="utf-8")
+    for command in ("attack", "release"):
+        code, _, err = run(capsys, command, tiny, "--device", "cuda:77")
+        assert code == 2 and "device is 'cuda:77'" in err
+    assert not list(tiny.parent.glob("*.ledger"))
+    code, _, err = run(capsys, "release", "examples/census-count.toml", "--device", "cpu")
+    assert code == 2 and "--device: goes with [documents]" in err

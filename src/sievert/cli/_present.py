@@ -36,6 +36,7 @@ __all__ = [
     "TYPED",
     "AsJson",
     "Asked",
+    "Device",
     "Force",
     "ProofPath",
     "present",
@@ -50,6 +51,9 @@ __all__ = [
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ProofPath = Annotated[Path | None, typer.Option(help="Save the proof here, for `sievert verify`.")]
+Device = Annotated[
+    str | None, typer.Option(help="Where to compute large products, such as cuda (extra gpu).")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
 
 

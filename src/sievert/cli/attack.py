@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import AsJson, Asked, Force, present, progress_bar, real_option
+from sievert.cli import _documents as documents
+from sievert.cli._present import AsJson, Device, Force, real_option
 
 __all__ = ["attack"]
 
@@ -17,6 +18,8 @@ def attack(
     eps: Annotated[
         list[float] | None, real_option("A level to try; may be given several times (the file's).")
     ] = None,
+    device: Device = None,
+    report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -27,15 +30,4 @@ def attack(
 
     Exit code 0: answered; 2: bad input.
     """
-    from sievert.errors import FileError
-    from sievert.files import text_scenario
-    from sievert.questions.documents import attack_documents
-    from sievert.report.documents import attack_lines
-
-    scenario = text_scenario(file)
-    if scenario is None:
-        raise FileError(f"{file}: has no [documents]; an attack needs documents whose authors are known")
-    asked = Asked(scenario.reads(), force)
-    with progress_bar():
-        found = attack_documents(scenario, eps)
-    present(found, attack_lines, asked, json=as_json, title=scenario.title)
+    documents.attack(file, force, as_json, report, eps, device)

@@ -34,13 +34,14 @@ def breach(
     as_json: AsJson = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
-    if documents.answer("breach", file, force, as_json, report):
-        return
     from sievert.files import load_scenario
     from sievert.questions.breach import breach_of, read_range
     from sievert.report.breach import lines, page, table
 
     counts = None if observations is None else read_range(observations)
+    without = {"about": about, "level": level}
+    if documents.answer("breach", file, force, as_json, report, observations=counts, without=without):
+        return
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, report=report)
     with progress_bar():

@@ -41,7 +41,7 @@ def design(
 
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
-    if documents.answer("design", file, force, as_json, report, proof):
+    if documents.answer("design", file, force, as_json, report, proof, eps=eps, output=output):
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario

@@ -50,7 +50,18 @@ def estimate(
     What comes from noisy reports alone gives away no more than they do. Where the file names true values
     (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
     """
-    if documents.answer("estimate", file, force, as_json, report, proof):
+    if documents.estimate(
+        file,
+        force,
+        as_json,
+        report,
+        proof,
+        {"save_counts": save_counts},
+        reports=reports or (),
+        column=column,
+        method=method,
+        interval=interval,
+    ):
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario

@@ -81,7 +81,19 @@ def explain(
     Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded, or the file's
     own mechanism does not keep its claim; 2: bad input.
     """
-    if file is not None and documents.answer("explain", file, force, as_json, report, proof):
+    if file is not None and documents.answer(
+        "explain",
+        file,
+        force,
+        as_json,
+        report,
+        proof,
+        eps=eps,
+        releases=releases,
+        guess=guess,
+        without={"delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
+        | {"values": values, "prior": prior, "solve": solve, "within": within, "centre": centre},
+    ):
         return
     from sievert.errors import MechanismError
     from sievert.limits import explain as explain_claim

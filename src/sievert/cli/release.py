@@ -11,6 +11,7 @@ from sievert.cli import _documents as documents
 from sievert.cli._present import (
     AsJson,
     Asked,
+    Device,
     Force,
     present,
     print_json,
@@ -55,6 +56,7 @@ def release(
         bool,
         typer.Option("--details", help="Write what in the data did not fit even into a log; it is private."),
     ] = False,
+    device: Device = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -84,6 +86,7 @@ def release(
             wait=wait,
             anchor=anchor,
             despite_accept=despite_accept,
+            device=device,
         ):
             return
     except (BudgetError, NotAcceptedError) as problem:

@@ -5,6 +5,7 @@ from ._document import ReleaseModel as ReleaseModel
 from ._document import UseValue as UseValue
 from ._document import document_schema as document_schema
 from ._document import dumps as dumps
+from ._documents import AttackModel as AttackModel
 from ._documents import TextRelease as TextRelease
 from ._documents import TextScenario as TextScenario
 from ._documents import documents_schema as documents_schema

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -16,14 +16,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from sievert.errors import FileError, SievertError
-from sievert.files._document import DIALECT, plain_schema
-from sievert.files._paths import OutputPath, OwnPath, files_read
+from sievert.files._document import DIALECT, dumps, plain_schema
+from sievert.files._paths import OutputPath, OwnPath, files_read, moved
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Section
 from sievert.tables import TextSource
 from sievert.text import Bag, Embedding, Length, WordFamily, WordMechanism, bag_of, require_policy, tokens
 
-__all__ = ["TextDocument", "TextRelease", "TextScenario", "documents_schema"]
+__all__ = ["AttackModel", "TextDocument", "TextRelease", "TextScenario", "documents_schema"]
 
 
 class DocumentsModel(Section):
@@ -134,6 +134,11 @@ class AttackModel(Section):
     )
     draws: Positive = Field(3, description="how often authors and noise are drawn")
     topics: dict[str, str] | None = Field(None, description="the topic of every author")
+    success: Probability | None = Field(
+        None,
+        description="the share of authors that may be found: `sievert design` compares mechanisms at the "
+        "largest ε where no more are; it reads the documents",
+    )
     seed: Count = Field(0, description="of the draws")
 
 
@@ -204,6 +209,25 @@ class TextScenario(Described):
             return bag_of(
                 tokens(text), self.embedding, model.out_of_vocabulary, model.token, self.length.most
             )
+
+    def text_in(self, folder: Path) -> str:
+        """The file's text, as it names the same files from another folder."""
+        return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
+
+    def with_mechanism(self, mechanism: WordFamily) -> TextScenario:
+        """The same file with another mechanism."""
+        return replace(self, document=self.document.model_copy(update={"mechanism": mechanism}))
+
+    def with_eps(self, eps: float) -> TextScenario:
+        """The same file with another ε."""
+        return self.with_mechanism(self.document.mechanism.model_copy(update={"eps": eps}))
+
+    @property
+    def released(self) -> Path:
+        """Where a release goes, unless another place is named."""
+        rules = self.document.release
+        name = None if rules is None else rules.output
+        return self.folder / (name or f"{Path(self.source).stem}-released.csv")
 
     def check(self) -> None:
         """Make everything that needs no private data, so that what is wrong is said before it is read."""

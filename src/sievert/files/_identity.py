@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import singledispatch
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sievert.errors import FileError
-from sievert.files._loading import load_scenario
+from sievert.files._documents import TextScenario
+from sievert.files._loading import load_scenario, text_scenario
 from sievert.files._noise import drops_rows
-from sievert.files._scenario import Scenario
+from sievert.files._paths import contents
+from sievert.files._scenario import Described, Scenario
 from sievert.kinds import paths_in
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
@@ -39,16 +42,31 @@ OPTIONS = {
 }
 ProofKind = TypeVar("ProofKind", bound=Proof)
 TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim", "inference"}
+# Of [documents], what no proof rests on: where the private ones are, and whose.
+PRIVATE_KEYS = {"input", "column", "person", "documents_per_person"}
 
 
-def identified(proof: ProofKind, scenario: Scenario, **options: Any) -> ProofKind:
+def identified(proof: ProofKind, scenario: Described, **options: Any) -> ProofKind:
     """The proof, named after the file's question and the options that it was asked with."""
     told = {name: value for name, value in options.items() if value is not None}
     return proof.with_identity(question_digest(scenario, **told), told)
 
 
-def question_digest(scenario: Scenario, **options: Any) -> str:
+def question_digest(scenario: Described, **options: Any) -> str:
     """The digest of a file's question; options are what a command was told instead of the file's own."""
+    told = {name: value for name, value in options.items() if value is not None}
+    canonical = json.dumps({**_question(scenario), "options": told}, sort_keys=True)
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+
+
+@singledispatch
+def _question(scenario: Described) -> dict[str, Any]:
+    """What a proof may rest on: tables of the file, and the contents of the files that they name."""
+    raise FileError(f"{scenario.source}: is about nothing that has proofs")
+
+
+@_question.register
+def _of_records(scenario: Scenario) -> dict[str, Any]:
     content = scenario.document.model_dump(mode="json", include=TABLES)
     if content.get("inference") is None:  # other questions do not rest on it
         content.pop("inference", None)
@@ -58,10 +76,20 @@ def question_digest(scenario: Scenario, **options: Any) -> str:
         content["drops"] = True
     tables = [getattr(scenario.document, table) for table in sorted(TABLES)]
     named = {str(name) for _, name in paths_in(tables) if (scenario.folder / name).is_file()}
-    files = {name: _contents(scenario.folder / name) for name in sorted(named)}
-    told = {name: value for name, value in options.items() if value is not None}
-    canonical = json.dumps({"question": content, "files": files, "options": told}, sort_keys=True)
-    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+    return {
+        "question": content,
+        "files": {name: _contents(scenario.folder / name) for name in sorted(named)},
+    }
+
+
+@_question.register
+def _of_documents(scenario: TextScenario) -> dict[str, Any]:
+    content = scenario.document.model_dump(mode="json", include={"documents", "mechanism"})
+    told = {key: value for key, value in content["documents"].items() if key not in PRIVATE_KEYS}
+    return {
+        "question": {**content, "documents": told},
+        "files": contents(scenario.document.documents, scenario.folder),
+    }
 
 
 def digest_of(*paths: str | Path, **options: Any) -> str:
@@ -69,7 +97,7 @@ def digest_of(*paths: str | Path, **options: Any) -> str:
     digests = []
     for path in map(Path, paths):
         if path.suffix == ".toml":
-            digests.append(question_digest(load_scenario(path), **options))
+            digests.append(question_digest(text_scenario(path) or load_scenario(path), **options))
         else:
             digests.append(f"sha256:{_contents(path)}")
     if len(digests) == 1:

@@ -107,8 +107,9 @@ def contents(item: object, folder: Path) -> list[str]:
     found = []
     for key, name in paths_in(item):
         if isinstance(name, PublicPath):
+            matching = sorted(glob.glob(str(folder / name), recursive=True)) or [str(folder / name)]
             try:
-                found.append(hashlib.sha256((folder / name).read_bytes()).hexdigest())
+                found += [hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in matching]
             except OSError as problem:
                 raise FileError(f"{key}: {name} cannot be read ({problem.strerror})") from None
     return found

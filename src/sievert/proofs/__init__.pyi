@@ -22,6 +22,8 @@ from ._designs import below as below
 from ._designs import exact_loss as exact_loss
 from ._designs import exact_vulnerability as exact_vulnerability
 from ._designs import vulnerability_above as vulnerability_above
+from ._documents import DocumentsProof as DocumentsProof
+from ._documents import Way as Way
 from ._estimation import LikelihoodProof as LikelihoodProof
 from ._estimation import TransportProof as TransportProof
 from ._groups import DirectedProof as DirectedProof

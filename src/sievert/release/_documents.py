@@ -19,7 +19,7 @@ from typing import Any
 from sievert.errors import DataError, FileError, NotAcceptedError, OutputError
 from sievert.files import TextRelease, TextScenario, contents
 from sievert.ledger import WAIT_SECONDS, Budget, Ledger, Relation, Reservation, check_name, file_hash
-from sievert.numerics import in_percent, number, read_eps
+from sievert.numerics import in_percent, number, on_device, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
 from sievert.release._local import OUTPUT, SealedBits, State, new_key
 from sievert.release._plan import budget_path, ledger_key
@@ -175,8 +175,7 @@ def _planned(scenario: TextScenario, output: str | Path | None, insecure_rng: in
             f"{scenario.source}: a seed was asked for, but the file does not say that it is a test; add "
             "test_seed = 1 under [release] to a file that is one"
         )
-    name = rules.output or f"{Path(scenario.source).stem}-released.csv"
-    target = Path(output) if output is not None else scenario.folder / name
+    target = Path(output) if output is not None else scenario.released
     require_writable(target)
     plan = _Plan(scenario, target, rules.test_seed if insecure_rng is None else insecure_rng)
     if is_inside(target, plan.folder):
@@ -211,9 +210,12 @@ def run_documents(
     anchor: str | None = None,
     progress: Progress | None = None,
     despite_accept: bool = False,
+    device: str | None = None,
 ) -> DocumentsRelease:
     """Release the documents of a file, and charge its ledger."""
     plan = _planned(scenario, output, insecure_rng)
+    with on_device(device):  # one that is not there is refused before anything is charged
+        pass
     if id is not None:
         check_name(id)
     if scenario.document.accept is not None and not despite_accept:
@@ -251,7 +253,8 @@ def run_documents(
             )
         else:
             state = State.load(held)
-        words = _written(plan, held, state, fingerprint, count, progress)
+        with on_device(device):
+            words = _written(plan, held, state, fingerprint, count, progress)
         return _result(plan, ledger, held, state, count, words, resumed)
 
 

@@ -1,18 +1,138 @@
-"""Answers about documents in words: audit, preview, release, attack and the other questions."""
+"""Answers about documents in words and as pages: audit, preview, release, attack and the other questions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import singledispatch
+from itertools import combinations
+from pathlib import Path
+
+from sievert.files import TextScenario
 from sievert.numerics import in_percent, number
 from sievert.questions.documents import DocumentsAnswer, DocumentsAudit
 from sievert.release import DocumentsPreview, DocumentsRelease
+from sievert.report import plots
+from sievert.report._page import Page, Picture, page_html
 from sievert.report.release import near
-from sievert.text import AttackBench
+from sievert.results import Result
+from sievert.text import AttackBench, Flow, distance
 
-__all__ = ["answer_lines", "attack_lines", "audit_lines", "preview_lines", "release_lines"]
+__all__ = ["lines", "page"]
 
 Sections = list[tuple[str, list[str]]]
+PROOFS = (
+    "The same command with `--proof proof.json` saves the certificate where there is one, and `sievert "
+    "verify proof.json FILE` checks it without a solver."
+)
 
 
+def page(found: Result, scenario: TextScenario, command: str = "") -> str:
+    """The answer as one self-contained page, working offline."""
+    return page_html(
+        Page(
+            title=scenario.title,
+            made_by=f"{_made(found)} of {Path(scenario.source).name}",
+            headline=str(found),
+            sections=lines(found),
+            good=_good(found),
+            pictures=list(_pictures(found, scenario)),
+            command=command,
+            proofs=[PROOFS] if isinstance(found, DocumentsAnswer) else [],
+            text=scenario.to_toml(),
+            private=isinstance(found, AttackBench) or getattr(found, "private", False) is True,
+        )
+    )
+
+
+@singledispatch
+def lines(found: Result) -> Sections:
+    """Headings and the sentences below them."""
+    raise TypeError(f"{type(found).__name__} is no answer about documents")
+
+
+@singledispatch
+def _pictures(found: Result, scenario: TextScenario) -> Iterator[Picture]:
+    """What can be seen at a glance; nothing, for most."""
+    return iter(())
+
+
+def _made(found: Result) -> str:
+    names: dict[type, str] = {
+        DocumentsAudit: "Audit",
+        DocumentsPreview: "Preview",
+        DocumentsRelease: "Release",
+        AttackBench: "Attack",
+    }
+    return names.get(type(found)) or str(getattr(found, "question", "answer")).capitalize()
+
+
+def _good(found: Result) -> bool | None:
+    for name in ("passed", "possible", "secure", "good"):
+        if hasattr(found, name):
+            return bool(getattr(found, name))
+    return None
+
+
+@_pictures.register
+def _of_audit(found: DocumentsAudit, scenario: TextScenario) -> Iterator[Picture]:
+    flow = _worst_flow(found, scenario)
+    if flow is not None:
+        yield Picture(
+            "From one reference to the other",
+            "The cheapest way to turn the words of one into those of the other, its longest parts; the sum "
+            "of all ways times ε is what is promised in nats.",
+            plots.document_flow(flow),
+        )
+
+
+@_pictures.register
+def _of_preview(found: DocumentsPreview, scenario: TextScenario) -> Iterator[Picture]:
+    return _of_audit(found.audit, scenario)
+
+
+def _worst_flow(found: DocumentsAudit, scenario: TextScenario) -> Flow | None:
+    """The plan between the two references that a release tells apart most."""
+    bags = [scenario.length.applied(bag) for _, bag in scenario.references]
+    pairs = [pair for pair in combinations(bags, 2) if all(bag.size for bag in pair)]
+    if not pairs or len(pairs) != len(found.pairs):
+        return None
+    worst = max(range(len(pairs)), key=lambda place: found.pairs[place].promise.nats)
+    return distance(*pairs[worst], scenario.embedding)
+
+
+@_pictures.register
+def _of_answer(found: DocumentsAnswer, scenario: TextScenario) -> Iterator[Picture]:
+    if not found.curve:
+        return
+    levels, values = [level for level, _ in found.curve], [value for _, value in found.curve]
+    if found.question == "limits":
+        yield Picture(
+            "At other ε",
+            "Bits about one word that any mechanism with this ε leaks at most.",
+            plots.leakage_curve(levels, {"at most": values}),
+        )
+        return
+    before = 1 / found.facts["candidates"]
+    yield Picture(
+        "How well it can be guessed",
+        "The largest chance of guessing which document it is that the promise allows.",
+        plots.guess_curve(levels, values, before, exact=[False] * len(levels), axis=found.axis),
+    )
+
+
+@_pictures.register
+def _of_attack(found: AttackBench, scenario: TextScenario) -> Iterator[Picture]:
+    for who in ("author", "topic"):
+        if any(one.attacker.startswith(who) and one.eps is not None for one in found.findings):
+            yield Picture(
+                f"What attackers found: the {who}",
+                "Shares of documents with 95 % intervals, and on the same axis what the promise allows. The "
+                "distance between the two is what nobody has proved.",
+                plots.attack_success(found, who),
+            )
+
+
+@lines.register
 def audit_lines(found: DocumentsAudit) -> Sections:
     """What is promised, what becomes of words, and what to know."""
     promised = [
@@ -33,6 +153,7 @@ def audit_lines(found: DocumentsAudit) -> Sections:
     return [*sections, ("Mind", list(found.notes))]
 
 
+@lines.register
 def preview_lines(found: DocumentsPreview) -> Sections:
     """The audit, and what it would cost."""
     left = (
@@ -44,6 +165,7 @@ def preview_lines(found: DocumentsPreview) -> Sections:
     return [("What it costs", cost), *audit_lines(found.audit)]
 
 
+@lines.register
 def release_lines(found: DocumentsRelease) -> Sections:
     """What was written."""
     drawn = "by integers, exactly" if found.arithmetic == "exact" else "in floating point"
@@ -60,6 +182,7 @@ def release_lines(found: DocumentsRelease) -> Sections:
     ]
 
 
+@lines.register
 def attack_lines(found: AttackBench) -> Sections:
     """Every attacker at every ε, and the promise."""
     promised = [
@@ -77,6 +200,7 @@ def attack_lines(found: AttackBench) -> Sections:
     return [*sections, ("Mind", [mind])]
 
 
+@lines.register
 def answer_lines(found: DocumentsAnswer) -> Sections:
     """What else to know."""
     return [("In numbers", list(found.lines))] if found.lines else []

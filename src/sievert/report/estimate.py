@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.estimation import Estimate
-from sievert.files import Scenario
+from sievert.files import Described
 from sievert.numerics import in_tenths, number
 from sievert.questions.estimate import SHOWN_FILES, FileEstimate, FileTable
 from sievert.report import plots
@@ -27,7 +27,7 @@ SHOWN_CELLS = 100
 MOST_ROWS = 1000
 
 
-def page(result: FileEstimate | FileTable, scenario: Scenario, command: str = "") -> str:
+def page(result: FileEstimate | FileTable, scenario: Described, command: str = "") -> str:
     """The estimate as one self-contained page."""
     source = Path(scenario.source).name
     header, rows = table(result)

@@ -99,6 +99,10 @@ class AttackBench(Result):
                 return one.rate
         raise TextError(f"attacker {attacker!r} was not run at ε = {eps}")
 
+    def best_author(self, eps: float | None) -> float:
+        """The share of authors that the best attacker found at an ε."""
+        return max(one.rate for one in self.findings if one.eps == eps and one.attacker.startswith("author"))
+
     def rows(self) -> list[dict[str, Any]]:
         """A table like 9.1: a row for each ε, a column for each attacker."""
         found: dict[float | None, dict[str, Any]] = {}
@@ -173,6 +177,7 @@ def attack(
     kind: str = "word-laplace",
     *,
     dimensions: int | None = None,
+    clusters: int | None = None,
     authors: int | None = None,
     draws: int = 3,
     linear: bool = True,
@@ -188,7 +193,7 @@ def attack(
     embedding : Embedding
     eps : one or several levels, in nats per unit of distance
     kind : of the mechanism
-    dimensions : of the projection
+    dimensions, clusters : its further parameters
     authors : how many are drawn each time; by default all
     draws : how often authors and noise are drawn
     linear : whether the linear model of topics is run (extra `text`)
@@ -221,7 +226,8 @@ def attack(
     if not isinstance(corpus, Corpus):
         raise TextError(f"corpus is {brief(corpus)}; give a sv.text.Corpus")
     levels = [positive("eps", one, TextError) for one in (eps if isinstance(eps, Sequence) else [eps])]
-    mechanisms = [word_mechanism(table, level, kind, dimensions=dimensions) for level in levels]
+    more = {"dimensions": dimensions, "clusters": clusters}
+    mechanisms = [word_mechanism(table, level, kind, **more) for level in levels]
     known, unknown = (_bags(side, corpus.authors, table) for side in (corpus.known, corpus.unknown))
     many = len(corpus.authors) if authors is None else whole("authors", authors, TextError, least=2)
     if not 2 <= many <= len(corpus.authors):

@@ -123,8 +123,8 @@ def by_channel(
 ) -> IndexArray:
     """The author whose words, sent through the channel, make the released bag likeliest.
 
-    An author is the frequencies of the known text, mixed with a little of every known word. The exponential
-    mechanism's rows are known; those of noise with decoding are not, and a kernel e^(-rate·d) that fits
+    An author is the frequencies of the known text, mixed with a little of every known word. The rows of the
+    exponential mechanism are known; those of noise with decoding are not, and a kernel e^(-rate·d) that fits
     simulated words best takes their place, so there the attacker may be beaten.
     """
     words = sorted({str(word) for bag in known for word in bag})
@@ -138,7 +138,7 @@ def by_channel(
         for word, times in bag.items():
             frequencies[row, place[str(word)]] = times / bag.size
     mixed = (1 - UNSEEN) * frequencies + UNSEEN * frequencies.mean(axis=0)
-    scale = logs.max(axis=0)
+    scale = np.maximum(logs.max(axis=0), -1e300)
     with np.errstate(divide="ignore"):
         likely = np.log(mixed @ np.exp(logs - scale)) + scale
     column = {word: i for i, word in enumerate(seen)}
@@ -154,17 +154,12 @@ def by_channel(
 def _log_rows(
     mechanism: WordMechanism, words: list[str], seen: list[str], rng: np.random.Generator
 ) -> FloatArray:
-    """ln K from every known word (rows) to every released one (columns)."""
-    table = mechanism.embedding
-    rate = mechanism.eps / 2 if isinstance(mechanism, ExponentialWords) else fitted_rate(mechanism, rng)
-    places, rough = table.places(words), RoughDistances(table.vectors)
-    vectors, targets = table.vectors[places], table.vectors[table.places(seen)]
-    rows = [
-        -rate * pair_distances(vectors[start : start + 512], targets)
-        - log_sum(-rate * rough.rows(places[start : start + 512]), axis=1)[:, None]
-        for start in range(0, len(vectors), 512)
-    ]
-    return np.concatenate(rows)
+    """ln K from every known word (rows) to every released one (columns), or of the kernel that fits best."""
+    found = mechanism.log_rows(words, seen)
+    if found is None:
+        kernel = ExponentialWords(mechanism.embedding, 2 * fitted_rate(mechanism, rng))
+        found = kernel.log_rows(words, seen)
+    return found
 
 
 def fitted_rate(mechanism: WordMechanism, rng: np.random.Generator, tries: int = 300) -> float:

@@ -81,6 +81,18 @@ class Flow(Transport):
             for i in order
         ]
 
+    def matching(self) -> tuple[tuple[str, str, int], ...]:
+        """Of documents of one size: which words become which, and how many; cheaper than any other."""
+        if self.sources is None or self.targets is None or self.masses is None or self.p is None:
+            return ()
+        # A vertex of the polytope of plans has whole numbers of words.
+        counts = np.rint(self.masses * self.sizes[0]).astype(np.int64)
+        return tuple(
+            (str(self.words[i]), str(self.words[j]), times)
+            for i, j, times in zip(self.sources.tolist(), self.targets.tolist(), counts.tolist(), strict=True)
+            if times
+        )
+
     def prove(self) -> TransportProof:
         """That the distance lies between two bounds, as data that is checked without a solver."""
         if self.distances is None:
@@ -187,29 +199,41 @@ def bottleneck(a: Any, b: Any, embedding_or_metric: Embedding | Metric) -> float
     first, second = as_bag("a", a), as_bag("b", b)
     if not first.size or not second.size:
         raise TextError("a document has no words; the bottleneck distance to it is not defined")
-    words = tuple(dict.fromkeys([*first, *second]))
+    return bottleneck_plan(first, second, embedding_or_metric, (first.size, second.size))[0]
+
+
+def bottleneck_plan(
+    a: Bag, b: Bag, embedding_or_metric: object, sizes: tuple[int, int]
+) -> tuple[float, tuple[tuple[str, str, int], ...]]:
+    """The longest way, and a plan without longer ones, in units that make both documents equally large.
+
+    `sizes` are those of the documents that the bags are of, or parts of.
+    """
+    words = tuple(dict.fromkeys([*a, *b]))
     require_size(len(words), LARGEST_DOCUMENTS, "the distances of the words", "compare shorter documents")
+    require_size(sizes[0] * sizes[1], 2**31 - 1, "the units of the flow", "compare shorter documents")
     place = {word: i for i, word in enumerate(words)}
     table = metric_on(words, embedding_or_metric).matrix
-    rows, columns = [place[word] for word in first], [place[word] for word in second]
-    lengths = table[np.ix_(rows, columns)]
+    lengths = table[np.ix_([place[word] for word in a], [place[word] for word in b])]
     # In whole units of 1/(|a|·|b|), so that flows are exact.
-    supply = np.array([times * second.size for times in first.values()], dtype=np.int64)
-    demand = np.array([times * first.size for times in second.values()], dtype=np.int64)
-    require_size(first.size * second.size, 2**31 - 1, "the units of the flow", "compare shorter documents")
+    supply = np.array([times * sizes[1] for times in a.values()], dtype=np.int64)
+    demand = np.array([times * sizes[0] for times in b.values()], dtype=np.int64)
     steps = np.unique(lengths)
     low, high = 0, len(steps) - 1
     while low < high:
         middle = (low + high) // 2
-        if _carries(lengths <= steps[middle], supply, demand):
+        if _carried(lengths <= steps[middle], supply, demand)[0]:
             high = middle
         else:
             low = middle + 1
-    return float(steps[low])
+    flow = coo_array(_carried(lengths <= steps[low], supply, demand)[1])
+    names = list(map(str, a)), list(map(str, b))
+    ways = zip(*(part.tolist() for part in (*flow.coords, flow.data)), strict=True)
+    return float(steps[low]), tuple((names[0][i], names[1][j], units) for i, j, units in ways if units > 0)
 
 
-def _carries(allowed: Any, supply: IndexArray, demand: IndexArray) -> bool:
-    """Whether all supply reaches the demands along allowed pairs."""
+def _carried(allowed: Any, supply: IndexArray, demand: IndexArray) -> tuple[bool, Any]:
+    """Whether all supply reaches the demands along allowed pairs, and how much goes along each."""
     sources, sinks = allowed.shape
     tails, heads = np.nonzero(allowed)
     start, end = sources + sinks, sources + sinks + 1
@@ -217,7 +241,9 @@ def _carries(allowed: Any, supply: IndexArray, demand: IndexArray) -> bool:
     columns = np.concatenate([np.arange(sources), sources + heads, np.full(sinks, end)])
     capacity = np.concatenate([supply, supply[tails], demand]).astype(np.int32)
     graph = csr_array(coo_array((capacity, (rows, columns)), shape=(end + 1, end + 1)))
-    return int(maximum_flow(graph, start, end).flow_value) == int(supply.sum())
+    found = maximum_flow(graph, start, end)
+    between = csr_array(found.flow)[:sources, sources : sources + sinks]
+    return int(found.flow_value) == int(supply.sum()), between
 
 
 # ── Many documents: cheap lower bounds first, so that most distances are never worked out ───────────────────

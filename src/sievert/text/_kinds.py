@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -37,6 +37,16 @@ class WordFamily(Noun, noun="word-mechanism"):
     def mechanism(self, embedding: Embedding) -> WordMechanism:
         """The mechanism on the words of a table."""
 
+    @classmethod
+    def usual(cls, eps: float, embedding: Embedding) -> Self | None:
+        """The mechanism as a design compares it; None where its promise is not about all words."""
+        return cls(eps=eps)
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """What a kind has beside its ε, by the names that `word_mechanism` gives it."""
+        return self.model_dump(exclude={"kind", "eps"})
+
 
 @kind(WordFamily, "word-laplace")
 class WordLaplace(WordFamily):
@@ -63,6 +73,10 @@ class WordProjectedLaplace(WordFamily):
     def mechanism(self, embedding: Embedding) -> WordMechanism:
         return word_mechanism(embedding, self.eps, "word-projected-laplace", dimensions=self.dimensions)
 
+    @classmethod
+    def usual(cls, eps: float, embedding: Embedding) -> Self | None:
+        return cls(eps=eps, dimensions=max(1, min(20, embedding.dimensions // 2)))
+
 
 @kind(WordFamily, "word-clusters")
 class WordClusters(WordFamily):
@@ -72,3 +86,7 @@ class WordClusters(WordFamily):
 
     def mechanism(self, embedding: Embedding) -> WordMechanism:
         return word_mechanism(embedding, self.eps, "word-clusters", clusters=self.clusters)
+
+    @classmethod
+    def usual(cls, eps: float, embedding: Embedding) -> Self | None:
+        return None

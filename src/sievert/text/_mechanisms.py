@@ -54,6 +54,10 @@ class WordMechanism(ABC):
         """The least ε that holds, where the probabilities are known; None: they are not."""
         return None
 
+    def log_rows(self, words: list[str], seen: list[str]) -> FloatArray | None:
+        """ln of the probability that each word (row) becomes each other (column); None: not known."""
+        return None
+
     def words(self) -> str:
         """The mechanism in words."""
         return f"{self.kind}, eps = {self.eps:g} per unit of {self.embedding.name}"
@@ -171,6 +175,17 @@ class ExponentialWords(WordMechanism):
             largest = max(largest, float(slopes.max()))
         return self.eps / 2 + largest if size > 1 else 0.0
 
+    def log_rows(self, words: list[str], seen: list[str]) -> FloatArray:
+        table, rate = self.embedding, self.eps / 2
+        places, targets = table.places(words), table.vectors[table.places(seen)]
+        rough = RoughDistances(table.vectors)
+        rows = [
+            -rate * pair_distances(table.vectors[part], targets)
+            - log_sum(-rate * rough.rows(part), axis=1)[:, None]
+            for part in np.split(places, range(512, len(places), 512))
+        ]
+        return np.concatenate(rows)
+
     def _log_sums(self) -> FloatArray:
         size, rough = self.embedding.size, RoughDistances(self.embedding.vectors)
         parts = [
@@ -229,6 +244,15 @@ class ClusteredWords(WordMechanism):
 
     def sampler(self, insecure_rng: object = None) -> Sampler:
         return _WithinClusters(self, insecure_rng)
+
+    def log_rows(self, words: list[str], seen: list[str]) -> FloatArray:
+        table, rate = self.embedding, self.eps / 2
+        targets = table.places(seen)
+        found = np.full((len(words), len(seen)), -np.inf)
+        for row, place in enumerate(table.places(words).tolist()):
+            lengths = self.distances(place)
+            found[row] = -rate * lengths[targets] - log_sum(-rate * lengths[None], axis=1)[0]
+        return found
 
     def words(self) -> str:
         return f"{super().words()} within {self.count} public clusters"

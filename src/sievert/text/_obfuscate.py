@@ -7,7 +7,6 @@ public one; drawing words from the document costs ε·N·W∞ instead, the longe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,19 +15,14 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, exp_or_infinity, on_device, taken, whole
+from sievert.numerics import brief, on_device, taken, whole
 from sievert.results import Result
 from sievert.sampling import BitSource, bit_source
-from sievert.text._bags import bag_bound
-from sievert.text._distance import bottleneck
 from sievert.text._embedding import Embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
 from sievert.text._words import Bag, as_bag, bag_of, require_policy, tokens
 
-__all__ = ["MEANINGFUL", "Length", "Obfuscated", "Promise", "obfuscate", "promise", "released", "verdict"]
-
-# Above about this many nats (a factor of 150) a promise says nothing that a guesser would notice.
-MEANINGFUL = 5.0
+__all__ = ["Length", "Obfuscated", "obfuscate", "released"]
 
 
 @dataclass(frozen=True)
@@ -240,81 +234,3 @@ def _uniform(below: int, count: int, source: BitSource) -> IntArray:
         while len(late := np.flatnonzero(found >= np.uint64(most))):
             found[late] = source.words(3, source.reserve(len(late)))
     return (found % np.uint64(below)).astype(np.int64)
-
-
-# ── What is promised for two documents ──────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Promise(Result):
-    """How far a release can favour one of two documents over the other.
-
-    Attributes
-    ----------
-    nats : the most it can, in nats; infinite where their lengths differ and are published
-    size : words of each that get noise (None where they differ)
-    distance : per word, earth mover's (or the longest way, for words drawn from the documents)
-    """
-
-    nats: float
-    size: int | None
-    distance: float
-    method: str
-
-    def __float__(self) -> float:
-        return self.nats
-
-    @property
-    def factor(self) -> float:
-        """By how much the odds of any guess between the two grow at most."""
-        return exp_or_infinity(self.nats)
-
-    def __str__(self) -> str:
-        if math.isinf(self.nats):
-            return f"no promise: {self.method}"
-        return f"{self.nats:.4g} nats at most ({self.method}); {verdict(self.nats)}"
-
-
-def promise(a: Bag, b: Bag, mechanism: WordMechanism, length: Length) -> Promise:
-    """What the mechanism promises for two documents under a rule for their lengths."""
-    table = mechanism.embedding
-    if length.rule == "sample":
-        assert length.size is not None
-        if not a.size or not b.size:
-            return Promise(math.inf, None, math.inf, "an empty document stays empty")
-        longest = bottleneck(a, b, table)
-        return Promise(
-            mechanism.eps * length.size * longest, length.size, longest, "ε·N·W∞ of words drawn from each"
-        )
-    first, second = length.applied(a), length.applied(b)
-    if first.size != second.size:
-        return Promise(math.inf, None, math.inf, "their lengths differ, and a release shows its length")
-    if _crosses(first, second, mechanism):
-        return Promise(math.inf, first.size, math.inf, "their words lie in different public clusters")
-    nats = bag_bound(first, second, mechanism.eps, table)
-    per_word = nats / mechanism.eps / first.size if first.size else 0.0
-    return Promise(nats, first.size, per_word, "ε·N·E")
-
-
-def _crosses(a: Bag, b: Bag, mechanism: WordMechanism) -> bool:
-    """Whether the clusters of their words, which are published, differ."""
-    cluster_of = getattr(mechanism, "cluster_of", None)
-    if cluster_of is None:
-        return False
-    sides = [
-        np.bincount(
-            cluster_of[mechanism.embedding.places(bag.items_listed())], minlength=cluster_of.max() + 1
-        )
-        for bag in (a, b)
-    ]
-    return bool((sides[0] != sides[1]).any())
-
-
-def verdict(nats: float) -> str:
-    """The number in plain words."""
-    if nats <= 1:
-        return f"a strong promise: the odds of any guess grow by a factor of {math.exp(nats):.3g} at most"
-    if nats <= MEANINGFUL:
-        return f"a promise: the odds of any guess grow by a factor of {math.exp(nats):.3g} at most"
-    factor = f"e^{nats:.4g}" if nats > 700 else f"{math.exp(nats):.3g}"
-    return f"above about {MEANINGFUL:g} nats this is no promise: the odds may grow by a factor of {factor}"

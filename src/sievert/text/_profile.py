@@ -22,7 +22,7 @@ from sievert.results import Result
 from sievert.text._distance import distance
 from sievert.text._embedding import Embedding, as_embedding
 from sievert.text._mechanisms import word_mechanism
-from sievert.text._obfuscate import verdict
+from sievert.text._promises import verdict
 from sievert.text._word_channels import intervals
 from sievert.text._words import as_bag
 

@@ -12,6 +12,9 @@ from ._curves import long_run as long_run
 from ._curves import success_curve as success_curve
 from ._curves import threshold_curves as threshold_curves
 from ._designs import noise_laws as noise_laws
+from ._documents import attack_success as attack_success
+from ._documents import document_flow as document_flow
+from ._documents import noise_contours as noise_contours
 from ._geometry import optimality_map as optimality_map
 from ._geometry import private_posteriors as private_posteriors
 from ._intervals import laplace_density as laplace_density

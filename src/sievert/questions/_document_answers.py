@@ -1,0 +1,314 @@
+"""Every question about documents but the audit: explain, limits, breach, design, infer.
+
+All rest on nats between public documents, ε·N·E: two or more references of the file, or without them one word
+and its nearest. Where there are references, the answer carries the plans that prove it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sievert.design import optimal_mechanism
+from sievert.errors import FileError
+from sievert.files import TextScenario
+from sievert.measures import losses
+from sievert.numerics import exp_or_infinity, in_percent, positive, probability, whole
+from sievert.proofs import Proof
+from sievert.questions._document_attack import equal_success
+from sievert.questions._document_audit import SEED, TRIED, audit_documents, guess_at
+from sievert.results import Result
+from sievert.text import (
+    MEANINGFUL,
+    WordFamily,
+    capacity_bound,
+    prove_promises,
+    replacement_profile,
+    verdict,
+    word_channel,
+)
+
+__all__ = ["DocumentsAnswer", "about_documents"]
+
+SMALLEST_GUESS = 2
+# Vocabularies whose best channel is found by a linear program: words² variables.
+LARGEST_PROGRAM = 40
+# Vocabularies whose bounds are drawn at several ε: words² distances each.
+LARGEST_CURVE = 2000
+RELEASES = tuple(range(1, 11))
+NO_REFERENCES = "there are no references in the file, between which something could be proved"
+
+
+@dataclass(frozen=True)
+class DocumentsAnswer(Result):
+    """The answer to one question about documents.
+
+    Attributes
+    ----------
+    question : the command
+    sentence : the answer
+    facts : its numbers, by name
+    lines : what else to know
+    good : whether the answer is a yes
+    curve : (level, value) pairs to draw, along `axis`
+    certificate : its proof, where there is one; otherwise `unproved` says why not
+    told : the options that it was asked with, beside the file
+    private : whether it was computed from private documents
+    chosen : of a design, the mechanism of a file that moves words least
+    """
+
+    question: str
+    title: str
+    sentence: str
+    facts: dict[str, Any]
+    lines: tuple[str, ...] = ()
+    good: bool = True
+    curve: tuple[tuple[float, float], ...] = ()
+    axis: str = ""
+    certificate: Proof | None = field(default=None, repr=False)
+    unproved: str = "this answer has no certificate"
+    told: Mapping[str, Any] = field(default_factory=dict)
+    private: bool = False
+    chosen: WordFamily | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data; the certificate is saved by itself."""
+        found = super().to_dict()
+        for name in ("certificate", "unproved", "told", "chosen"):
+            found.pop(name)
+        return found
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def about_documents(question: str, scenario: TextScenario, **given: Any) -> DocumentsAnswer:
+    """The answer to a question other than the audit, or a refusal that says why."""
+    scenario.check()
+    found: dict[str, Callable[..., DocumentsAnswer]] = {
+        "explain": _explain,
+        "limits": _limits,
+        "breach": _breach,
+        "design": _design,
+        "infer": _infer,
+    }
+    return found[question](scenario, **given)
+
+
+def _reference_nats(scenario: TextScenario) -> tuple[float, int]:
+    """The worst pair of references and how many there are; without them one word and its nearest."""
+    audit = audit_documents(scenario)
+    if audit.worst is not None:
+        return audit.worst, len(scenario.references)
+    return audit.word_nats, SMALLEST_GUESS
+
+
+def _proof(scenario: TextScenario, nats: float, releases: int = 1) -> tuple[Proof | None, str]:
+    """The promise between the references with its plans, or why there is none."""
+    if not scenario.references or len(scenario.references) < SMALLEST_GUESS:
+        return None, NO_REFERENCES
+    if math.isinf(nats):
+        return None, "a release tells some of the references apart for certain"
+    bags = [bag for _, bag in scenario.references]
+    return prove_promises(bags, scenario.mechanism, scenario.length, releases), ""
+
+
+def _explain(
+    scenario: TextScenario,
+    eps: float | None = None,
+    releases: int | None = None,
+    guess: float | None = None,
+) -> DocumentsAnswer:
+    if guess is not None:
+        return _weakest(scenario, probability("guess", guess), releases or 1)
+    told = {"eps": eps, "releases": releases}
+    asked = scenario if eps is None else scenario.with_eps(positive("eps", eps))
+    many = 1 if releases is None else whole("releases", releases)
+    once, candidates = _reference_nats(asked)
+    nats = many * once
+    after = guess_at(nats, candidates)
+    about = "the references" if scenario.references else "two documents that differ in one near word"
+    rows = {v: guess_at(nats, v) for v in (2, 10, 100, 1000)}
+    lines = [
+        f"Among {v} authors, each as likely: {in_percent(1 / v)} before, {in_percent(p)} after at most."
+        for v, p in rows.items()
+    ]
+    times = "" if many == 1 else f" after {many} releases"
+    certificate, why = _proof(asked, nats, many)
+    return DocumentsAnswer(
+        "explain",
+        scenario.title,
+        f"{nats:.4g} nats between {about}{times}: a guess among {candidates} rises from "
+        f"{in_percent(1 / candidates)} to {in_percent(after)} at most; {verdict(nats)}.",
+        {
+            "nats": nats,
+            "candidates": candidates,
+            "guess": after,
+            "guesses": rows,
+            "factor": exp_or_infinity(nats),
+        },
+        tuple(lines),
+        nats <= MEANINGFUL,
+        tuple((level, guess_at(level, candidates)) for level in (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)),
+        "nats between two documents",
+        certificate,
+        why,
+        told,
+    )
+
+
+def _weakest(scenario: TextScenario, guess: float, releases: int) -> DocumentsAnswer:
+    """Backwards: the largest ε at which nobody guesses better; nats are proportional to ε."""
+    once, candidates = _reference_nats(scenario)
+    if math.isinf(once) or once <= 0:
+        raise FileError(
+            f"{scenario.source}: no ε can be found: a release tells the references apart whatever it is, or "
+            "they are the same; hide lengths with documents.length, or name other references"
+        )
+    if guess <= 1 / candidates:
+        raise FileError(
+            f"--guess is {guess:g}; a blind guess among {candidates} is right with probability "
+            f"{1 / candidates:g} already"
+        )
+    eps = math.inf
+    if guess < 1:
+        wanted = math.log(guess) + math.log(candidates - 1) - math.log1p(-guess)
+        eps = scenario.mechanism.eps * wanted / (releases * once)
+    own = scenario.mechanism.eps
+    return DocumentsAnswer(
+        "explain",
+        scenario.title,
+        f"ε = {eps:.6g} per unit of distance is the most at which nobody guesses which of {candidates} "
+        f"documents it is with more than {in_percent(guess)}; the file has ε = {own:g}.",
+        {"eps": eps, "guess": guess, "candidates": candidates, "releases": releases, "own": own},
+        (
+            f"`sv.text.replacement_profile(embedding, {eps:.3g})` says what is left of words there."
+            if math.isfinite(eps)
+            else "Every ε is enough.",
+        ),
+        own <= eps,
+        told={"guess": guess, "releases": releases},
+        unproved="an ε that is looked for has none; put it into the file and ask for its proof",
+    )
+
+
+def _limits(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer:
+    level = scenario.mechanism.eps if eps is None else positive("eps", eps)
+    found = capacity_bound(scenario.embedding, level)
+    bits = math.log2(found.value)
+    few = scenario.embedding.size <= LARGEST_CURVE
+    levels = [level * factor for factor in (0.125, 0.25, 0.5, 1.0, 2.0)] if few else []
+    return DocumentsAnswer(
+        "limits",
+        scenario.title,
+        f"Any mechanism with ε = {level:g} leaks at most {bits:.4g} bits about one word, whoever guesses "
+        f"({found.method}); about N independent words at most N times that.",
+        {**found.to_dict(), "bits": bits, "eps": level},
+        (
+            f"By the neighbours of every word a factor of {found.by_neighbours:.6g}, by number and width "
+            f"{found.by_number:.6g}, by the width alone {found.by_diameter:.6g} (Fernandes, Thm 9.11).",
+            "The bounds hold for gains that are not negative.",
+        ),
+        curve=tuple((one, math.log2(float(capacity_bound(scenario.embedding, one)))) for one in levels),
+        axis="ε per unit of distance",
+        unproved=f"the bound is a sum over the distances of all {scenario.embedding.size} words, which the "
+        "public embedding itself lists",
+        told={"eps": eps},
+    )
+
+
+def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -> DocumentsAnswer:
+    nats, candidates = _reference_nats(scenario)
+    counts = tuple(observations or RELEASES)
+    guesses = {k: guess_at(k * nats, candidates) for k in counts}
+    until = next((k for k, guess in guesses.items() if guess >= 0.9), None)
+    said = f"after {until} release(s)" if until else f"not within {counts[-1]} releases"
+    certificate, why = _proof(scenario, nats, counts[-1])
+    return DocumentsAnswer(
+        "breach",
+        scenario.title,
+        f"{nats:.4g} nats for each release of one document, and they add up: the bound on a guess among "
+        f"{candidates} reaches 90 % {said}.",
+        {"nats": nats, "guesses": guesses, "until": until, "candidates": candidates},
+        tuple(
+            f"{k} release(s): {k * nats:.4g} nats, a guess of {in_percent(p)} at most"
+            for k, p in list(guesses.items())[:20]
+        ),
+        until is None,
+        tuple((float(k), p) for k, p in guesses.items()),
+        "releases of one document",
+        certificate,
+        why,
+    )
+
+
+def _design(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer:
+    level, table = scenario.mechanism.eps if eps is None else positive("eps", eps), scenario.embedding
+    families = _families(scenario, level)
+    rows = {
+        name: replacement_profile(table, level, name, trials=TRIED, rng=SEED, **family.further)
+        for name, family in families.items()
+    }
+    best = min(rows, key=lambda kind: rows[kind].moved[0])
+    sentence = (
+        f"At the same promise, ε = {level:g}, {best} moves words least: {rows[best].moved[0]:.3g} on average."
+    )
+    facts: dict[str, Any] = {kind: row.to_dict() for kind, row in rows.items()}
+    lines = [f"{kind}: {row}." for kind, row in rows.items()]
+    certificate = None
+    why = (
+        f"a linear program finds the best channel of at most {LARGEST_PROGRAM} words; there are {table.size}"
+    )
+    if table.size <= LARGEST_PROGRAM:
+        metric = table.metric()
+        found = optimal_mechanism(metric, level, loss=losses.distance(metric))
+        certificate, why = found.certificate, ""
+        own = float((word_channel(table, level, "word-exponential").matrix * metric.matrix).sum())
+        facts["optimal"] = {"moved": float(found.loss), "at least": float(found.lower_bound)}
+        sentence = (
+            f"No mechanism with ε = {level:g} moves words, each as likely, by less than "
+            f"{float(found.lower_bound):.4g} on average; the best found moves them by "
+            f"{float(found.loss):.4g}, word-exponential by {own / table.size:.4g}."
+        )
+    equal = equal_success(scenario)
+    if equal is not None:
+        facts["equal success"] = equal
+        lines += [
+            f"At most {in_percent(equal['success'])} of authors found: {kind} may have ε = {row['eps']:.3g}, "
+            f"{in_percent(row['unchanged'])} of words unchanged."
+            if row["eps"] is not None
+            else f"At most {in_percent(equal['success'])} of authors found: {kind} at no ε that was tried."
+            for kind, row in equal["kinds"].items()
+        ]
+    else:
+        lines.append(
+            "The same promise is not the same obfuscation: words that move less tell attackers more; with "
+            "success = 0.3 under [attack] mechanisms are compared where attackers find as many authors."
+        )
+    return DocumentsAnswer(
+        "design",
+        scenario.title,
+        sentence,
+        facts,
+        tuple(lines),
+        certificate=certificate,
+        unproved=why,
+        told={"eps": eps},
+        private=equal is not None,
+        chosen=families[best],
+    )
+
+
+def _families(scenario: TextScenario, level: float) -> dict[str, WordFamily]:
+    """The mechanisms of a file that promise ε for all words, by name."""
+    found = [kind.usual(level, scenario.embedding) for kind in WordFamily.classes()]
+    return {str(family.declared().name): family for family in found if family is not None}
+
+
+def _infer(scenario: TextScenario) -> DocumentsAnswer:
+    raise FileError(
+        f"{scenario.source}: [documents] has no [inference]; what a release tells about author or topic is "
+        "shown by `sievert attack`, and bounded by `sievert explain`"
+    )

@@ -1,0 +1,189 @@
+"""What a file with [documents] promises: nats between public references, and what becomes of words.
+
+An audit reads no private document. What is promised depends on how far two documents are apart, so it is said
+for the public references of the file, and for one word that is exchanged.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from sievert.files import TextScenario
+from sievert.numerics import in_percent
+from sievert.results import Result
+from sievert.text import Profile, Promise, promise, replacement_profile, verdict
+
+__all__ = ["SEED", "TRIED", "DocumentsAudit", "Pair", "audit_documents", "guess_at", "profile_of"]
+
+# Vocabularies whose pairs of words are looked at for the tight ε; twenty thousand take a minute.
+LARGEST_TIGHT = 3000
+# Public words that are tried for a profile, and the seed of the trial: the same file has the same answer.
+TRIED, SEED = 400, 1
+
+
+@dataclass(frozen=True)
+class Pair(Result):
+    """What is promised between two reference documents."""
+
+    first: str
+    second: str
+    promise: Promise
+
+    def __str__(self) -> str:
+        return f"{self.first} and {self.second}: {self.promise}"
+
+
+@dataclass(frozen=True)
+class DocumentsAudit(Result):
+    """What a file with [documents] promises, and what it does to words.
+
+    Attributes
+    ----------
+    eps : nats per unit of the embedding's distance
+    word_nats : the most that exchanging one word for a near one costs: ε times the median nearest distance
+    pairs : for every two reference documents
+    worst : the largest of them in nats (None: no references)
+    guess : best guess which reference was released, each as likely before, at most (None: no references)
+    profile : share of public words unchanged, and how far they move (simulated)
+    exact : whether words are drawn exactly
+    sampler : "exact" or "float"
+    passed : whether every limit of [accept] holds
+    """
+
+    title: str
+    mechanism: str
+    embedding: str
+    fingerprint: str
+    eps: float
+    tight_eps: float | None
+    length: str
+    word_nats: float
+    pairs: tuple[Pair, ...]
+    worst: float | None
+    guess: float | None
+    profile: Profile
+    exact: bool
+    passed: bool
+    failed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    sampler: str = field(default="exact")
+
+    def __str__(self) -> str:
+        if self.worst is None:
+            return (
+                f"ε = {self.eps:g} nats per unit of distance: documents of N words at distance E are "
+                f"{self.eps:g}·N·E nats apart at most. Name public references to see what that is worth."
+            )
+        if math.isinf(self.worst):
+            return "No promise between some of the references: a release tells them apart for certain."
+        return f"Between the references at most {self.worst:.4g} nats: {verdict(self.worst)}."
+
+
+def audit_documents(scenario: TextScenario) -> DocumentsAudit:
+    """What the file promises for its references, next to what it does to words."""
+    scenario.check()
+    mechanism, length = scenario.mechanism, scenario.length
+    pairs = tuple(
+        Pair(a, b, promise(first, second, mechanism, length))
+        for (a, first), (b, second) in combinations(scenario.references, 2)
+    )
+    worst = max((pair.promise.nats for pair in pairs), default=None)
+    guess = None if worst is None else guess_at(worst, len(scenario.references))
+    failed = _failed(scenario, worst, guess)
+    return DocumentsAudit(
+        scenario.title,
+        mechanism.words(),
+        mechanism.embedding.name,
+        mechanism.embedding.fingerprint,
+        mechanism.eps,
+        _tight(scenario),
+        _length_words(scenario),
+        mechanism.eps * _near_word(scenario),
+        pairs,
+        worst,
+        guess,
+        profile_of(scenario),
+        mechanism.exact,
+        not failed,
+        failed,
+        _notes(scenario),
+        "exact" if mechanism.exact else "float",
+    )
+
+
+def guess_at(nats: float, candidates: int) -> float:
+    """Which of several it is, each as likely before: e^L/(e^L + v - 1) at most."""
+    return 1 / (1 + (candidates - 1) * math.exp(-nats))
+
+
+def _failed(scenario: TextScenario, worst: float | None, guess: float | None) -> tuple[str, ...]:
+    accept = scenario.document.accept
+    if accept is None:
+        return ()
+    if worst is None or guess is None:
+        return ("[accept] needs documents.references: two public documents or more",)
+    found = []
+    if accept.nats is not None and worst > accept.nats:
+        found.append(f"{worst:.4g} nats between references, accepted are {accept.nats:g}")
+    if accept.guess is not None and guess > accept.guess:
+        found.append(f"a guess of {in_percent(guess)}, accepted is {in_percent(accept.guess)}")
+    return tuple(found)
+
+
+def _tight(scenario: TextScenario) -> float | None:
+    """The least ε that holds, where the channel is known and its pairs of words are few enough."""
+    return scenario.mechanism.tight() if scenario.embedding.size <= LARGEST_TIGHT else None
+
+
+def _near_word(scenario: TextScenario) -> float:
+    """How far a public word is from its nearest neighbour, median over some."""
+    table = scenario.embedding
+    step = max(1, table.size // 200)
+    distances = (
+        [table.nearest(word, 1)[0][1] for word in table.words[::step][:200]] if table.size > 1 else [0.0]
+    )
+    return float(np.median(distances))
+
+
+def _length_words(scenario: TextScenario) -> str:
+    length = scenario.length
+    words = {
+        None: "published: documents of different lengths are told apart",
+        "truncate": f"at most {length.size} words; shorter ones are published, and told apart",
+        "pad": f"hidden: every document has {length.size} words, cut or padded with {length.token!r}",
+        "sample": f"hidden: {length.size} words are drawn from every document, which costs ε·N·W∞",
+    }
+    return words[length.rule]
+
+
+def _notes(scenario: TextScenario) -> tuple[str, ...]:
+    notes = [
+        "The promise is about bags: words in lower case without stop words, order and unknown words; its "
+        "size counts known words only.",
+        f"Every further release of a document costs ε = {scenario.mechanism.eps:g} again.",
+        "What an attacker finds today bounds nothing: `sievert attack` shows it, next to the nats.",
+    ]
+    if not scenario.mechanism.exact:
+        notes.append(
+            "Noise is drawn in floating point, in many dimensions: only decoded words are published."
+        )
+    if scenario.document.mechanism.declared().name == "word-clusters":
+        notes.append("The cluster of every word is published as it is: words of two clusters are told apart.")
+    return tuple(notes)
+
+
+def profile_of(scenario: TextScenario, eps: float | None = None) -> Profile:
+    """What becomes of public words."""
+    mechanism, model = scenario.mechanism, scenario.document.mechanism
+    return replacement_profile(
+        mechanism.embedding,
+        mechanism.eps if eps is None else eps,
+        mechanism.kind,
+        **model.further,
+        trials=TRIED,
+        rng=SEED,
+    )
