@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.errors import MechanismError
+from sievert.errors import MechanismError, SievertError
 
 line, discrete = sv.metrics.line, sv.metrics.discrete
 HALF = "1/2"
@@ -216,23 +216,67 @@ def test_magnitude_says_why_the_exponential_kernel_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism, outputs",
+    "mechanism, rows",
     [
-        ('kind = "versus"\nmembers = ["a", "b"]\nalpha = "1/2"', 2),
-        ('kind = "pull-back"\nanchor = "a"\nalpha = "1/2"', 2),
-        ('kind = "balanced-collection"\nsets = [["a", "b"], ["b", "c"], ["a", "c"]]\nalpha = "1/2"', 3),
+        ('kind = "versus"\nmembers = ["a", "b"]', ["2/3 1/3", "2/3 1/3", "1/3 2/3"]),
+        ('kind = "pull-back"\nanchor = "a"', ["2/3 1/3", "1/3 2/3", "1/3 2/3"]),
+        ('kind = "pull-back"\nalong = [0, 1, 0]', ["2/3 1/3", "1/3 2/3", "2/3 1/3"]),
+        (
+            'kind = "balanced-collection"\nsets = [["a", "b"], ["b", "c"], ["a", "c"]]',
+            ["2/5 1/5 2/5", "2/5 2/5 1/5", "1/5 2/5 2/5"],
+        ),
+        (
+            'kind = "balanced-collection"\nsets = [["a"], ["b", "c"], ["b"], ["a", "c"]]\n'
+            'weights = ["1/3", "1/3", "2/3", 0.6666666666666666]',
+            None,
+        ),
+        (
+            'kind = "balanced-collection"\nsets = [["a"], ["b", "c"], ["b"], ["a", "c"]]\n'
+            'weights = ["1/3", "1/3", "2/3", "2/3"]',
+            ["2/9 1/9 2/9 4/9", "1/9 2/9 4/9 2/9", "1/9 2/9 2/9 4/9"],
+        ),
+        ('kind = "two-point-blocks"', ["2/3 1/3 0", "1/3 2/3 0", "0 0 1"]),
     ],
 )
-def test_files_name_them(tmp_path: Path, mechanism: str, outputs: int) -> None:
-    file = tmp_path / "case.toml"
+def test_files_name_them(tmp_path: Path, mechanism: str, rows: list[str] | None) -> None:
+    secrets = '{ partition = [["a", "b"], ["c"]] }' if "two-point" in mechanism else '"complete"'
+    file = written(tmp_path, mechanism, secrets)
+    if rows is None:
+        with pytest.raises(SievertError, match="not balanced"):
+            sv.audit(sv.load(file))
+        return
+    assert [" ".join(map(str, row)) for row in sv.load(file).channel.exact] == rows
+    assert sv.audit(sv.load(file)) is not None
+
+
+def written(folder: Path, mechanism: str, secrets: str = '"complete"') -> Path:
+    file = folder / "case.toml"
     file.write_text(
-        'version = 1\n[policy]\nvalues = ["a", "b", "c"]\nsecrets = "complete"\n[query]\nkind = "record"\n'
-        f"[mechanism]\n{mechanism}\n",
+        f'version = 1\n[policy]\nvalues = ["a", "b", "c"]\nsecrets = {secrets}\n[query]\nkind = "record"\n'
+        f'[mechanism]\n{mechanism}\nalpha = "1/2"\n',
         encoding="utf-8",
     )
-    found = sv.audit(sv.load(file))
-    assert found.channel.shape == (3, outputs) if hasattr(found, "channel") else True
-    assert sv.load(file).channel.shape == (3, outputs)
+    return file
+
+
+@pytest.mark.parametrize(
+    "mechanism, words",
+    [
+        ('kind = "pull-back"', "exactly one of anchor"),
+        ('kind = "pull-back"\nanchor = "a"\nalong = [0, 1, 2]', "exactly one of anchor"),
+        ('kind = "pull-back"\nalong = [0, 1]', "2 numbers for 3 answers"),
+        ('kind = "pull-back"\nalong = [0, 1, 2]', "faster than the distance"),
+        ('kind = "balanced-collection"\nsets = [["a"], ["b", "c"]]\nweights = [1]', "1 numbers for 2 sets"),
+        (
+            'kind = "balanced-collection"\nsets = [["a"], ["a"], ["b", "c"]]\nweights = [0.5, 0.5, 1]',
+            "listed twice",
+        ),
+        ('kind = "two-point-blocks"', "finite distance of each other"),
+    ],
+)
+def test_files_that_name_them_wrongly(tmp_path: Path, mechanism: str, words: str) -> None:
+    with pytest.raises(SievertError, match=words):
+        sv.audit(sv.load(written(tmp_path, mechanism)))
 
 
 @pytest.mark.parametrize("weight", ["x", float("nan"), float("inf"), None])

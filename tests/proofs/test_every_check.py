@@ -43,6 +43,25 @@ def saved(make: Callable[[], Any]) -> Callable[[], Content]:
     return content
 
 
+TOLD = [["2/3", "1/3"], ["1/3", "2/3"]]
+FOLDED = [*TOLD, TOLD[0]]
+BLANK = [["1"], ["1"]]
+TWO_INPUTS: Content = {
+    "space": {"size": 2, "edges": [[0, 1]]},
+    "alpha": "1/2",
+    "loss": [["0", "1"], ["1", "0"]],
+}
+BLIND_AT_MOST: Content = {
+    **TWO_INPUTS,
+    "channel": BLANK,
+    "priors": [["0", "1"], ["1/2", "1/2"], ["1", "0"]],
+    "prices": [["0", "0"], ["1/6", "1/6"], ["0", "0"]],
+    "gap": "1/6",
+}
+THEIRS = (
+    [["0", "1"], ["1/3", "2/3"], ["2/3", "1/3"], ["1", "0"]],
+    [["0", "0"], ["1/3", "0"], ["0", "1/3"], ["0", "0"]],
+)
 PACKED = {"type": "packing", "y": [1.0, 1.0, 1.0]}
 BLIND = {"type": "channel", "denominator": 1, "rows": [[1], [1], [1]]}
 NO_DUAL = {"type": "dual", "y": [1.0, 1.0, 1.0], "forward": [], "backward": []}
@@ -344,10 +363,120 @@ BASES: dict[str, Callable[[], Content]] = {
         post=EVEN,
         tolerance="0",
     ),
+    "universal": of(
+        "universal optimality",
+        **TWO_INPUTS,
+        channel=TOLD,
+        priors=[["0", "1"], ["1/3", "2/3"], ["2/3", "1/3"], ["1", "0"]],
+        prices=[["0", "0"], ["1/3", "0"], ["0", "1/3"], ["0", "0"]],
+        gap="0",
+    ),
+    "better": of(
+        "better for a prior", **TWO_INPUTS, channel=BLANK, prior=["1/2", "1/2"], better=TOLD, gap="1/6"
+    ),
+    "largest gap": of(
+        "largest gap over priors",
+        attained={**TWO_INPUTS, "channel": BLANK, "prior": ["1/2", "1/2"], "better": TOLD, "gap": "1/6"},
+        most=BLIND_AT_MOST,
+    ),
+    "regret": of(
+        "least regret",
+        most={**BLIND_AT_MOST, "channel": TOLD, "priors": THEIRS[0], "prices": THEIRS[1], "gap": "0"},
+        priors=[["1/2", "1/2"]],
+        weights=["1"],
+        rivals=[TOLD],
+        prices=["1/6", "1/6"],
+    ),
+    "crossing": of(
+        "universal optimality by theorem",
+        **TWO_INPUTS,
+        channel=TOLD,
+        theorem="single crossing",
+        witness=[0, 1],
+    ),
+    "by tree": of("universal optimality by theorem", **TWO_INPUTS, channel=TOLD, theorem="tree", witness=[]),
+    "by pair": of(
+        "universal optimality by theorem",
+        space=PATH,
+        alpha="1/2",
+        channel=FOLDED,
+        loss=[["0", "1", "7"], ["1", "0", "7"]],
+        theorem="pair",
+        witness=[0, 1],
+    ),
+    "trivial": of(
+        "universal optimality by theorem",
+        **{**TWO_INPUTS, "loss": [["0", "1"], ["1", "1"]]},
+        channel=BLANK,
+        theorem="trivial",
+        witness=[0],
+    ),
+    "quotient": of(
+        "universal optimality of blocks",
+        space=PATH,
+        alpha="1/2",
+        channel=FOLDED,
+        loss=[["0", "1", "0"], ["1", "0", "5"]],
+        blocks=[[0, 2], [1]],
+        inner={
+            "format": FORMAT,
+            "kind": "universal optimality by theorem",
+            **TWO_INPUTS,
+            "channel": TOLD,
+            "theorem": "single crossing",
+            "witness": [0, 1],
+        },
+    ),
 }
 
 # base, the entry that is changed, its new value, words of the check that refuses it
 FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
+    ("universal", ("alpha",), "3/2", "alpha must be from 0 to 1"),
+    ("universal", ("alpha",), "3/4", "not private between points"),
+    ("universal", ("loss",), [["0", "1", "0"]], "do not fit each other"),
+    ("universal", ("channel",), [*TOLD, TOLD[0]], "do not fit each other"),
+    ("universal", ("channel", 0), ["2/3", "2/3"], "sum"),
+    ("universal", ("prices",), THEIRS[1][1:], "one price for each input"),
+    ("universal", ("priors", 0), ["1/2", "1"], "distribution"),
+    ("universal", ("prices", 1), ["1/4", "0"], "too low for the gap"),
+    ("universal", ("prices", 1), ["1/2", "0"], "prices exceed"),
+    ("universal", ("gap",), "-1/10", "too low for the gap"),
+    ("better", ("gap",), "1/7", "no gap of 1/7"),
+    ("better", ("better",), BLANK, "no gap of 1/6"),
+    ("better", ("better",), TRUE, "not private between points"),
+    ("better", ("prior",), ["1/2", "1/4"], "distribution"),
+    ("better", ("channel",), [["0"], ["0"]], "sum"),
+    ("largest gap", ("most", "gap"), "1/3", "a gap of 1/6 is attained, and one of 1/3 bounded"),
+    ("largest gap", ("most", "alpha"), "1/3", "different mechanisms, losses or metrics"),
+    ("largest gap", ("most", "priors"), [["0", "1"], ["1", "0"], ["1", "0"]], "prices exceed"),
+    ("regret", ("weights",), ["1/2"], "distribution"),
+    ("regret", ("rivals",), [], "one rival"),
+    ("regret", ("prices",), ["1/3"], "one price"),
+    ("regret", ("rivals", 0), TRUE, "not private between points"),
+    ("regret", ("prices",), ["1/5", "1/6"], "costs less than the prices say"),
+    ("regret", ("prices",), ["1/8", "1/8"], "a regret of at least -1/12 is proved"),
+    ("crossing", ("theorem",), "magic", "unknown theorem"),
+    ("crossing", ("witness",), [1, 0], "what the theorem asks for does not hold"),
+    ("crossing", ("witness",), [0, 0], "what the theorem asks for does not hold"),
+    ("crossing", ("witness",), [0], "what the theorem asks for does not hold"),
+    ("crossing", ("channel",), [["3/5", "2/5"], ["2/5", "3/5"]], "what the theorem asks for does not hold"),
+    ("by tree", ("loss",), [["0", "0"], ["1", "1"]], "what the theorem asks for does not hold"),
+    ("by tree", ("channel",), [["3/5", "2/5"], ["2/5", "3/5"]], "what the theorem asks for does not hold"),
+    ("by pair", ("loss", 0), ["0", "1", "6"], "what the theorem asks for does not hold"),
+    ("by pair", ("witness",), [0, 2], "what the theorem asks for does not hold"),
+    ("by pair", ("witness",), [0, 0], "what the theorem asks for does not hold"),
+    ("by pair", ("witness",), [0, 3], "what the theorem asks for does not hold"),
+    ("trivial", ("witness",), [1], "what the theorem asks for does not hold"),
+    ("trivial", ("witness",), [2], "what the theorem asks for does not hold"),
+    ("quotient", ("blocks",), [[0, 2]], "no partition"),
+    ("quotient", ("blocks",), [[0, 2], [1], []], "no partition"),
+    ("quotient", ("blocks",), [[0, 1], [2]], "the mechanism tells inputs of one block apart"),
+    ("quotient", ("loss", 0), ["0", "1", "6"], "the loss tells inputs of one block apart"),
+    ("quotient", ("space", "edges"), [[0, 1]], "at different distances from another"),
+    ("quotient", ("inner", "alpha"), "2/3", "of another kind"),
+    ("quotient", ("inner", "loss"), [["0", "2"], ["1", "0"]], "has another loss"),
+    ("quotient", ("inner", "channel"), BLANK, "has another mechanism"),
+    ("quotient", ("inner", "space", "edges"), [], "has another metric"),
     ("additive", ("prior",), [["1"]], "sizes of the channel"),
     ("additive", ("reference",), [["1"]], "sizes of the channel"),
     ("additive", ("gain",), [["2", "0"], ["0", "1"]], "outside [0, 1]"),
@@ -648,6 +777,21 @@ def test_each_check_refuses_in_its_own_words(
         place = place[step]
     place[path[-1]] = value
     assert words in refusal(content)
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_every_corner_of_the_cells_of_priors_is_needed(k: int) -> None:
+    content = BASES["universal"]()
+    for name in ("priors", "prices"):
+        del content[name][k]
+    assert "a corner of a cell of priors is missing" in refusal(content)
+
+
+def test_cells_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LARGEST_CUTS", "LARGEST_CELLS", "LARGEST_CELL"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"sievert.proofs._cells.{name}", 1)
+            assert "1 is the limit here" in refusal(BASES["universal"]())
 
 
 def test_tables_of_many_points_are_refused() -> None:

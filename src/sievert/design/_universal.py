@@ -24,7 +24,7 @@ from sievert.design._optimal import optimal_mechanism
 from sievert.design._universal_case import TOLERANCE, Case, Universality
 from sievert.design._universal_theorems import by_pairs, by_theorem
 from sievert.errors import TooLargeError
-from sievert.geometry import VertexProgram, vertex_program, worst_prior
+from sievert.geometry import VertexProgram, cell_priors, vertex_program, worst_prior
 from sievert.numerics import advance, whole
 from sievert.policies import Answers, Policy
 from sievert.proofs import (
@@ -33,7 +33,6 @@ from sievert.proofs import (
     QuotientProof,
     UniversalByTheoremProof,
     UniversalProof,
-    cell_priors,
 )
 from sievert.spaces import Metric
 

@@ -1,3 +1,4 @@
+from ._cells import cell_priors as cell_priors
 from ._convex_sum import convex_sum as convex_sum
 from ._decomposition import Decomposition as Decomposition
 from ._decomposition import VertexForm as VertexForm

@@ -18,13 +18,14 @@ from scipy.sparse import csc_array
 from sievert.arrays import AnyArray, FloatArray, ObjectArray
 from sievert.channels import Channel
 from sievert.errors import GainError, MetricError, TooLargeError
+from sievert.geometry._cells import cell_priors
 from sievert.geometry._kernels import Kernel, Kernels, exact_polytope, kernels
 from sievert.geometry._polytope import Polytope, polytope
 from sievert.measures import table_adversary
 from sievert.numerics import advance, fractions_of, require_size
 from sievert.policies import Answers, Policy
 from sievert.programs import ExactProgram, LinearProgram, exact_optimum, solve
-from sievert.proofs import best_loss, cell_priors
+from sievert.proofs import best_loss
 from sievert.results import Result
 from sievert.spaces import Metric
 

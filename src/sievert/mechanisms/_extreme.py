@@ -11,15 +11,15 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, Privacy, require_dense
 from sievert.errors import MechanismError
-from sievert.kinds import Value, kind
+from sievert.kinds import Finite, Value, kind
 from sievert.mechanisms._family import Family, LevelledFamily, inputs_of, privacy
 from sievert.mechanisms._from_metric import tight_constraints
 from sievert.numerics import as_fraction, brief, exact_rank, exact_solve, is_exact, taken
@@ -424,12 +424,29 @@ class Versus(LevelledFamily):
 
 @kind(Family, "pull-back")
 class PullBack(LevelledFamily):
-    """Geometric noise on the distance from one value."""
+    """Geometric noise on the distance from one value, or on numbers that change no faster than distances."""
 
-    anchor: Annotated[Value, Field(description="the value from which distances are measured")]
+    anchor: Annotated[Value | None, Field(description="the value from which distances are measured")] = None
+    along: Annotated[
+        list[Finite] | None,
+        Field(description="instead of anchor: a number for each answer, in order, of slope 1 at most"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_map(self) -> Self:
+        if (self.anchor is None) == (self.along is None):
+            raise ValueError("give exactly one of anchor (distances from a value) and along (numbers)")
+        return self
 
     def channel(self, answers: Answers, query: Query) -> Channel:
-        return pull_back(answers.metric, label(self.anchor), self.eps, alpha=self.alpha)
+        along: object = None if self.anchor is None else label(self.anchor)
+        if self.along is not None:
+            if len(self.along) != len(answers.labels):
+                raise MechanismError(
+                    f"along has {len(self.along)} numbers for {len(answers.labels)} answers; give one each"
+                )
+            along = dict(zip(answers.labels, self.along, strict=True))
+        return pull_back(answers.metric, along, self.eps, alpha=self.alpha)
 
 
 @kind(Family, "balanced-collection")
@@ -440,6 +457,10 @@ class BalancedCollection(LevelledFamily):
         list[list[Value]],
         Field(description="sets of values such that weights make every value equally covered", min_length=1),
     ]
+    weights: Annotated[
+        list[str | Finite] | None,
+        Field(description="a weight > 0 for each set, where the sets alone do not determine them"),
+    ] = None
 
     def channel(self, answers: Answers, query: Query) -> Channel:
         named = [[label(item) for item in part] for part in self.sets]
@@ -449,7 +470,16 @@ class BalancedCollection(LevelledFamily):
                 f"sets: the nearest two answers are at distance {nearest:g}; a balanced collection is for "
                 'answers at distance 1 or more, such as secrets = "complete"'
             )
-        return balanced_collection(answers.labels, named, self.eps, alpha=self.alpha)
+        if self.weights is None:
+            return balanced_collection(answers.labels, named, self.eps, alpha=self.alpha)
+        if len(self.weights) != len(named):
+            raise MechanismError(f"weights has {len(self.weights)} numbers for {len(named)} sets")
+        weighed = {tuple(part): weight for part, weight in zip(named, self.weights, strict=True)}
+        if len(weighed) != len(named):
+            raise MechanismError(
+                "sets: one of them is listed twice; give it once, with the sum of the weights"
+            )
+        return balanced_collection(answers.labels, weighed, self.eps, alpha=self.alpha)
 
 
 @kind(Family, "two-point-blocks")

@@ -74,7 +74,6 @@ from ._universal import BetterForPriorProof as BetterForPriorProof
 from ._universal import LargestGapProof as LargestGapProof
 from ._universal import UniversalProof as UniversalProof
 from ._universal import best_loss as best_loss
-from ._universal import cell_priors as cell_priors
 from ._universal_theorems import QuotientProof as QuotientProof
 from ._universal_theorems import UniversalByTheoremProof as UniversalByTheoremProof
 from ._universal_theorems import is_exponential_kernel as is_exponential_kernel

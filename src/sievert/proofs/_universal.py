@@ -3,7 +3,8 @@
 Yes by cells: the loss of a mechanism is linear in the prior on cells, and the least loss of all private
 mechanisms is concave, so it is enough that they agree at the corners of the cells. At each corner prices λ of
 the inputs prove it: they sum to the mechanism's loss, and π·ℓ_w - λ is never negative on a private column.
-Corners and extreme private columns are computed anew here, from the mechanism, the loss and the constraints.
+Corners (`_cells`) and extreme private columns are computed anew, from the mechanism, the loss and the
+constraints, in another way than by those who search for them.
 
 No: a prior and a private mechanism that loses less for it. Both together say how large the largest gap over
 all priors is. Theorems are in `_universal_theorems`, the least regret in `_regret`.
@@ -22,6 +23,7 @@ import numpy as np
 from sievert.arrays import ObjectArray
 from sievert.numerics import extreme_rays, require_size
 from sievert.proofs._base import Proof, require_channels, require_prior, rows_from, texts_of
+from sievert.proofs._cells import require_corners
 from sievert.proofs._reading import fraction
 from sievert.proofs._space import ProofSpace, exact_power
 
@@ -31,52 +33,18 @@ __all__ = [
     "Setting",
     "UniversalProof",
     "best_loss",
-    "cell_priors",
 ]
 
-# Unknowns of the cone whose corners are the cells'.
-LARGEST_CELLS = 400
 # Points whose subsets are listed.
 LARGEST_SUBSETS = 12
 # Unknowns of the cone of private columns, where its extreme rays are enumerated: seconds.
 LARGEST_CONE = 52
-# Corners that are met on the way to those listed, beyond twice as many.
-FEW_CORNERS = 100
 
 
 def best_loss(prior: ObjectArray, channel: ObjectArray, loss: ObjectArray) -> Fraction:
     """Σ_y min_w Σ_x π_x·C[x,y]·ℓ[w,x]: the loss with the best action for each output."""
     scores = loss.dot(prior[:, None] * channel)
     return sum((min(column) for column in scores.T.tolist()), Fraction(0))
-
-
-def cell_priors(
-    channel: ObjectArray, loss: ObjectArray, most: int | None = None
-) -> list[tuple[Fraction, ...]]:
-    """The corners of the cells of priors on which `best_loss` is linear.
-
-    They are the corners of {(π, z) : z_y ≤ Σ_x π_x·C[x,y]·ℓ[w,x] for all y, w}: with slacks, the extreme rays
-    of a cone in the orthant. TooLargeError where more than `most` are met on the way.
-    """
-    n, outputs = channel.shape
-    actions = len(loss)
-    require_size(n + outputs * actions, LARGEST_CELLS, "the cells of priors", "take fewer inputs or actions")
-    rows = []
-    for y in range(outputs):
-        for w in range(1, actions):
-            row = np.full(n + outputs * actions, Fraction(0), dtype=object)
-            row[:n] = channel[:, y] * (loss[w] - loss[0])
-            row[n + y * actions] += 1
-            row[n + y * actions + w] -= 1
-            rows.append(_whole(row))
-    if not rows:
-        return [tuple(Fraction(int(x == k)) for x in range(n)) for k in range(n)]
-    found = []
-    for ray in extreme_rays(np.array(rows, dtype=object), most):
-        total = sum(ray[:n])
-        if total:
-            found.append(tuple(Fraction(value, total) for value in ray[:n]))
-    return sorted(set(found))
 
 
 def _whole(row: ObjectArray) -> list[int]:
@@ -244,9 +212,7 @@ class UniversalProof(Setting):
             if not all(self.is_never_negative(prior * row - price) for row in self.loss):
                 raise ValueError("prices exceed what a private column costs")
         listed = {tuple(prior.tolist()) for prior in self.priors}
-        corners = cell_priors(self.channel, self.loss, 2 * len(listed) + FEW_CORNERS)
-        if any(corner not in listed for corner in corners):
-            raise ValueError("a corner of a cell of priors is missing")
+        require_corners(self.channel, self.loss, listed)
         more = "loses least" if self.gap == 0 else f"loses at most {self.gap} more than the best"
         return (
             f"the mechanism on {self.space.size} inputs {more} among all private mechanisms with "
