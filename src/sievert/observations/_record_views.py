@@ -24,7 +24,8 @@ from sievert.observations._approximations import mean_interval
 from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
 from sievert.observations._largest import Enclosed
-from sievert.observations._line_gains import Line, gained_on_line, neighbours_named
+from sievert.observations._line import Line
+from sievert.observations._line_gains import gained_on_line, neighbours_named
 from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
@@ -296,8 +297,7 @@ class LineView(RecordView):
         """A series between two outputs stands for all values there, where their line is even."""
         if self._run(adversary) is not None:
             return WORK_OF_SERIES * (releases + 1)
-        quick = isinstance(self.noise.law, GeometricLaw) or self.line.summed(releases) is not None
-        return len(self.belief) * (1 if quick else releases)
+        return len(self.belief) + releases
 
     def _run(self, adversary: Adversary) -> int | None:
         """So many neighbouring values are the best action, where their line is even; else None."""
