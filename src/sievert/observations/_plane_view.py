@@ -10,7 +10,7 @@ yet tells these apart no better than the affinity of their laws allows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatchmethod
 from typing import Any
 
@@ -20,7 +20,7 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, Identity, Shannon, Tries, posterior_vulnerability
+from sievert.measures import Adversary, Identity, MatrixAdversary, Shannon, Tries, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
@@ -237,6 +237,10 @@ class PlaneView(OneRecord):
 
     @singledispatchmethod
     def _gained(self, adversary: Any, releases: int) -> RecordGain:
+        return self._listed(adversary, releases)
+
+    def _listed(self, adversary: Adversary, releases: int) -> RecordGain:
+        """Over all pairs of cells."""
         require_size(
             len(self.belief),
             LARGEST_LISTED,
@@ -271,6 +275,15 @@ class PlaneView(OneRecord):
             return told, BY_CELL
         # Independent releases of one place: I(X; Y₁…Yₙ) ≤ n·I(X; Y).
         return max((told, BY_CELL), (before - releases * (before - once), BY_INFORMATION))
+
+    @_gained.register
+    def _matrix(self, adversary: MatrixAdversary, releases: int) -> RecordGain:
+        """Blocks of a partition are districts, however many cells there are."""
+        table = np.asarray(adversary.table)
+        ones = ((table == 0) | (table == 1)).all() and (table.sum(axis=0) == 1).all()
+        if adversary.is_loss or not ones or len(self.belief) <= LARGEST_LISTED:
+            return self._listed(adversary, releases)
+        return replace(self.districts(table.argmax(axis=0), releases), gain=adversary.name)
 
     @_gained.register
     def _identity(self, adversary: Identity, releases: int) -> RecordGain:

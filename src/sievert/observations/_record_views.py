@@ -59,9 +59,11 @@ class RecordView(OneRecord):
     ----------
     noise : what is added
     belief : about the record's value before any release, in the order of the policy's values
+    is_narrow : whether noisy answers are clamped to less than the true ones may be
     """
 
     noise: TableNoise
+    is_narrow: bool = False
 
     @abstractmethod
     def gained(self, adversary: Adversary, releases: int) -> Found:
@@ -111,7 +113,8 @@ class RecordView(OneRecord):
     @property
     def is_cut(self) -> bool:
         """Whether clamping hides something: beyond the range only geometric ratios are constant."""
-        return self.noise.limits is not None and not isinstance(self.noise.law, GeometricLaw)
+        clamped = self.noise.limits is not None
+        return clamped and (self.is_narrow or not isinstance(self.noise.law, GeometricLaw))
 
     @property
     def limit(self) -> float:
@@ -363,21 +366,25 @@ class LineView(RecordView):
 
 
 @singledispatch
-def record_view(noise: NoiseChannel, belief: FloatArray) -> OneRecord:
-    """One record seen through the noise, for a belief about the policy's values."""
+def record_view(noise: NoiseChannel, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    """One record seen through the noise, for a belief about the policy's values.
+
+    `is_narrow` says that noisy answers are clamped to less than the true ones may be: what is known of the
+    noise is then a bound.
+    """
     raise TooLargeError(f"one record seen through {noise.words()} has no closed form", size=math.inf)
 
 
 @record_view.register
-def _of_cells(noise: CellNoise, belief: FloatArray) -> OneRecord:
-    return CellView(noise, belief)
+def _of_cells(noise: CellNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    return CellView(noise, belief, is_narrow)
 
 
 @record_view.register
-def _of_sum(noise: SumNoise, belief: FloatArray) -> OneRecord:
-    return LineView(noise, belief)
+def _of_sum(noise: SumNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    return LineView(noise, belief, is_narrow)
 
 
 @record_view.register
-def _of_place(noise: PlanarNoise, belief: FloatArray) -> OneRecord:
+def _of_place(noise: PlanarNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
     return PlaneView(noise, belief)

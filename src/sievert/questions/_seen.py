@@ -50,7 +50,7 @@ from sievert.proofs import NoiseProof, Proof, verify
 from sievert.questions._accept import record_belief
 from sievert.spaces import Metric, metrics
 
-__all__ = ["Seen", "belief_of", "seen"]
+__all__ = ["SEED", "SHARE", "Seen", "belief_of", "one_record_of", "seen"]
 
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
@@ -235,10 +235,7 @@ class Listed(Seen):
         noise = added_noise(scenario)
         if not isinstance(noise, TableNoise):
             return None
-        least, greatest = noise.statistic.range(scenario.policy, scenario.tabulated.absence)
-        if noise.limits is not None and (noise.limits[0] > least or noise.limits[1] < greatest):
-            return None
-        view = record_view(noise, belief_of(scenario))
+        view = record_view(noise, belief_of(scenario), _is_narrow(noise, scenario))
         return None if view.is_cut else view
 
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
@@ -308,7 +305,8 @@ class Unlisted(Seen):
         try:
             masks = _possible(self.scenario.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
-            return tuple(record_view(self.noise, found) for found in beliefs if found.any())
+            narrow = _is_narrow(self.noise, self.scenario)
+            return tuple(record_view(self.noise, found, narrow) for found in beliefs if found.any())
         except TooLargeError:
             return ()
 
@@ -374,6 +372,22 @@ class Unlisted(Seen):
 
     def _own_repeated(self, count: int) -> RepeatedGuess | None:
         return _worst(self.views, count)
+
+
+def _is_narrow(noise: NoiseChannel, scenario: Scenario) -> bool:
+    """Whether noisy numbers are clamped to less than the true ones may be."""
+    if not isinstance(noise, TableNoise) or noise.limits is None:
+        return False
+    least, greatest = noise.statistic.range(scenario.policy, scenario.tabulated.absence)
+    return noise.limits[0] > least or noise.limits[1] < greatest
+
+
+def one_record_of(view: Seen) -> Seen | None:
+    """A mechanism with a list seen as noise on one record; None where it is no such noise."""
+    noise = added_noise(view.scenario)
+    if not isinstance(view, Listed) or view._view is None or not isinstance(noise, TableNoise):
+        return None
+    return OnTable(view.scenario, noise)
 
 
 def belief_of(scenario: Scenario) -> FloatArray:
