@@ -21,7 +21,7 @@ from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario, added_noise
-from sievert.limits import allowed_guess
+from sievert.limits import allowed_guess, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
@@ -281,9 +281,17 @@ class Unlisted(Seen):
 
     @cached_property
     def database(self) -> Capacity | None:
+        """By the noise; where that is a bound, never above what any mechanism of this ε gives away."""
+        policy, eps, found = self.scenario.policy, self.epsilon.nats, None
         with suppress(TooLargeError):
-            return noise_capacity(self.noise, self.scenario.policy, self.absence)
-        return None
+            found = noise_capacity(self.noise, policy, self.absence)
+        if found is None or found.gap == 0 or math.isinf(eps) or not policy.constrained:
+            return found
+        with suppress(TooLargeError):
+            most = worst_leakage(policy, eps).upper
+            if most.factor < found.factor:
+                return replace(found, factor=most.factor, bits=most.bits, gap=most.factor - 1)
+        return found
 
     @cached_property
     def belief(self) -> FloatArray:
