@@ -19,6 +19,7 @@ from ._kinds import Loss as Loss
 from ._kinds import WithinGain as WithinGain
 from ._line_envelope import envelope_mass as envelope_mass
 from ._line_envelope import top_mass as top_mass
+from ._loss_algebra import undominated as undominated
 from ._loss_classes import LossClass as LossClass
 from ._loss_classes import single_crossing_order as single_crossing_order
 from ._noise_capacity import noise_capacity as noise_capacity

@@ -18,6 +18,7 @@ from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Nea
 from sievert.numerics import require_size
 from sievert.observations._largest import Enclosed
 from sievert.observations._line_windows import faded_sums
+from sievert.policies import Statistic
 from sievert.results import Result
 
 __all__ = ["Classes", "Found", "RecordGain", "SimulatedGain", "class_weights", "told", "worth"]
@@ -134,16 +135,11 @@ class Classes:
     belief: FloatArray
 
     @staticmethod
-    def of(cell_of: IntArray, amount: IntArray, belief: FloatArray) -> Classes:
+    def of(statistic: Statistic, belief: FloatArray) -> Classes:
         """From what each value adds to which cell."""
-        # A value that adds nothing is in no cell.
-        cells = np.where(amount == 0, -1, cell_of)
-        least, width = int(amount.min()), int(amount.max()) - int(amount.min()) + 1
-        # Amounts stay below 2^53, so that few cells or small amounts make one number of both.
-        small = width * (int(cells.max()) + 2) < 2**62
-        keys = (cells + 1) * width + (amount - least) if small else np.column_stack([cells, amount])
-        _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return Classes(cells[first], amount[first], place.ravel(), belief)
+        first, place = statistic.alike
+        amount = statistic.amount[first]
+        return Classes(np.where(amount == 0, -1, statistic.cell_of[first]), amount, place, belief)
 
     @cached_property
     def likeliest(self) -> FloatArray:

@@ -107,8 +107,7 @@ class RecordView(OneRecord):
     @cached_property
     def classes(self) -> Classes:
         """Values that are never told apart."""
-        statistic = self.noise.statistic
-        return Classes.of(statistic.cell_of, statistic.amount, self.belief)
+        return Classes.of(self.noise.statistic, self.belief)
 
     @property
     def is_cut(self) -> bool:

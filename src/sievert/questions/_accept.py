@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLAIM_TOLERANCE",
+    "ROUNDED",
     "Check",
     "Promise",
     "checks",

@@ -47,7 +47,7 @@ from sievert.observations import (
 )
 from sievert.policies import Answers, Policy
 from sievert.proofs import NoiseProof, Proof, verify
-from sievert.questions._accept import record_belief
+from sievert.questions._accept import CLAIM_TOLERANCE, ROUNDED, record_belief
 from sievert.spaces import Metric, metrics
 
 __all__ = ["SEED", "SHARE", "Seen", "belief_of", "one_record_of", "seen"]
@@ -180,8 +180,11 @@ class Seen(ABC):
 
     def _allowed(self, count: int, before: float) -> float:
         """What any mechanism of this ε allows after so many releases."""
-        scenario = self.scenario
-        return allowed_guess(scenario.policy, self.epsilon.nats, count, record_belief(scenario), before)
+        scenario, eps = self.scenario, self.epsilon.nats
+        claimed = scenario.claimed_eps
+        if claimed is not None and claimed * (1 - CLAIM_TOLERANCE) <= eps <= claimed * (1 + ROUNDED):
+            eps = claimed  # a promise that is used up is asked about too, and answered once for both
+        return allowed_guess(scenario.policy, eps, count, record_belief(scenario), before)
 
     def _is_unresolved(self, found: RepeatedGuess) -> bool:
         """Whether a guess that does grow has grown by less than sums of rounded terms can tell."""
