@@ -20,7 +20,7 @@ from sievert.observations._line_chains import best_value, chained, longest_windo
 from sievert.observations._line_gains import neighbours_named
 from sievert.observations._ratios import Ratios, _by_convolution, ratios_above
 from sievert.observations._summed_noise import law_of_sum
-from sievert.observations._view_samples import gains_on_even_line
+from sievert.observations._view_samples import _likelihoods, gains_on_even_line
 from sievert.policies import Statistic
 
 LAWS = [
@@ -61,6 +61,7 @@ def adversaries(size: int) -> list[Adversary]:
         sv.gains.within(sv.metrics.line(names), 1),
         sv.gains.property(names, [0, 1]),
         sv.gains.closeness(sv.metrics.line(names)),
+        Nearness(names, np.arange(float(size)), "nearness"),
         sv.losses.shannon(names),
         sv.losses.guessing(names),
     ]
@@ -166,7 +167,7 @@ def test_chains_bound_what_two_releases_tell(law: NoiseLaw, belief: list[float] 
 
 @pytest.mark.parametrize("law", [LAWS[0], LAWS[4]], ids=repr)
 def test_what_is_bounded_encloses_the_gain(law: NoiseLaw, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sievert.observations._line_gains.LARGEST_CHANNEL", 0)
+    monkeypatch.setattr("sievert.observations._line.LARGEST_CHANNEL", 0)
     for view in (line(range(5), law), line(range(5), law, [0.1, 0.4, 0.1, 0.2, 0.2])):
         for adversary in adversaries(5):
             found = view.gain(adversary, 2)
@@ -301,3 +302,12 @@ def test_runs_of_an_even_line_are_drawn_by_series(releases: int) -> None:
         logs = sum(LAWS[0].log_pmf(row - view.line.places[:, None]) for row in seen)
         joint = np.exp(logs - logs.max(axis=0))
         assert found == pytest.approx(adversary.values(joint / joint.sum(axis=0)), rel=1e-11)
+
+
+def test_stairs_below_the_top_are_counted_edge_by_edge() -> None:
+    law, places = StaircaseLaw(Fraction(1, 2), 5, 2), np.array([0, 1, 4, 9, 30])
+    outputs = np.random.default_rng(4).integers(-40, 60, size=(7, 50)).astype(float)
+    found = _likelihoods(law, outputs, places)
+    listed = sum(law.log_pmf(row - places[:, None]) for row in outputs)
+    # Equal but for what all values share.
+    assert found - found[0] == pytest.approx(listed - listed[0], abs=1e-10)

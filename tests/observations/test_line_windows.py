@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, SumNoise
 from sievert.measures import MatrixAdversary, Windows
-from sievert.observations import RecordView, _line_gains, record_view
+from sievert.observations import RecordView, _line_once, record_view
 from sievert.observations._gain_bounds import told
 from sievert.policies import Statistic, statistic_of_cells
 
@@ -194,8 +194,8 @@ def test_where_the_search_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None
         found = view.gain(windows(positions, 1))
         assert found.exact and found.after == pytest.approx(listed.after, rel=1e-12)
     exact = line(positions, 0.05, belief).gain(windows(positions, 0)).after
-    monkeypatch.setattr(_line_gains, "LARGEST_SEARCH", 3)
-    monkeypatch.setattr(_line_gains, "LARGEST_WALK", 3)
+    monkeypatch.setattr(_line_once, "LARGEST_SEARCH", 3)
+    monkeypatch.setattr(_line_once, "LARGEST_WALK", 3)
     bound = line(positions, 0.05, belief).gain(windows(positions, 0))
     assert not bound.exact and bound.lower <= exact <= bound.upper < 1
 

@@ -7,6 +7,7 @@ import pytest
 import sievert as sv
 from sievert.files import load_scenario
 from sievert.questions.explain import explain_file
+from sievert.questions.limits import limits_of
 from sievert.report.explain import lines
 
 TABLE = """version = 1
@@ -75,3 +76,51 @@ def test_a_claim_the_mechanism_breaks_reaches_nothing(tmp_path: Path) -> None:
     scenario = load_scenario(written(tmp_path, text, eps=0.5, count=4))
     found = explain_file(scenario).explanation
     assert found.reached <= found.after < sv.audit(scenario).repeated_guess
+
+
+POLICIES = {
+    "complete": 'values = { range = [0, 5] }\nsecrets = "complete"\nrecords = 2000',
+    "line": 'values = { range = [0, 5] }\nsecrets = "line"\nrecords = 2000',
+    "threshold": "values = { range = [0, 5] }\nsecrets = { threshold = 2 }\nrecords = 2000",
+    "add or remove": 'values = { range = [0, 5] }\nrecords = 2000\nadjacency = "add-remove"',
+    "known total": 'values = [0, 1, 3]\nsecrets = "complete"\nrecords = 3\npermitted = { total = 4 }',
+}
+QUESTION = """version = 1
+[policy]
+{policy}
+[query]
+kind = "{query}"
+[mechanism]
+kind = "{mechanism}"
+eps = 0.7
+[adversary]
+gains = ["identity", {{ tries = 2 }}]
+observations = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "query", "mechanism"),
+    [
+        *((policy, "histogram", "geometric") for policy in POLICIES),
+        ("complete", "sum", "geometric"),
+        ("threshold", "sum", "staircase"),
+    ],
+)
+def test_audit_explain_and_limits_stand_in_order(
+    tmp_path: Path, policy: str, query: str, mechanism: str
+) -> None:
+    """What this mechanism gives away, what its promise allows, what is there: through one file each."""
+    path = written(tmp_path, QUESTION, policy=POLICIES[policy], query=query, mechanism=mechanism)
+    scenario = load_scenario(path)
+    found = sv.audit(scenario)
+    often, once = (explain_file(scenario, releases=n).explanation for n in (3, 1))
+    allowed = limits_of(scenario)
+    slack = 1 + 1e-9
+    assert found.record.after <= once.after * slack
+    assert found.record.after <= found.repeated_guess * slack
+    assert found.repeated_guess <= often.after * slack
+    assert once.after <= once.before * allowed.individual.upper.factor * slack
+    assert found.database is None or found.database.bits <= allowed.database.upper.bits * slack
+    for item in found.leakages:
+        assert item.before <= item.after * slack and item.after <= item.repeated * slack

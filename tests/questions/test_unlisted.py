@@ -318,22 +318,23 @@ def test_noise_clamped_to_less_is_not_compared(tmp_path: Path) -> None:
     assert "clamped to less than all answers" in str(done.exception or done.output)
 
 
-OPEN = 'gains = ["identity", "shannon", "guessing", "closeness"]'
+OPEN = 'gains = ["identity", "shannon", "guessing", "closeness", "bayes-risk"]'
 
 
 def test_an_adversary_without_an_answer_is_named(tmp_path: Path) -> None:
     parts = {"values": "{ range = [0, 150000] }", "records": 300, "query": "sum", "belief": OPEN}
     scenario = written(tmp_path, **parts)
     found = sv.audit(scenario)
-    assert [item.name for item in found.leakages] == ["identity"]
-    assert [item.name for item in found.unanswered] == ["shannon", "guessing", "closeness"]
+    assert [item.name for item in found.leakages] == ["identity", "shannon", "guessing", "closeness"]
+    assert all(item.exact for item in found.leakages)
+    assert [item.name for item in found.unanswered] == ["bayes-risk"]
     assert all("150001" in item.reason or "22,500,300,001" in item.reason for item in found.unanswered)
     assert found.passed
     told = CliRunner().invoke(app, ["audit", scenario.source])
-    assert told.exit_code == 0 and told.output.count("NOT KNOWN, because") == 3
+    assert told.exit_code == 0 and told.output.count("NOT KNOWN, because") == 1
     page = CliRunner().invoke(app, ["audit", scenario.source, "--report", str(tmp_path / "page.html")])
     assert page.exit_code == 0
-    assert (tmp_path / "page.html").read_text(encoding="utf-8").count("NOT KNOWN, because") >= 3
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").count("NOT KNOWN, because") >= 1
     assert [item["name"] for item in answered(tmp_path, "audit")["unanswered"]] == [
         item.name for item in found.unanswered
     ]
@@ -376,7 +377,7 @@ def test_nothing_is_accepted_by_leaving_it_out(tmp_path: Path) -> None:
     scenario = written(tmp_path, **parts, belief=limited.format(OPEN))
     found = sv.audit(scenario)
     assert all(check.passed for check in found.checks) and not found.passed
-    assert "“shannon” gains is not known" in str(found)
+    assert "“bayes-risk” gains is not known" in str(found)
     assert CliRunner().invoke(app, ["audit", scenario.source]).exit_code == 1
 
 

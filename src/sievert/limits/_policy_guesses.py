@@ -18,7 +18,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
-from sievert.limits._grids import grid_of
+from sievert.limits._grids import Grid, grid_of
 from sievert.limits._guesses import MEETS, Guess, best_guess
 from sievert.limits._objectives import explicit_space, solve_objective
 from sievert.limits._restricted import individual_groups, worst_about
@@ -416,6 +416,9 @@ def ball_guess(eps: float, target: Target, radius: float, centre: object = None)
     points = list(metric.points)
     if centre is not None and centre not in points:
         raise PolicyError(f"centre is {brief(centre)}; it must be one of the values")
+    grid = grid_of(metric)
+    if grid is not None:
+        return _ball_on_map(eps, metric, grid, radius, None if centre is None else points.index(centre))
     centres = range(len(points)) if centre is None else [points.index(centre)]
     # Balls with the same places are one question.
     balls: dict[tuple[int, ...], int] = {}
@@ -423,6 +426,35 @@ def ball_guess(eps: float, target: Target, radius: float, centre: object = None)
         inside = tuple(np.flatnonzero(metric.matrix[index] <= radius).tolist())
         balls.setdefault(inside, index)
     return max((_ball(eps, metric, radius, index, inside) for inside, index in balls.items()), key=_growth)
+
+
+def _ball_on_map(eps: float, metric: Metric, grid: Grid, radius: float, place: int | None) -> BallGuess:
+    """On a map of many cells: bounded by the square around the ball, without a list of distances.
+
+    What is private on the map is so on any part of it, and fewer places tell no more than those around them.
+    """
+    row, column = (grid.rows // 2, grid.columns // 2) if place is None else divmod(place, grid.columns)
+    away = np.hypot(np.arange(grid.rows)[:, None] - row, np.arange(grid.columns)[None, :] - column) * float(
+        grid.step
+    )
+    inside = away <= radius
+    count, reach = int(inside.sum()), float(away[inside].max())
+    side = 2 * math.floor(reach / float(grid.step) + 1e-9) + 1
+    before, after = 1 / count, 1.0
+    if count > 1 and math.isfinite(eps):
+        around = Grid(min(side, grid.rows), min(side, grid.columns), grid.step)
+        nats = min(around.bounds(read_eps(eps)).upper, eps * 2 * reach)
+        after = math.exp(min(0.0, nats - math.log(count)))
+    return BallGuess(
+        metric.points[row * grid.columns + column],
+        radius,
+        count,
+        power(eps, reach),
+        power(eps, 2 * reach),
+        before,
+        max(before, after),
+        count == 1 or eps == 0,
+    )
 
 
 def _growth(found: BallGuess) -> float:

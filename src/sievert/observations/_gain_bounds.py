@@ -244,7 +244,7 @@ def _shannon(adversary: Shannon, classes: Classes) -> float:
     """What is left of the uncertainty within each class."""
     some, total = classes.belief > 0, classes.total[classes.place]
     share = classes.belief[some] / total[some]
-    return -float(classes.belief[some] @ np.log2(share))
+    return max(0.0, -float(classes.belief[some] @ np.log2(share)))
 
 
 @told.register

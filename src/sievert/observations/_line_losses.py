@@ -21,7 +21,7 @@ from sievert.observations._ratios import by_fourier
 __all__ = ["Faded", "distance_to_median", "even_distance", "even_guesses", "output_entropy"]
 
 # ln of a probability that no sum notices.
-NOTHING = -50.0
+NOTHING = -40.0
 LN2 = math.log(2)
 
 

@@ -10,7 +10,7 @@ yet tells these apart no better than the affinity of their laws allows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatchmethod
 from typing import Any
 
@@ -20,7 +20,7 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
 from sievert.errors import GainError
-from sievert.measures import Adversary, Identity, Shannon, Tries, posterior_vulnerability
+from sievert.measures import Adversary, Identity, MatrixAdversary, Shannon, Tries, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
@@ -53,6 +53,7 @@ BY_DISTANCE = "bound: ε adds up, by the distance of cells"
 BY_PAIRS = "bound: by somebody who is told a pair of neighbouring cells"
 BY_BLOCKS = "bound: by somebody who is told a block of {0} by {0} cells"
 SIDES = (2, 3, 4, 5, 6, 8)
+BY_CELLS = "bound: so many times the best guess of one cell"
 BY_CELL = "bound: what somebody gains who is told the cell"
 BY_INFORMATION = "bound: each release takes away no more bits than the first"
 PAIRS = "exact: by all pairs of cells"
@@ -237,6 +238,10 @@ class PlaneView(OneRecord):
 
     @singledispatchmethod
     def _gained(self, adversary: Any, releases: int) -> RecordGain:
+        return self._listed(adversary, releases)
+
+    def _listed(self, adversary: Adversary, releases: int) -> RecordGain:
+        """Over all pairs of cells."""
         require_size(
             len(self.belief),
             LARGEST_LISTED,
@@ -273,6 +278,15 @@ class PlaneView(OneRecord):
         return max((told, BY_CELL), (before - releases * (before - once), BY_INFORMATION))
 
     @_gained.register
+    def _matrix(self, adversary: MatrixAdversary, releases: int) -> RecordGain:
+        """Blocks of a partition are districts, however many cells there are."""
+        table = np.asarray(adversary.table)
+        ones = ((table == 0) | (table == 1)).all() and (table.sum(axis=0) == 1).all()
+        if adversary.is_loss or not ones or len(self.belief) <= LARGEST_LISTED:
+            return self._listed(adversary, releases)
+        return replace(self.districts(table.argmax(axis=0), releases), gain=adversary.name)
+
+    @_gained.register
     def _identity(self, adversary: Identity, releases: int) -> RecordGain:
         return self._guessed(releases)
 
@@ -292,18 +306,18 @@ class PlaneView(OneRecord):
             return self._over_releases(name, before, (before, before), CLOSED, count)
         if self.is_uniform and (found := several_tries(self.noise, tries)) is not None:
             return self._over_releases(
-                name, before, (found, found), "exact: the cells nearest to the noisy one", count
+                name, before, (found, found), "exact: the cells nearest to the noisy one", count, kept
             )
         if len(self.belief) <= LARGEST_LISTED:
             joint = self.belief[:, None] * self.noise.finite().matrix
             found = float(np.partition(joint, len(joint) - kept, axis=0)[-kept:].sum())
-            return self._over_releases(name, before, (found, found), PAIRS, count)
+            return self._over_releases(name, before, (found, found), PAIRS, count, kept)
         if not self.is_uniform and (ends := tries_by_belief(self.noise, self.grid, kept)) is not None:
-            return self._enclosed(name, before, ends, "the likeliest cells for every noisy one", count)
+            return self._enclosed(name, before, ends, "the likeliest cells for every noisy one", count, kept)
         once, _ = self._once
         most = min(1.0, kept * once, self.noise.capacity * before)
         method = "bound: so many times the best guess" if kept * once <= most else BY_CAPACITY
-        return self._over_releases(name, before, (max(before, once), most), method, count)
+        return self._over_releases(name, before, (max(before, once), most), method, count, kept)
 
     def within(self, metres: float, releases: int = 1) -> RecordGain:
         """The chance to guess a cell whose middle is within a distance of that of the true cell."""
@@ -311,31 +325,33 @@ class PlaneView(OneRecord):
         count = observation_count(releases, GainError)
         radius = metres / self.noise.region.cell
         name, before = f"within {metres:g}", self._nearby_before(radius)
+        halves = disc(min(radius, math.hypot(*self.grid.shape)))
+        cells = 2 * sum(2 * half + 1 for half in halves[1:]) + 2 * halves[0] + 1
         if self.noise.level.eps == 0 or before >= 1:
             return self._over_releases(name, before, (before, before), CLOSED, count)
         if self.is_uniform and (found := nearby_guess(self.noise, radius)) is not None:
             return self._over_releases(
-                name, before, (found, found), "exact: the disc around the noisy cell", count
+                name, before, (found, found), "exact: the disc around the noisy cell", count, cells
             )
         if len(self.belief) <= LARGEST_LISTED:
             found = self._nearby_listed(radius)
-            return self._over_releases(name, before, (found, found), PAIRS, count)
+            return self._over_releases(name, before, (found, found), PAIRS, count, cells)
         if not self.is_uniform and (ends := nearby_belief(self.noise, self.grid, radius)) is not None:
-            return self._enclosed(name, before, ends, "the best disc for every noisy cell", count)
+            return self._enclosed(name, before, ends, "the best disc for every noisy cell", count, cells)
         # Clamping brings a noisy cell no further away, so that it is a guess this good at least.
         least = max(before, stays_within(self.noise, radius))
         most, method = min(1.0, self.noise.capacity * before), BY_CAPACITY
         if self.is_uniform and least + self._leaves < most:
             most, method = least + self._leaves, "bound: a noisy cell outside the region tells everything"
-        return self._over_releases(name, before, (min(least, most), most), method, count)
+        return self._over_releases(name, before, (min(least, most), most), method, count, cells)
 
     def _enclosed(
-        self, name: str, before: float, ends: tuple[float, float], how: str, releases: int
+        self, name: str, before: float, ends: tuple[float, float], how: str, releases: int, cells: int
     ) -> RecordGain:
         """Ends that are one up to rounding are exact."""
         is_exact = ends[1] - ends[0] <= 1e-12 * ends[1]
         method = f"{'exact' if is_exact else 'bound'}: {how}"
-        return self._over_releases(name, before, (ends[is_exact], ends[1]), method, releases)
+        return self._over_releases(name, before, (ends[is_exact], ends[1]), method, releases, cells)
 
     @cached_property
     def _leaves(self) -> float:
@@ -402,13 +418,25 @@ class PlaneView(OneRecord):
         )
 
     def _over_releases(
-        self, name: str, before: float, once: tuple[float, float], method: str, releases: int
+        self,
+        name: str,
+        before: float,
+        once: tuple[float, float],
+        method: str,
+        releases: int,
+        cells: float = math.inf,
     ) -> RecordGain:
-        """The gain after one release, or at most so many times the capacity more after several."""
+        """The gain after one release; after several at most so many times the capacity more.
+
+        An action that names so many `cells` is worth no more than that many times the best of them.
+        """
         lower, upper = once
         if releases > 1 and upper < 1 and self.noise.level.eps > 0:
             growth = math.log(upper) + (releases - 1) * math.log(self.noise.capacity)
             upper, method = math.exp(min(0.0, growth)), BY_CAPACITY
+            if math.isfinite(cells):
+                best = self._guessed(releases).after
+                upper, method = min((upper, method), (max(lower, min(1.0, cells * best)), BY_CELLS))
         exact = lower == upper
         return RecordGain(name, before, upper, exact, lower, upper, method, releases)
 

@@ -24,7 +24,8 @@ from sievert.observations._approximations import mean_interval
 from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
 from sievert.observations._largest import Enclosed
-from sievert.observations._line_gains import Line, gained_on_line, neighbours_named
+from sievert.observations._line import Line
+from sievert.observations._line_gains import gained_on_line, neighbours_named
 from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
@@ -58,9 +59,11 @@ class RecordView(OneRecord):
     ----------
     noise : what is added
     belief : about the record's value before any release, in the order of the policy's values
+    is_narrow : whether noisy answers are clamped to less than the true ones may be
     """
 
     noise: TableNoise
+    is_narrow: bool = False
 
     @abstractmethod
     def gained(self, adversary: Adversary, releases: int) -> Found:
@@ -109,7 +112,8 @@ class RecordView(OneRecord):
     @property
     def is_cut(self) -> bool:
         """Whether clamping hides something: beyond the range only geometric ratios are constant."""
-        return self.noise.limits is not None and not isinstance(self.noise.law, GeometricLaw)
+        clamped = self.noise.limits is not None
+        return clamped and (self.is_narrow or not isinstance(self.noise.law, GeometricLaw))
 
     @property
     def limit(self) -> float:
@@ -295,8 +299,7 @@ class LineView(RecordView):
         """A series between two outputs stands for all values there, where their line is even."""
         if self._run(adversary) is not None:
             return WORK_OF_SERIES * (releases + 1)
-        quick = isinstance(self.noise.law, GeometricLaw) or self.line.summed(releases) is not None
-        return len(self.belief) * (1 if quick else releases)
+        return len(self.belief) + releases
 
     def _run(self, adversary: Adversary) -> int | None:
         """So many neighbouring values are the best action, where their line is even; else None."""
@@ -362,21 +365,25 @@ class LineView(RecordView):
 
 
 @singledispatch
-def record_view(noise: NoiseChannel, belief: FloatArray) -> OneRecord:
-    """One record seen through the noise, for a belief about the policy's values."""
+def record_view(noise: NoiseChannel, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    """One record seen through the noise, for a belief about the policy's values.
+
+    `is_narrow` says that noisy answers are clamped to less than the true ones may be: what is known of the
+    noise is then a bound.
+    """
     raise TooLargeError(f"one record seen through {noise.words()} has no closed form", size=math.inf)
 
 
 @record_view.register
-def _of_cells(noise: CellNoise, belief: FloatArray) -> OneRecord:
-    return CellView(noise, belief)
+def _of_cells(noise: CellNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    return CellView(noise, belief, is_narrow)
 
 
 @record_view.register
-def _of_sum(noise: SumNoise, belief: FloatArray) -> OneRecord:
-    return LineView(noise, belief)
+def _of_sum(noise: SumNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    return LineView(noise, belief, is_narrow)
 
 
 @record_view.register
-def _of_place(noise: PlanarNoise, belief: FloatArray) -> OneRecord:
+def _of_place(noise: PlanarNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
     return PlaneView(noise, belief)

@@ -8,9 +8,9 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray, IntArray
-from sievert.channels import GeometricLaw, NoiseLaw
+from sievert.channels import GeometricLaw, NoiseLaw, StaircaseLaw
 from sievert.observations._gain_bounds import Classes
-from sievert.observations._line_gains import Line
+from sievert.observations._line import Line
 from sievert.observations._ratios import Ratios
 
 __all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios", "gains_on_even_line"]
@@ -134,6 +134,28 @@ def _likelihoods(law: NoiseLaw, outputs: FloatArray, places: IntArray) -> FloatA
     for row in outputs:
         found += law.log_pmf(row - places[:, None])
     return found
+
+
+@_likelihoods.register
+def _staircase(law: StaircaseLaw, outputs: FloatArray, places: IntArray) -> FloatArray:
+    """-ε times the stairs that all outputs together lie below the top: they are counted edge by edge."""
+    found = np.empty((len(places), outputs.shape[1]))
+    first, last = float(places[0]), float(places[-1])
+    for i in range(outputs.shape[1]):
+        # On either side of an output y a stair ends every Δ steps, r steps from y at first.
+        left = _edges(outputs[:, i] - law.top - first, law.sensitivity)
+        right = _edges(last - law.top - outputs[:, i], law.sensitivity)
+        below = np.searchsorted(np.sort(first + left), places)
+        above = np.searchsorted(np.sort(last - right), places, side="right")
+        found[:, i] = -float(law.eps) * (len(left) - below + above)
+    return found
+
+
+def _edges(room: FloatArray, width: int) -> FloatArray:
+    """Distances of edges from one end: from the first one on, as many as there is room for."""
+    counts = np.maximum(np.floor(room / width) + 1, 0.0).astype(np.int64)
+    rank = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray(np.repeat(room, counts) - width * rank)
 
 
 @_likelihoods.register

@@ -21,7 +21,7 @@ from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario, added_noise
-from sievert.limits import allowed_guess
+from sievert.limits import allowed_guess, worst_leakage
 from sievert.measures import (
     Adversary,
     Capacity,
@@ -50,7 +50,7 @@ from sievert.proofs import NoiseProof, Proof, verify
 from sievert.questions._accept import CLAIM_TOLERANCE, ROUNDED, record_belief
 from sievert.spaces import Metric, metrics
 
-__all__ = ["Seen", "belief_of", "seen"]
+__all__ = ["SEED", "SHARE", "Seen", "belief_of", "one_record_of", "seen"]
 
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
@@ -238,10 +238,7 @@ class Listed(Seen):
         noise = added_noise(scenario)
         if not isinstance(noise, TableNoise):
             return None
-        least, greatest = noise.statistic.range(scenario.policy, scenario.tabulated.absence)
-        if noise.limits is not None and (noise.limits[0] > least or noise.limits[1] < greatest):
-            return None
-        view = record_view(noise, belief_of(scenario))
+        view = record_view(noise, belief_of(scenario), _is_narrow(noise, scenario))
         return None if view.is_cut else view
 
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
@@ -287,9 +284,17 @@ class Unlisted(Seen):
 
     @cached_property
     def database(self) -> Capacity | None:
+        """By the noise; where that is a bound, never above what any mechanism of this ε gives away."""
+        policy, eps, found = self.scenario.policy, self.epsilon.nats, None
         with suppress(TooLargeError):
-            return noise_capacity(self.noise, self.scenario.policy, self.absence)
-        return None
+            found = noise_capacity(self.noise, policy, self.absence)
+        if found is None or found.gap == 0 or math.isinf(eps) or not policy.constrained:
+            return found
+        with suppress(TooLargeError):
+            most = worst_leakage(policy, eps).upper
+            if most.factor < found.factor:
+                return replace(found, factor=most.factor, bits=most.bits, gap=most.factor - 1)
+        return found
 
     @cached_property
     def belief(self) -> FloatArray:
@@ -311,7 +316,8 @@ class Unlisted(Seen):
         try:
             masks = _possible(self.scenario.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
-            return tuple(record_view(self.noise, found) for found in beliefs if found.any())
+            narrow = _is_narrow(self.noise, self.scenario)
+            return tuple(record_view(self.noise, found, narrow) for found in beliefs if found.any())
         except TooLargeError:
             return ()
 
@@ -377,6 +383,22 @@ class Unlisted(Seen):
 
     def _own_repeated(self, count: int) -> RepeatedGuess | None:
         return _worst(self.views, count)
+
+
+def _is_narrow(noise: NoiseChannel, scenario: Scenario) -> bool:
+    """Whether noisy numbers are clamped to less than the true ones may be."""
+    if not isinstance(noise, TableNoise) or noise.limits is None:
+        return False
+    least, greatest = noise.statistic.range(scenario.policy, scenario.tabulated.absence)
+    return noise.limits[0] > least or noise.limits[1] < greatest
+
+
+def one_record_of(view: Seen) -> Seen | None:
+    """A mechanism with a list seen as noise on one record; None where it is no such noise."""
+    noise = added_noise(view.scenario)
+    if not isinstance(view, Listed) or view._view is None or not isinstance(noise, TableNoise):
+        return None
+    return OnTable(view.scenario, noise)
 
 
 def belief_of(scenario: Scenario) -> FloatArray:

@@ -33,7 +33,7 @@ from sievert.questions._record_breach import (
     releases_until,
     simulated_guess,
 )
-from sievert.questions._seen import seen
+from sievert.questions._seen import Seen, one_record_of, seen
 from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
 
@@ -162,7 +162,16 @@ def breach_of(
 def _breach(
     channel: Channel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
 ) -> BreachReport:
-    """About the channel's input."""
+    """About the channel's input; about one record where the file asks for that."""
+    if scenario.document.adversary.about == "record" and not scenario.query.is_record:
+        view = one_record_of(seen(scenario))
+        if view is None:
+            raise FileError(
+                f'{scenario.source}, adversary.about: is "record", but {scenario.mechanism.words()} on '
+                f"{scenario.query.words} is no noise that is the same whatever the other records are; say "
+                'about = "answer", or ask `sievert audit`, which looks at every situation of the others'
+            )
+        return _record_report(view, scenario, counts, about, level)
     channel, prior = channel.finite(), scenario.prior
     predicate = _about(channel.inputs, about)
     members = None if predicate is None else predicate_members(channel, predicate)
@@ -199,7 +208,12 @@ def _about_record(
     channel: NoiseChannel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
 ) -> BreachReport:
     """About one record, where the channel has no list of inputs."""
-    view = seen(scenario)
+    return _record_report(seen(scenario), scenario, counts, about, level)
+
+
+def _record_report(
+    view: Seen, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
+) -> BreachReport:
     named = _about(scenario.policy.values, about)
     found = record_breaches(view, _thinned(counts), level)
     half = half_time(view, found) if named is None else None
