@@ -209,7 +209,10 @@ def _given_away(audit: Audit, factor: float, amount: str) -> str:
         return f"{whoever}, no guess becomes more than {times(factor)} as likely on average ({amount})."
     if factor == 1:
         return f"Of {in_bits(audit.database_bits)} in the database, the release gives away nothing."
-    given = f"Of {in_bits(audit.database_bits)} in the database, the release gives away at most {amount}"
+    whole = f"Of {in_bits(audit.database_bits)} in the database, the release gives away"
+    given = f"{whole} at most {amount}"
+    if audit.database is not None and audit.database.gap == 0:
+        given = f"{whole} {amount} to whoever holds all databases equally likely, and to nobody more"
     if math.isinf(factor):
         return f"{given}."
     return f"{given}: no guess about it becomes more than {times(factor)} as likely on average."

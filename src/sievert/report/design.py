@@ -229,10 +229,14 @@ def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -
                 "Mechanisms side by side",
                 header,
                 rows,
-                f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
-                "record by somebody who knows all others.",
+                f"Errors of one place, in metres; it is {radius}."
+                if found.unit
+                else f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about "
+                "one record by somebody who knows all others.",
             ),
-            pictures=[
+            pictures=[]
+            if found.unit
+            else [
                 Picture(
                     "The noise in one number",
                     "How far off a released number is, and how often.",
