@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -214,7 +214,15 @@ def _option(
 def _guesses(setting: Setting, noise: TableNoise) -> tuple[RepeatedGuess, RepeatedGuess]:
     view = record_view(noise, setting.belief)
     once = view.guess(1)
-    return once, once if setting.releases == 1 else view.guess(setting.releases)
+    if setting.releases == 1:
+        return once, once
+    often = view.guess(setting.releases)
+    level = noise.nats_of(setting.sensitivity)
+    if often.exact or math.isinf(level) or setting.policy.constrained:
+        return once, often
+    # ε adds up, whatever the noise (Alvim et al., Prop 21).
+    allowed = record_leakage(level * setting.releases, setting.policy, prior=setting.belief).after
+    return once, replace(often, guess=min(often.guess, allowed))
 
 
 def _in_range(setting: Setting, law: NoiseLaw) -> float | None:
