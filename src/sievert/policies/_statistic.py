@@ -81,6 +81,20 @@ class Statistic:
         ordered = np.sort(self.amount)  # several times as quick as numpy.unique, which hashes whole numbers
         return np.asarray(ordered[np.append(True, np.diff(ordered) > 0)])
 
+    @cached_property
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """Values that add the same to the same cell are a kind: the first of each, and each value's kind.
+
+        A value that adds nothing is in no cell. Kinds are in the order of their cells and amounts.
+        """
+        cells = np.where(self.amount == 0, -1, self.cell_of)
+        least, width = int(self.amount.min()), int(np.ptp(self.amount)) + 1
+        # Amounts stay below 2^53, so that few cells or small amounts make one number of both.
+        small = width * (int(cells.max()) + 2) < 2**62
+        keys = (cells + 1) * width + (self.amount - least) if small else np.column_stack([cells, self.amount])
+        _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return first, kind.ravel()
+
     def totals(self) -> IntArray:
         """An empty table."""
         return np.zeros(len(self.cells), dtype=np.int64)
@@ -246,8 +260,11 @@ def statistic_of_cells(
     cells: Sequence[tuple[Hashable, ...] | None], names: tuple[str, ...], words: str
 ) -> Statistic:
     """A histogram: the cell that each value of the policy is counted in, None where it is in none."""
-    distinct = tuple(dict.fromkeys(cell for cell in cells if cell is not None))
-    position = {cell: i for i, cell in enumerate(distinct)}
-    cell_of = [0 if cell is None else position[cell] for cell in cells]
-    amounts = [int(cell is not None) for cell in cells]
-    return Statistic(names, distinct, np.array(cell_of), np.array(amounts), Fraction(1), words)
+    different = dict.fromkeys(cells)
+    different.pop(None, None)
+    position: dict[tuple[Hashable, ...] | None, int] = {cell: i for i, cell in enumerate(different)}
+    position[None] = -1
+    cell_of = np.fromiter(map(position.__getitem__, cells), np.int64, len(cells))
+    amounts = (cell_of >= 0).astype(np.int64)
+    distinct = tuple(cell for cell in different if cell is not None)
+    return Statistic(names, distinct, np.maximum(cell_of, 0), amounts, Fraction(1), words)
