@@ -181,3 +181,12 @@ def test_the_matched_sigma_is_a_mechanism_of_a_file() -> None:
     normal = option(found, "discrete Gaussian")
     assert normal.mechanism is not None and normal.noise is not None
     assert normal.noise.law == GaussianLaw(Fraction(str(normal.mechanism["sigma"])))
+
+
+def test_repeated_guesses_stay_below_what_their_eps_allows() -> None:
+    policy = sv.Policy.differential(range(30), 50)
+    found = sv.design.noise_for(policy, 1.0, sv.Query.sum(), releases=3)
+    allowed = sv.record_leakage(3.0, policy).after
+    kept = [option for option in found.options if option.eps <= 1 + 1e-12 and option.noise is not None]
+    assert len(kept) >= 2
+    assert all(option.after <= option.repeated <= allowed * (1 + 1e-12) for option in kept)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sievert as sv
+from sievert.report.release import lines
 
 SUMS = """version = 1
 [policy]
@@ -92,3 +93,35 @@ def test_places_are_guessed_once_and_not_after_a_whole_budget(tmp_path: Path) ->
     assert found.together.guess == sv.audit(tmp_path / "examples/release/taxis.toml").record.after
     assert found.exhausted.guess is None
     assert found.exhausted.eps > found.together.eps
+
+
+def test_releases_of_one_file_have_the_guess_of_their_mechanism(tmp_path: Path) -> None:
+    files(tmp_path)
+    preview = sv.release.preview(tmp_path / "first.toml")
+    assert preview.alike is not None and preview.alike.guess is not None
+    assert preview.exhausted is not None and preview.exhausted.guess is not None
+    assert (preview.alike.releases, preview.alike.eps) == (6, 3)
+    # The law of one record through the noise of the sum, after six releases, below what ε = 3 allows.
+    described = (tmp_path / "first.toml").read_text(encoding="utf-8")
+    (tmp_path / "six.toml").write_text(f"{described}[adversary]\nobservations = 6\n", encoding="utf-8")
+    audit = sv.audit(tmp_path / "six.toml")
+    assert preview.alike.guess == pytest.approx(audit.repeated_guess, rel=1e-12)
+    assert preview.alike.exact is audit.repeated_exact
+    assert preview.alike.guess < preview.exhausted.guess
+    assert "spent on 6 releases like this one" in "\n".join(
+        text for _, block in lines(preview) for text in block
+    )
+
+
+def test_a_release_says_what_its_preview_said(tmp_path: Path) -> None:
+    files(tmp_path)
+    preview = sv.release.preview(tmp_path / "first.toml")
+    done = sv.release.run(tmp_path / "first.toml")
+    assert done.effect is not None
+    for name in ("noise_sd", "expected_error", "radius", "guess_before", "guess_after", "together", "alike"):
+        assert getattr(done.effect, name) == getattr(preview, name)
+    said = dict(lines(done))
+    assert said["What it gives away"] == dict(lines(preview))["What it gives away"]
+    assert said["How good it is"] == dict(lines(preview))["How good it would be"]
+    other = sv.release.preview(tmp_path / "second.toml")
+    assert other.alike is None  # the ledger has a release of another file

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels._channel import Channel
@@ -35,6 +36,9 @@ LARGEST_LISTED = 2000
 LARGEST_REGION = 4_000_000
 # Above this ε for a cell, all noise that is ever seen is simulated from a list.
 SHORT = 0.25
+# e^-40 of the noise lies beyond the square that is added up; a lattice whose square has more cells on half a
+# side is as good as the plane.
+TAIL, LARGEST_SUM = 40, 400
 
 
 class PlanarNoise(NoiseChannel):
@@ -71,6 +75,10 @@ class PlanarNoise(NoiseChannel):
         rows, columns = self.region.shape
         found = self.sums
         return rows * columns * found.origin + 2 * (rows + columns) * found.edge + 4 * found.corner
+
+    def lengths(self, confidence: float) -> tuple[float, float, float]:
+        """Root mean square, mean and quantile of the length of the noise before clamping, in cells."""
+        return planar_lengths(self.level.eps, confidence)
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -221,6 +229,24 @@ class PlaneChannel(StructuredChannel):
     def __repr__(self) -> str:
         rows, columns = self.noise.region.shape
         return f"Channel({self.noise.words()}, {rows} by {columns} cells)"
+
+
+def planar_lengths(eps: float, confidence: float) -> tuple[float, float, float]:
+    """Root mean square, mean and quantile of the length of planar geometric noise, in cells.
+
+    >>> planar_lengths(2.0, 0.95)
+    (1.07766022708, 0.698125404373, 2.2360679775)
+    """
+    reach = math.ceil(TAIL / eps) if eps > TAIL / LARGEST_SUM else LARGEST_SUM + 1
+    if reach > LARGEST_SUM:  # so fine a lattice is as good as the plane
+        return math.sqrt(6) / eps, 2 / eps, float(gammaincinv(2, confidence)) / eps
+    offsets = np.arange(-reach, reach + 1)
+    length = np.hypot(*np.meshgrid(offsets, offsets)).ravel()
+    length.sort()
+    weights = np.exp(-eps * length)
+    weights /= weights.sum()
+    place = int(np.searchsorted(np.cumsum(weights), confidence - 1e-12))
+    return math.sqrt(weights @ length**2), float(weights @ length), float(length[place])
 
 
 def simulated_noise(eps: float, count: int, generator: np.random.Generator) -> FloatArray:

@@ -83,6 +83,7 @@ class TableDesign(Result):
     missing : mechanisms that do not apply, and why
     best : name of the option that keeps ε and errs least on average
     optimum : the best of all mechanisms where the answers are few (None: they are not)
+    unit : of the errors, and of what ε is for each; empty: the answer's own
     """
 
     eps: float
@@ -94,6 +95,7 @@ class TableDesign(Result):
     best: str
     optimum: OptimalMechanism | None = field(default=None, repr=False, compare=False)
     sensitivity: Sensitivity | None = field(default=None, repr=False, compare=False)
+    unit: str = ""
 
     @property
     def chosen(self) -> TableOption:
@@ -104,7 +106,9 @@ class TableDesign(Result):
     def headings(self) -> list[str]:
         """What a table says of each mechanism."""
         radius = f"{in_percent(self.confidence)} radius"
-        always = ["standard deviation", "mean error", radius, "true ε", "guess after 1"]
+        unit = f", {self.unit}" if self.unit else ""
+        always = [f"standard deviation{unit}", f"mean error{unit}", f"{radius}{unit}"]
+        always += ["true ε", "guess after 1"]
         return [*always, f"after {self.releases}"] if self.releases > 1 else always
 
     def cells(self, option: TableOption) -> list[str]:
@@ -135,9 +139,11 @@ class TableDesign(Result):
         best = self.chosen
         error = "nothing" if best.mean_error is None else amount(best.mean_error)
         most = "" if best.after_exact else "at most "
+        one = "the place" if self.unit else "one record"
+        error, each = (f"{error} {self.unit}", f" for each {self.unit}") if self.unit else (error, "")
         return (
-            f"With ε = {self.eps:.6g}, {best.name} errs least of the noise that keeps it: by {error} on "
-            f"average; one record is guessed with probability {in_percent(best.before)} before and "
+            f"With ε = {self.eps:.6g}{each}, {best.name} errs least of the noise that keeps it: by {error} "
+            f"on average; {one} is guessed with probability {in_percent(best.before)} before and "
             f"{most}{in_percent(best.after)} after."
         )
 

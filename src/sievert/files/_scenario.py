@@ -318,9 +318,10 @@ class Scenario(Described):
             given, where = adversary.prior, "adversary.prior"
         if given is None and self.query.is_record and not self.policy.constrained:
             given, where = adversary.record_prior, "adversary.record_prior"
-        answers = self.answers
         with self._at(where):
-            return stated_prior(given, answers.labels, self.policy.absent)
+            if self.region is not None and given is not None:
+                return given.on_map(self.region)
+            return stated_prior(given, self.answers.labels, self.policy.absent)
 
     @cached_property
     def inference(self) -> InferenceCase:

@@ -26,7 +26,7 @@ from sievert.limits._space import LARGEST_DENSE, Space
 from sievert.limits._targets import Target, is_complete, power, values_of
 from sievert.limits._worst import WorstLeakage, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim
-from sievert.numerics import brief, log2_bounds, read_eps
+from sievert.numerics import brief, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy
 from sievert.programs import Unsolved
 from sievert.proofs import Proof
@@ -62,8 +62,8 @@ class DatabaseBits(Result):
         if self.upper is None:
             return f"no bound is known about the whole database: {self.reason}"
         if self.lower is not None and self.upper - self.lower <= MEETS:
-            return f"at most {self.upper:.6g} bits about the whole database, and some mechanism leaks that"
-        return f"at most {self.upper:.6g} bits about the whole database"
+            return f"at most {in_bits(self.upper, 6)} about the whole database, and some mechanism leaks that"
+        return f"at most {in_bits(self.upper, 6)} about the whole database"
 
 
 def allowed_guess(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
 LONGEST = 24
 # Between these an amount has its thousands set apart.
 LARGE, LARGEST = 1e4, 1e10
+# Smaller percents are written as a power of ten.
+LEAST_PERCENT = 1e-6
 
 
 def eps_in_words(eps: Fraction) -> str:
@@ -90,15 +93,18 @@ def in_bits(value: float, digits: int = 4) -> str:
 def in_percent(value: float) -> str:
     """A probability as people read it.
 
-    >>> in_percent(0.25), in_percent(0.9999999), in_percent(2.718e-6), in_percent(1e-9)
-    ('25.0%', 'almost 100%', '0.000272%', '1e-07%')
+    >>> in_percent(0.25), in_percent(0.9999999), in_percent(2.718e-7), in_percent(1e-9)
+    ('25.0%', 'almost 100%', '0.0000272%', '1e-07%')
     """
     if 0.9995 < value < 1:
         return "almost 100%"
     percent = 100 * value
     if percent == 0 or percent >= 100:
         return f"{percent:.3g}%"
-    return f"{percent:.1f}%" if percent >= 0.1 else f"{percent:.3g}%"
+    if percent >= 0.1:
+        return f"{percent:.1f}%"
+    shown = f"{percent:.3g}"
+    return f"{Decimal(shown):f}%" if percent >= LEAST_PERCENT else f"{shown}%"
 
 
 def in_tenths(value: float) -> str:

@@ -89,7 +89,7 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     belief = belief_of(view.scenario)
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
-    rows = list(_at_levels(scenario, belief, 3 * at))
+    rows = sorted(_at_levels(scenario, belief, at))
     if len(rows) < 2:
         return None
     limit = scenario.accept.guess if scenario.accept is not None and scenario.observations == 1 else None
@@ -98,9 +98,12 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
 
 
-def _at_levels(scenario: Scenario, belief: FloatArray, top: float) -> Iterator[tuple[float, float, bool]]:
+def _at_levels(scenario: Scenario, belief: FloatArray, here: float) -> Iterator[tuple[float, float, bool]]:
+    """The file's own ε and the ends of the curve first, then what lies between them, evenly."""
     start = time.perf_counter()
-    for eps in (top * (np.arange(1, EPS_POINTS + 1) / EPS_POINTS) ** 2).tolist():
+    levels = (3 * here * (np.arange(1, EPS_POINTS + 1) / EPS_POINTS) ** 2).tolist()
+    spread = sorted(range(EPS_POINTS), key=lambda place: int(f"{place + 1:05b}"[::-1], 2))
+    for eps in dict.fromkeys([here, levels[-1], *(levels[place] for place in spread)]):
         if time.perf_counter() - start > CURVE_SECONDS:
             return
         with suppress(SievertError):

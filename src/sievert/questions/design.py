@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.design import (
@@ -27,6 +29,7 @@ from sievert.design import (
     existence_by_theorem,
     is_universally_optimal,
     minimax_regret,
+    place_design,
     survey_design,
     table_design,
     universal_by_theorem,
@@ -34,7 +37,8 @@ from sievert.design import (
 from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.measures import Gain
-from sievert.mechanisms import privacy
+from sievert.mechanisms import noise_on_map, privacy
+from sievert.numerics import read_eps
 from sievert.policies import Answers
 from sievert.proofs import Proof
 from sievert.questions._accept import record_belief
@@ -175,6 +179,8 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDes
     use = scenario.document.use
     if use is not None and not use.loss.of_one_release:
         return response_design(scenario, eps)
+    if scenario.region is not None:
+        return _on_map(scenario, eps)
     over_all = scenario.document.query.is_table
     if over_all and scenario.document.use is None:
         return noise_design(scenario, eps)
@@ -184,6 +190,33 @@ def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDes
         if not over_all:
             raise
     return noise_design(scenario, eps)
+
+
+def _on_map(scenario: Scenario, eps: float | None) -> Design | NoiseDesign:
+    """The best of all mechanisms on few cells; otherwise the noise that a place could get."""
+    why = 'needs [use], such as loss = "distance", to say what places are for'
+    if scenario.document.use is not None:
+        try:
+            return listed_design(scenario, eps)
+        except TooLargeError as problem:
+            why = str(problem)
+    return noise_on_places(scenario, eps, why)
+
+
+def noise_on_places(scenario: Scenario, eps: float | None, why: str) -> NoiseDesign:
+    """The noise that places could get, by its mean error; `why` the best of all mechanisms is not known."""
+    assert scenario.region is not None
+    stated = scenario.document.use is not None and scenario.document.use.prior is not None
+    given = stated or scenario.stated_record_prior is not None
+    rules = scenario.document.release or ReleaseModel()
+    found = place_design(
+        noise_on_map(scenario.region, read_eps(file_eps(scenario) if eps is None else eps)),
+        np.asarray(scenario.use_prior, dtype=np.float64) if given else None,
+        scenario.observations,
+        rules.confidence,
+        why,
+    )
+    return NoiseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
 
 
 def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:

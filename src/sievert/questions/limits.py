@@ -33,6 +33,7 @@ class Limits(Result):
     ----------
     database, individual : worst case about the whole database, and about one record given the others
     used_bits : what the file's mechanism leaks about the database (None: no mechanism, or none with a list)
+    used_exact : whether that is exact, else an upper bound
     used_record_bits : what it leaks about one record
     verified : what the certificate proves; empty without one
     uncertified : why there is no certificate (None: there is one)
@@ -48,6 +49,7 @@ class Limits(Result):
     used_record_bits: float | None
     verified: str = field(default="")
     uncertified: str | None = None
+    used_exact: bool = True
 
     def __str__(self) -> str:
         worst = self.database
@@ -68,10 +70,12 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
     database = worst_leakage(scenario.policy, level)
     individual = worst_leakage(scenario.policy, level, individual=True)
     used = used_record = None
+    exact = True
     if scenario.document.mechanism is not None:
         with suppress(TooLargeError):  # the limits hold whether or not the answers can be listed
             view = seen(scenario)
-            used = None if view.database is None else float(view.database.bits)
+            if view.database is not None:
+                used, exact = float(view.database.bits), view.database.gap == 0
             used_record = view.uniform_bits
     certificate = database.certificate
     verified = "" if certificate is None else str(certificate.verify())
@@ -86,6 +90,7 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
         used_record,
         verified,
         uncertified=None if certificate is not None else NO_CERTIFICATE.format(database.method),
+        used_exact=exact,
     )
 
 

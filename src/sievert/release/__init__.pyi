@@ -3,6 +3,7 @@ from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease
 from ._documents import preview_documents as preview_documents
 from ._documents import run_documents as run_documents
+from ._in_all import Effect as Effect
 from ._in_all import InAll as InAll
 from ._plan import make_plan as make_plan
 from ._preview import Preview as Preview

@@ -1,21 +1,32 @@
-"""What all releases of a ledger give away together: ε adds up, and so bounds what anybody can guess."""
+"""What a release gives away, alone and with all others of its ledger.
+
+ε adds up whatever is released, and so bounds what anybody can guess. Where a ledger has releases of one file
+only, the guess after all of them is the mechanism's own, and mostly far lower.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sievert.channels import PlanarNoise
+from sievert.errors import SievertError
 from sievert.ledger import Ledger, Relation
 from sievert.limits.promises import ApproximateClaim
-from sievert.measures import RecordLeakage
+from sievert.numerics import exp_or_infinity
 from sievert.policies import Policy
-from sievert.questions import promised_guess, record_belief
+from sievert.questions import Seen, promised_guess, record_belief, seen
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
 from sievert.results import Result
 
-__all__ = ["InAll", "in_all"]
+__all__ = ["Effect", "InAll", "effect_of"]
+
+
+# Releases up to which the mechanism's own guess is followed.
+MOST_RELEASES = 10_000
 
 
 @dataclass(frozen=True)
@@ -27,7 +38,7 @@ class InAll(Result):
     releases : how many (None: as many as the budget allows)
     eps : what they cost each person in all
     guess : best guess about one record after them (None: no single number)
-    exact : whether the guess is exact; otherwise an upper bound, by ε alone
+    exact : whether the guess is exact; otherwise an upper bound
     """
 
     releases: int | None
@@ -36,16 +47,103 @@ class InAll(Result):
     exact: bool
 
 
-def in_all(plan: Plan, ledger: Ledger, eps: Fraction, record: RecordLeakage | None) -> tuple[InAll, InAll]:
-    """After this release and the earlier ones of its ledger, and when the whole budget is spent."""
-    total = ledger.spent + eps
-    count = len(ledger.entries) + 1
-    if count == 1 and record is not None:
-        together = InAll(1, total, record.after, not record.is_bound)
-    else:
-        together = InAll(count, total, _at_most(plan, ledger.relation, total), False)
+@dataclass(frozen=True)
+class Effect(Result):
+    """How far a release is from the truth, and what it gives away. Nothing in it comes from the data.
+
+    Attributes
+    ----------
+    central : whether one table is released, or rows one by one
+    unit : what ε is counted for
+    noise_sd, expected_error, radius, confidence, kept : as of a `Preview`
+    guess_before, guess_after, guess_is_bound, factors : as of a `Preview`
+    together : this release and the earlier ones of the ledger; None without a ledger
+    alike : as many releases of this file as the budget allows; None where others were released
+    exhausted : what any releases of the whole budget allow; None without a ledger
+    """
+
+    central: bool
+    unit: str
+    noise_sd: float | None
+    expected_error: float | None
+    radius: Fraction | None
+    confidence: float
+    kept: float | None
+    guess_before: float | None
+    guess_after: float | None
+    guess_is_bound: bool
+    factors: tuple[tuple[float, float], ...]
+    together: InAll | None = None
+    alike: InAll | None = None
+    exhausted: InAll | None = None
+
+
+def effect_of(plan: Plan, ledger: Ledger | None, eps: Fraction | None, counted: bool = False) -> Effect:
+    """What a release does, alone and with all others of its ledger; `counted`: it is among these already."""
+    errors, view = plan.errors, _view(plan)
+    guess = None if view is None else view.record
+    found = Effect(
+        plan.central,
+        plan.unit,
+        errors.sd,
+        errors.mean,
+        errors.radius,
+        plan.rules.confidence,
+        errors.kept,
+        None if guess is None else guess.before,
+        None if guess is None else guess.after,
+        guess is not None and guess.is_bound,
+        _factors(plan),
+    )
+    if ledger is None or eps is None:
+        return found
+    together, alike, exhausted = _in_all(plan, ledger, eps, view, counted)
+    return replace(found, together=together, alike=alike, exhausted=exhausted)
+
+
+def _view(plan: Plan) -> Seen | None:
+    """One record, or one place; None on a map through any other channel than planar noise."""
+    if plan.places is not None and not isinstance(plan.places.channel, PlanarNoise):
+        return None
+    return seen(plan.scenario)
+
+
+def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
+    """Metres on the ground, and how much the odds between two places so far apart can change."""
+    if plan.places is None or not plan.eps:
+        return ()
+    eps, region = float(plan.eps), plan.places.region
+    apart = sorted({float(f"{factor / eps:.1g}") for factor in (0.5, 1, 2)})
+    return tuple((metres, exp_or_infinity(eps * region.cells_apart(metres))) for metres in apart)
+
+
+def _in_all(
+    plan: Plan, ledger: Ledger, eps: Fraction, view: Seen | None, counted: bool
+) -> tuple[InAll, InAll | None, InAll]:
+    """After this release and the earlier ones of its ledger, and when the whole budget is spent: on releases
+    of this file, where there was no other, and on any."""
+    others = [entry for entry in ledger.entries if entry.record.get("file") != plan.digest]
+    count, total = len(ledger.entries), ledger.spent
+    if not counted:
+        count, total = count + 1, total + eps
+    together = InAll(count, total, _at_most(plan, ledger.relation, total), False)
     whole = ledger.budget.person
-    return together, InAll(None, whole, _at_most(plan, ledger.relation, whole), False)
+    exhausted = InAll(None, whole, _at_most(plan, ledger.relation, whole), False)
+    if others or view is None or plan.owned > 1 or not eps:
+        return together, None, exhausted
+    most = int(whole / eps)
+    return _own(view, together), _own(view, InAll(most, most * eps, exhausted.guess, False)), exhausted
+
+
+def _own(view: Seen, bound: InAll) -> InAll:
+    """The guess after so many releases of this mechanism, never above what their ε allows."""
+    if bound.releases is None or not 1 <= bound.releases <= MOST_RELEASES:
+        return bound
+    with suppress(SievertError):
+        found = view.repeated(bound.releases)
+        if found.exact or bound.guess is None or found.guess < bound.guess:
+            return replace(bound, guess=found.guess, exact=found.exact)
+    return bound
 
 
 def _at_most(plan: Plan, relation: Relation | None, total: Fraction) -> float | None:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, PlanarNoise
@@ -131,30 +130,12 @@ def _lengths(channel: Channel, place: OnMap, confidence: float) -> Lengths | Non
 def _of_planar(channel: PlanarNoise, place: OnMap, confidence: float) -> Lengths | None:
     if place.population is not None:
         return place.matrix_lengths(confidence)
-    return _planar_errors(channel.level.eps, confidence)
+    return channel.lengths(confidence)
 
 
 def population(scenario: Scenario, file: str, region: Region) -> FloatArray:
     """Public weights of the cells from a file of latitude, longitude and weight."""
     return region.weights(read_table(scenario.folder / file), file)
-
-
-def _planar_errors(eps: float, confidence: float) -> tuple[float, float, float]:
-    """Root mean square, mean and quantile of the length of planar geometric noise, in cells.
-
-    >>> _planar_errors(2.0, 0.95)
-    (1.07766022708, 0.698125404373, 2.2360679775)
-    """
-    reach = math.ceil(TAIL / eps) if eps > TAIL / LARGEST_SUM else LARGEST_SUM + 1
-    if reach > LARGEST_SUM:  # so fine a lattice is as good as the plane
-        return math.sqrt(6) / eps, 2 / eps, float(gammaincinv(2, confidence)) / eps
-    offsets = np.arange(-reach, reach + 1)
-    length = np.hypot(*np.meshgrid(offsets, offsets)).ravel()
-    length.sort()
-    weights = np.exp(-eps * length)
-    weights /= weights.sum()
-    place = int(np.searchsorted(np.cumsum(weights), confidence - 1e-12))
-    return math.sqrt(weights @ length**2), float(weights @ length), float(length[place])
 
 
 class Places:

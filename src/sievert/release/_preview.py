@@ -8,15 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from sievert.channels import PlanarNoise
 from sievert.errors import DataError, LedgerError
 from sievert.files import Described, Scenario, load_scenario, text_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
-from sievert.measures import RecordLeakage
-from sievert.numerics import exp_or_infinity, flag, number
-from sievert.questions import Check, seen
+from sievert.numerics import flag, number
+from sievert.questions import Check
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._in_all import InAll, in_all
+from sievert.release._in_all import Effect, InAll, effect_of
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
@@ -57,7 +55,8 @@ class Preview(Result):
     scarcest_column : the column whose own limit leaves least, if one leaves less than the person's budget
     about : for which pairs of states of a person's records the ledger adds up; None without a ledger
     together : this release and the earlier ones of the ledger; None without a ledger
-    exhausted : what the whole budget allows; None without a ledger
+    exhausted : what any releases of the whole budget allow; None without a ledger
+    alike : as many releases of this file as the budget allows; None where the ledger has others
     """
 
     title: str
@@ -86,6 +85,7 @@ class Preview(Result):
     accept: tuple[Check, ...] = ()
     together: InAll | None = None
     exhausted: InAll | None = None
+    alike: InAll | None = None
 
     @property
     def possible(self) -> bool:
@@ -147,10 +147,7 @@ def preview(
         return preview_documents(texts, output)
     described = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(described, output)
-    rules = plan.rules
-    errors = plan.errors
-    guess = _guess(plan)
-    eps, remaining, column, refusal, about, together, exhausted = _ledger(plan, guess)
+    eps, remaining, column, refusal, about, effect = _ledger(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
     if failed and not despite_accept:
@@ -167,15 +164,15 @@ def preview(
         plan.words,
         promise(plan),
         eps,
-        errors.sd,
-        errors.mean,
-        errors.radius,
-        rules.confidence,
-        errors.kept,
-        None if guess is None else guess.before,
-        None if guess is None else guess.after,
-        guess is not None and guess.is_bound,
-        _factors(plan),
+        effect.noise_sd,
+        effect.expected_error,
+        effect.radius,
+        effect.confidence,
+        effect.kept,
+        effect.guess_before,
+        effect.guess_after,
+        effect.guess_is_bound,
+        effect.factors,
         remaining,
         None if remaining is None or eps is None or refusal else remaining - eps,
         refusal,
@@ -183,28 +180,22 @@ def preview(
         column,
         about,
         accept,
-        together,
-        exhausted,
+        effect.together,
+        effect.exhausted,
+        effect.alike,
     )
 
 
-def _guess(plan: Plan) -> RecordLeakage | None:
-    """One record, or one place; None on a map through any other channel than planar noise."""
-    if plan.places is not None and not isinstance(plan.places.channel, PlanarNoise):
-        return None
-    return seen(plan.scenario).record
-
-
 def _ledger(
-    plan: Plan, guess: RecordLeakage | None
-) -> tuple[Fraction | None, Fraction | None, str | None, str | None, str | None, InAll | None, InAll | None]:
+    plan: Plan,
+) -> tuple[Fraction | None, Fraction | None, str | None, str | None, str | None, Effect]:
     """What would be charged, what is left now and through which column, why it would be refused, what the
-    ledger adds up, and what all its releases and its whole budget give away."""
+    ledger adds up, and what the release gives away, alone and with all others."""
     if plan.unaccounted:
-        return None, None, None, _in_the_way(plan), None, None, None
+        return None, None, None, _in_the_way(plan), None, effect_of(plan, None, None)
     if plan.rules.ledger is None:
         missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
-        return plan.eps, None, None, missing, None, None, None
+        return plan.eps, None, None, missing, None, effect_of(plan, None, None)
     ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
@@ -216,22 +207,12 @@ def _ledger(
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    together = (None, None) if eps is None else in_all(plan, ledger, eps, guess)
-    return eps, left[column], column, refusal or _in_the_way(plan), about, *together
+    return eps, left[column], column, refusal or _in_the_way(plan), about, effect_of(plan, ledger, eps)
 
 
 def _in_the_way(plan: Plan) -> str | None:
     there = os.path.lexists(plan.output)
     return f"{plan.output} is there already, and a release replaces nothing" if there else None
-
-
-def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
-    """Metres on the ground, and how much the odds between two places so far apart can change."""
-    if plan.places is None or not plan.eps:
-        return ()
-    eps, region = float(plan.eps), plan.places.region
-    apart = sorted({float(f"{factor / eps:.1g}") for factor in (0.5, 1, 2)})
-    return tuple((metres, exp_or_infinity(eps * region.cells_apart(metres))) for metres in apart)
 
 
 def _warnings(plan: Plan) -> list[str]:

@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
 
-from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
+from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError, SievertError
 from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, number
 from sievert.release._acceptance import require_accepted
 from sievert.release._central import NoisyTable, computed, noisy_table
 from sievert.release._domain import Fingerprints
+from sievert.release._in_all import Effect, effect_of
 from sievert.release._local import OUTPUT, SealedBits, State, check_places, check_rows, new_key, stream
 from sievert.release._plan import Plan, make_plan
 from sievert.release._relations import charge, relation_of
@@ -61,6 +62,7 @@ class Release(Result):
     head : the ledger's last hash, to be noted elsewhere
     pending : earlier releases whose files could not be given their names yet
     notes : what was clamped, rounded or left out, and why another ε was drawn than audited
+    effect : how far it is from the truth, and what it gives away, alone and with all others of the ledger
     """
 
     id: str
@@ -77,6 +79,7 @@ class Release(Result):
     about: str = ""
     pending: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    effect: Effect | None = None
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -359,7 +362,15 @@ def _result(
         WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
         tuple(str(target) for late in ledger.pending for target in late.targets),
         (*clamping(plan), *([] if plan.note is None else [plan.note])),
+        _effect(plan, ledger),
     )
+
+
+def _effect(plan: Plan, ledger: Ledger | None) -> Effect | None:
+    """What the release gives away; what is published and charged does not fail where that is not known."""
+    with suppress(SievertError):
+        return effect_of(plan, ledger, None if ledger is None else plan.pure_eps, counted=True)
+    return None
 
 
 def _unaccounted(plan: Plan, name: str, table: NoisyTable, sampler: dict[str, Any]) -> Release:
@@ -375,6 +386,7 @@ def _unaccounted(plan: Plan, name: str, table: NoisyTable, sampler: dict[str, An
         str(sampler["arithmetic"]),
         "",
         notes=(*clamping(plan), NOTHING_CHARGED),
+        effect=_effect(plan, None),
     )
 
 

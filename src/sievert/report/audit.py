@@ -131,11 +131,15 @@ def _record(audit: Audit) -> list[str]:
     if audit.simulated is not None:
         found = audit.simulated
         lines.append(
-            f"Simulated, which is no bound: {in_percent(found.value)} after {found.releases} of them, "
-            f"between {in_percent(found.lower)} and {in_percent(found.upper)} (99.9 %; {found.samples:,} "
-            "records drawn)."
+            f"Simulated, which is no bound: {_fine(found.value)} after {found.releases} of them, between "
+            f"{_fine(found.lower)} and {_fine(found.upper)} (99.9 %; {found.samples:,} records drawn)."
         )
     return lines + _budget(audit)
+
+
+def _fine(share: float) -> str:
+    """A probability with the digits that tell the ends of an interval apart."""
+    return in_percent(share) if share < 0.001 else f"{100 * share:.3g}%"
 
 
 def _by(exact: bool, method: str) -> str:
@@ -221,7 +225,10 @@ def _given_away(audit: Audit, factor: float, amount: str) -> str:
         return f"{whoever}, no guess becomes more than {times(factor)} as likely on average ({amount})."
     if factor == 1:
         return f"Of {in_bits(audit.database_bits)} in the database, the release gives away nothing."
-    given = f"Of {in_bits(audit.database_bits)} in the database, the release gives away at most {amount}"
+    whole = f"Of {in_bits(audit.database_bits)} in the database, the release gives away"
+    given = f"{whole} at most {amount}"
+    if audit.database is not None and audit.database.gap == 0:
+        given = f"{whole} {amount} to whoever holds all databases equally likely, and to nobody more"
     if math.isinf(factor):
         return f"{given}."
     return f"{given}: no guess about it becomes more than {times(factor)} as likely on average."
@@ -235,7 +242,7 @@ def _worst(audit: Audit) -> list[str]:
     uses = ""
     if audit.database is not None:
         share = audit.database.bits / worst.upper.bits
-        uses = f"; this one uses {in_percent(share) if 0 < share < 0.005 else f'{share:.0%}'} of that"
+        uses = f"; this one uses {in_percent(share) if 0 < share < 0.005 else _whole_percent(share)} of that"
     reached = (
         "some mechanism does"
         if worst.exact is not None
@@ -249,6 +256,11 @@ def _worst(audit: Audit) -> list[str]:
         f"Mechanisms with the same ε could give away up to {in_bits(worst.upper.bits, 3)} ({reached}){uses}.",
         f"Bounds on all of them: {bounds}; {last} {in_bits(worst.upper.bits, 3)}{certified}.",
     ]
+
+
+def _whole_percent(share: float) -> str:
+    """A share in whole percents; all of it only where it is."""
+    return f"{100 * share:.3g}%" if 0.995 <= share < 1 - 1e-9 else f"{share:.0%}"
 
 
 # ── The audit as one self-contained HTML page: the table, pictures, sentences, the file itself ──────────────

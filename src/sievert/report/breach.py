@@ -51,8 +51,8 @@ def _pictures(report: BreachReport) -> list[Picture]:
     pictures = [
         Picture(
             "A right guess after n observations",
-            "The band is where the truth lies when it is not exact. The dashed line says how fast the rest "
-            "is learned in the long run; its height means nothing.",
+            "The band is where the truth lies when it is not exact. A dashed line says how fast the rest is "
+            "learned in the long run, where that is near; its height means nothing.",
             plots.success_curve(found.success, found.rates.utility.bits),
         )
     ]
@@ -247,7 +247,8 @@ def _breach(report: BreachReport) -> list[str]:
 def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
     """Header and rows: success, its asymptote, the breach at n and by n, and success as a bar."""
     found, curve = report.found, report.found.breach
-    header = ["n", "right guess", "in the long run", "breach at n", "breach by n", "right guess, 0 to 100%"]
+    breach = [] if curve is None else ["breach at n", "breach by n"]
+    header = ["n", "right guess", "in the long run", *breach, "right guess, 0 to 100%"]
     counts = [point.observations for point in found.success.points]
     shown = {counts[0], counts[-1]} | round_numbers()
     shown |= set(counts) if len(counts) <= MOST_ROWS else set()
@@ -260,7 +261,7 @@ def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
                     str(n),
                     chance_words(point),
                     in_percent(plots.long_run(point, found.rates.utility.bits)),
-                    *(["", ""] if curve is None else [_breach_chance(curve, n, row) for row in (0, 1)]),
+                    *([] if curve is None else [_breach_chance(curve, n, row) for row in (0, 1)]),
                     "█" * round(BAR * point.value),
                 ]
             )

@@ -237,19 +237,25 @@ def _shown(design: Result, scenario: Scenario) -> _Shown:
 
 @_shown.register
 def _shown_of_noise(design: NoiseDesign, scenario: Scenario) -> _Shown:
-    radius = f"within the radius with probability {in_percent(design.found.confidence)}"
+    found = design.found
+    radius = f"within the radius with probability {in_percent(found.confidence)}"
+    proof = (
+        "saves the certificate that the chosen noise is enough for what one record can change; "
+        "`sievert verify proof.json` checks it."
+    )
+    if found.unit:
+        return _Shown([], f"Errors of one place, in metres; it is {radius}.", proof)
     return _Shown(
         [
             Picture(
                 "The noise in one number",
                 "How far off a released number is, and how often.",
-                plots.noise_laws(design.found),
+                plots.noise_laws(found),
             )
         ],
         f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
         "record by somebody who knows all others.",
-        "saves the certificate that the chosen noise is enough for what one record can change; "
-        "`sievert verify proof.json` checks it.",
+        proof,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from sievert.files import Scenario
-from sievert.limits import WorstLeakage
+from sievert.limits import Bound, WorstLeakage
 from sievert.numerics import amount, in_bits, in_percent
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
@@ -23,13 +24,14 @@ def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command
     """The whole page, working offline."""
     source = Path(scenario.source).name
     worst = limits.database
-    rows = [
-        ("diameter (Edwards et al., Thm 3)", worst.diameter.bits, worst.diameter.factor),
-        ("radius", worst.radius.bits, worst.radius.factor),
-        ("packing", worst.packing.bits, worst.packing.factor),
-        ("proved upper bound", worst.upper.bits, worst.upper.factor),
-        ("attained by a mechanism", worst.lower.bits, worst.lower.factor),
-    ]
+    bounds = {
+        "diameter (Edwards et al., Thm 3)": worst.diameter,
+        "radius": worst.radius,
+        "packing": worst.packing,
+        "proved upper bound": worst.upper,
+        "attained by a mechanism": worst.lower,
+    }
+    rows = [(name, bound.bits, _factor(bound)) for name, bound in bounds.items()]
     return page_html(
         Page(
             title=limits.title,
@@ -39,7 +41,9 @@ def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command
             tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
             pictures=_pictures(limits, scenario, curves),
             command=command or f"sievert limits {source} --report page.html",
-            proofs=[
+            proofs=[]
+            if limits.uncertified is not None
+            else [
                 f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
                 "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
                 "proof.json` checks both in ball arithmetic, without a solver."
@@ -47,6 +51,11 @@ def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command
             text=scenario.to_toml(),
         )
     )
+
+
+def _factor(bound: Bound) -> float | str:
+    """How many times as likely a guess becomes; as a power of two where no float holds it."""
+    return f"2^{bound.bits:.6g}" if math.isinf(bound.factor) and math.isfinite(bound.bits) else bound.factor
 
 
 def _pictures(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> list[Picture]:
@@ -73,7 +82,7 @@ def _curve(limits: Limits, curves: LimitCurves) -> Picture:
 def lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What is protected", [limits.policy]
-    yield "The whole database", _worst_lines(limits.database, limits.used_bits)
+    yield "The whole database", [*_worst_lines(limits.database), *_used(limits)]
     yield "One record, all others known", _individual_lines(limits)
     if limits.verified:
         yield "Certificate", [limits.verified[0].upper() + limits.verified[1:] + "."]
@@ -81,7 +90,7 @@ def lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
         yield "Certificate", [f"None: {limits.uncertified}."]
 
 
-def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
+def _worst_lines(worst: WorstLeakage) -> list[str]:
     lines = [
         f"Diameter bound (Edwards et al., Thm 3): {in_bits(worst.diameter.bits, 6)}.",
         f"Radius bound: {in_bits(worst.radius.bits, 6)}.",
@@ -94,10 +103,16 @@ def _worst_lines(worst: WorstLeakage, used: float | None) -> list[str]:
             f"Exact maximum: between {amount(worst.lower.bits, 6)} and {in_bits(worst.upper.bits, 6)}; "
             f"{worst.reason}."
         )
-    if used is not None and worst.upper.bits > 0:
-        share = used / worst.upper.bits
-        lines.append(f"Your mechanism leaks at most {in_bits(used)}: {share:.0%} of what the policy allows.")
     return lines
+
+
+def _used(limits: Limits) -> list[str]:
+    """What the file's own mechanism leaks of that."""
+    used, allowed = limits.used_bits, limits.database.upper.bits
+    if used is None or allowed <= 0:
+        return []
+    most = "" if limits.used_exact else "at most "
+    return [f"Your mechanism leaks {most}{in_bits(used)}: {used / allowed:.0%} of what the policy allows."]
 
 
 def _individual_lines(limits: Limits) -> list[str]:

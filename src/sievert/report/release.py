@@ -12,7 +12,7 @@ from typing import Any
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
 from sievert.questions import seen
-from sievert.release import InAll, NoisyTable, Preview, Release
+from sievert.release import Effect, InAll, NoisyTable, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._page import Page, Picture, Table, page_html
@@ -44,7 +44,7 @@ def _(found: Preview) -> Iterator[tuple[str, list[str]]]:
         yield "Note", list(found.warnings)
 
 
-def _errors(found: Preview) -> Iterator[str]:
+def _errors(found: Preview | Effect) -> Iterator[str]:
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         what, metres = ("cell is moved", " m") if found.unit == "metre" else ("number is off", "")
         then = ", and a place" if metres else ", and"
@@ -63,7 +63,7 @@ def _errors(found: Preview) -> Iterator[str]:
         yield "The outputs are not numbers, so there is no error to state."
 
 
-def _leakage(found: Preview) -> Iterator[str]:
+def _leakage(found: Preview | Effect) -> Iterator[str]:
     if found.guess_before is not None and found.guess_after is not None:
         most = "at most " if found.guess_is_bound else ""
         who = (
@@ -80,7 +80,7 @@ def _leakage(found: Preview) -> Iterator[str]:
     yield from _in_all(found)
 
 
-def _in_all(found: Preview) -> Iterator[str]:
+def _in_all(found: Preview | Effect) -> Iterator[str]:
     """What all releases of the ledger give away, and what its budget allows."""
     together, whole = found.together, found.exhausted
     per = " for each metre" if found.unit == "metre" else ""
@@ -93,7 +93,18 @@ def _in_all(found: Preview) -> Iterator[str]:
             f"{_guess_of(together)}."
         )
     if whole is not None and together is not None and whole.guess is not None and whole.eps > together.eps:
-        yield f"If the whole budget of ε = {number(whole.eps)}{per} is spent{_guess_of(whole)}."
+        yield _spent(whole, found.alike, per)
+
+
+def _spent(whole: InAll, alike: InAll | None, per: str) -> str:
+    """What the budget allows: releases of this file, where there were no others, and any."""
+    budget = f"the whole budget of ε = {number(whole.eps)}{per}"
+    if alike is None or alike.guess is None or alike.guess == whole.guess or (alike.releases or 0) < 2:
+        return f"If {budget} is spent{_guess_of(whole)}."
+    return (
+        f"If {budget} is spent on {alike.releases} releases like this one{_guess_of(alike)}; on any releases "
+        f"of so much ε: at most {in_percent(whole.guess or 1.0)}."
+    )
 
 
 def _guess_of(item: InAll) -> str:
@@ -125,6 +136,9 @@ def _ledger(found: Preview) -> Iterator[str]:
 def _(found: Release) -> Iterator[tuple[str, list[str]]]:
     if found.table is not None:
         yield "Released", list(_table(found.table))
+    if found.effect is not None:
+        yield "How good it is", list(_errors(found.effect))
+        yield "What it gives away", list(_leakage(found.effect))
     if found.notes:
         yield "Note", list(found.notes)
     yield (
@@ -205,7 +219,7 @@ def _page_of_preview(found: Preview, scenario: Scenario, command: str = "") -> s
             sections=list(lines(found)),
             good=found.possible,
             command=command or f"sievert release {source} --preview --report page.html",
-            summary=Table("At a glance", (), list(_glance(found))),
+            summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after))),
             pictures=_noise(scenario),
             text=scenario.to_toml(),
         )
@@ -232,6 +246,7 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
             headline=str(found),
             sections=[item for item in lines(found) if item[0] != "Released"],
             good=found.secure,
+            summary=_summary(found),
             tables=tables,
             pictures=pictures,
             proofs=[
@@ -243,14 +258,20 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
     )
 
 
-def _glance(found: Preview) -> Iterator[tuple[str, str]]:
+def _summary(found: Release) -> Table | None:
+    """What a release cost and gives away, as its preview said."""
+    if found.effect is None:
+        return None
+    return Table("At a glance", (), list(_glance(found.effect, found.eps, found.remaining)))
+
+
+def _glance(
+    found: Preview | Effect, eps: Fraction | None, left: Fraction | None
+) -> Iterator[tuple[str, str]]:
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
     per = " for each metre" if metres else ""
-    cost = "no ε: nothing adds it up"
-    if found.eps is not None:
-        cost = f"ε = {number(found.eps)}{per}"
-    yield "cost for each person", cost
+    yield "cost for each person", "no ε: nothing adds it up" if eps is None else f"ε = {number(eps)}{per}"
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         yield "standard deviation of the noise", f"{amount(found.noise_sd)}{metres}"
         yield "mean distance from the truth", f"{amount(found.expected_error)}{metres}"
@@ -262,14 +283,16 @@ def _glance(found: Preview) -> Iterator[tuple[str, str]]:
         most = "at most " if found.guess_is_bound else ""
         yield "best guess about one record before", in_percent(found.guess_before)
         yield "after this release", f"{most}{in_percent(found.guess_after)}"
+    alike = found.alike
     for name, item in (
         ("after all releases of the ledger", found.together),
-        ("when all is spent", found.exhausted),
+        (f"after {0 if alike is None else alike.releases} releases like this one", alike),
+        ("when all is spent on any releases", found.exhausted),
     ):
-        if item is not None and item.guess is not None:
+        if item is not None and item.guess is not None and (item.releases or 2) > 1:
             yield name, f"{'' if item.exact else 'at most '}{in_percent(item.guess)}"
-    if found.remaining_after is not None:
-        yield "left in the ledger afterwards", f"ε = {number(found.remaining_after)}{per}"
+    if left is not None:
+        yield "left in the ledger afterwards", f"ε = {number(left)}{per}"
 
 
 def _noise(scenario: Scenario) -> list[Picture]:

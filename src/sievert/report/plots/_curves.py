@@ -113,6 +113,8 @@ def leakage_curve(
 LONG_RUN = curve_line(1, 2.0)
 # Bounds this near to each other are one number; and so few observations are marked one by one.
 SAME, FEW = 1e-9, 12
+# A pace whose height is further off than this misleads.
+FAR = 0.25
 
 
 def long_run(point: SuccessProbability, rate_bits: float) -> float:
@@ -150,7 +152,7 @@ def long_run(point: SuccessProbability, rate_bits: float) -> float:
 
 
 def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
-    """Probability of a right guess after n observations, with its bounds and its long run beside it.
+    """Probability of a right guess after n observations, with its bounds, and its long run where near.
 
     Parameters
     ----------
@@ -192,13 +194,10 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
         line = {"color": AFTER, "width": 2.5}
         figure.add_scatter(x=counts, y=known, name="right guess", mode=mode, line=line)
     later = [long_run(point, rate_bits) for point in curve.points]
-    figure.add_scatter(
-        x=counts,
-        y=later,
-        name="in the long run",
-        mode="lines",
-        line=LONG_RUN,
-    )
+    if later[-1] - upper[-1] <= FAR:
+        figure.add_scatter(x=counts, y=later, name="in the long run", mode="lines", line=LONG_RUN)
+    else:
+        later = upper
     before, limit = curve[0].before, curve[0].limit
     figure.add_hline(y=before, line={"color": BEFORE, "dash": "dot"}, annotation_text="blind guess")
     top = max(before, *upper, *later)

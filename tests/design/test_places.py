@@ -1,0 +1,95 @@
+"""The noise for places on a map, by brute force on small ones and by its file on large ones."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.channels import PlanarNoise
+from sievert.design._places import axis_guess, axis_lengths, place_design
+from sievert.questions import seen
+from sievert.questions.design import design_of
+from sievert.spaces import Region
+
+MAP = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 47.30, west = 8.40, north = 47.45, east = 8.62, cell = %s }
+[query]
+kind = "record"
+[mechanism]
+kind = "planar-geometric"
+eps = 0.01
+"""
+
+
+def clamped(size: int, level: float) -> np.ndarray:
+    """Geometric noise on a line, clamped: entries by the law, the rest at the ends."""
+    found = np.zeros((size, size))
+    for place in range(size):
+        for noise in range(-400, 401):
+            chance = math.tanh(level / 2) * math.exp(-level * abs(noise))
+            found[place, min(max(place + noise, 0), size - 1)] += chance
+    return found
+
+
+@pytest.mark.parametrize("level", [0.3, 1.5])
+def test_guess_by_coordinates_is_that_of_the_product(level: float) -> None:
+    belief = np.random.default_rng(5).dirichlet(np.ones(12)).reshape(3, 4)
+    belief[1, 2] = 0
+    belief /= belief.sum()
+    channel = np.kron(clamped(3, level), clamped(4, level))
+    expected = (belief.ravel()[:, None] * channel).max(axis=0).sum()
+    assert axis_guess(belief, level) == pytest.approx(expected, rel=1e-12)
+    assert axis_guess(np.full((1, 4), 0.25), level) == pytest.approx(
+        clamped(4, level).max(axis=0).sum() / 4, rel=1e-12
+    )
+
+
+def test_lengths_by_coordinates() -> None:
+    offsets = np.arange(-300, 301)
+    weights = np.exp(-0.5 * np.abs(offsets))
+    weights /= weights.sum()
+    both, length = np.outer(weights, weights), np.hypot(*np.meshgrid(offsets, offsets))
+    scale, mean, reach = axis_lengths(0.5, 0.9)
+    assert scale == pytest.approx(math.sqrt((both * length**2).sum()), rel=1e-12)
+    assert mean == pytest.approx((both * length).sum(), rel=1e-12)
+    assert both[length <= reach].sum() >= 0.9 > both[length < reach - 1e-9].sum()
+    # On a fine lattice as on the plane.
+    coarse, fine = axis_lengths(0.1001, 0.9), axis_lengths(0.0999, 0.9)
+    for one, other in zip(coarse, fine, strict=True):
+        assert one * 0.1001 == pytest.approx(other * 0.0999, rel=3e-3)
+
+
+def test_place_design_names_the_planar_noise() -> None:
+    noise = PlanarNoise(Region(47.0, 8.0, 47.01, 8.02, 200), Fraction(1, 200))
+    found = place_design(noise, None, 3, 0.9, "many cells")
+    planar, axes = found.options
+    assert found.best == planar.name and found.unit == "m"
+    assert planar.mechanism == {"kind": "planar-geometric", "eps": 0.005}
+    assert planar.after == pytest.approx(noise.capacity / len(noise.region), rel=1e-12)
+    assert planar.mean_error is not None and axes.mean_error is not None
+    assert planar.mean_error < axes.mean_error
+    assert axes.after <= axes.repeated and not axes.repeated_exact
+
+
+def test_design_of_very_many_cells(tmp_path: Path) -> None:
+    path = tmp_path / "map.toml"
+    path.write_text((MAP % "60") + '[use]\nloss = "distance"\n', encoding="utf-8")
+    design = design_of(sv.load(path))
+    assert design.found.best == "planar geometric"
+    assert "errs least" in str(design) and "the place is guessed" in str(design)
+    assert "points are" in design.found.missing["the best of all mechanisms"]
+
+
+def test_design_reads_the_population_of_a_map() -> None:
+    scenario = sv.load("examples/city-places.toml")
+    design = design_of(scenario)
+    planar, record = design.found.options[0], seen(scenario).record
+    assert (planar.before, planar.after) == pytest.approx((record.before, record.after), rel=1e-12)
+    assert "needs [use]" in design.found.missing["the best of all mechanisms"]
