@@ -308,6 +308,23 @@ def test_a_density_is_what_its_cells_tend_to() -> None:
         # Lemma 7.5 with midpoints and averaged losses.
         assert math.exp(-eps / (2 * cells)) * at_middle <= exact.low
         assert exact.high <= math.exp(eps / (2 * cells)) * at_middle
+    enclosures = {
+        (1.0, 2): (0.062358, 0.102812),
+        (1.0, 8): (0.073402, 0.083175),
+        (1.0, 32): (0.076791, 0.079229),
+        (1.0, 128): (0.077688, 0.078297),
+        (EPS, 2): (0.032971, 0.131885),
+        (EPS, 8): (0.049059, 0.069380),
+        (EPS, 32): (0.055363, 0.060374),
+        (EPS, 128): (0.057159, 0.058411),
+        (8.0, 8): (0.012683, 0.034476),
+        (8.0, 32): (0.017600, 0.022599),
+        (8.0, 128): (0.019270, 0.020513),
+    }
+    for (eps, cells), printed in enclosures.items():
+        middle = table[eps, cells][2]
+        bounds = [middle * math.exp(sign * eps / (2 * cells)) for sign in (-1, 1)]
+        assert bounds == pytest.approx(printed, abs=6e-7)
     floors = {16: 0.1912521923, 32: 0.1919427912, 64: 0.1921071892}
     for cells, value in floors.items():
         assert gap(Density.uniform(), "absolute", EPS, cells).laplace == pytest.approx(value, abs=6e-11)
