@@ -40,7 +40,8 @@ GRIDS = {"4 ln 2": (1, 2, 4, 8, 16, 32, 64), "1": (2, 8, 32, 64), "8": (2, 8, 32
 def build() -> Page:
     """Tables 6.1 and 6.2 of our notes, and every worked number of their section 5."""
     rows = [*_uniform_rows(), *_beta_rows()]
-    entries = [*_matrices(), *_losses(), *_pixels(), *_continuous(), *_hypers(), *_step_losses(), *_proof()]
+    entries = [*_matrices(), *_losses(), *_pixels(), *_several(), *_continuous(), *_cells()]
+    entries += [*_hypers(), *_step_losses(), *_proof()]
     remarks = [
         "The chapter prints no table of losses: those compared with here come from an independent "
         "computation (quadrature, linear programs).",
@@ -123,6 +124,7 @@ def _losses() -> list[Entry]:
     three, five = [Fraction(1, 3)] * 3, [Fraction(1, 5)] * 5
     four, lift = grid_geometric(4, alpha=ALPHA), lifted(grid_geometric(2, alpha="1/4"), 2)
     table = sv.Channel([*lift.exact.tolist()[:4], ["1/6", "1/6", "2/3"]], four.inputs)
+    part = sv.Channel([four.exact[i].tolist() for i in (0, 2, 4)], [0, Fraction(1, 2), 1])
     parity = np.array([[1, 0, 1, 0, 1], [0, 2, 0, 2, 0]])
     judged = gap(five, parity, EPS, optimum=True)
     lost = [str(sum((parity @ channel.exact).min(axis=0)) / 5) for channel in (four, table)]
@@ -133,10 +135,64 @@ def _losses() -> list[Entry]:
         Entry("U_br4[L]", _value(2 * math.sqrt(2) / 5), _value(laplace_loss(five, "bayes-risk", EPS))),
         Entry("U_abs[G_2]", _value(3 / 20), _value(gap(three, "absolute", EPS).geometric)),
         Entry("U_abs[G_4]", _value(49 / 240), _value(gap(five, "absolute", EPS).geometric)),
+        Entry("U_br2[M], U_abs[M]", "1/3 13/72", _bayes_and_absolute(part)),
+        Entry("U_br4[M_2], U_abs[M_2]", "2/3 31/120", _bayes_and_absolute(table)),
         Entry("M_2 refined by G_4", "no", "yes" if refined_by_geometric(table, alpha=ALPHA) else "no"),
         Entry("parity consumer, U[G_4] and U[M_2]", "7/12 17/30", " ".join(lost)),
         Entry("parity consumer, least loss of any private mechanism", _value(7 / 15), _value(judged.optimum)),
     ]
+
+
+def _bayes_and_absolute(channel: Any) -> str:
+    """What the best guesses lose under a uniform prior, in fractions."""
+    points = channel.inputs
+    size = len(points)
+    off = np.array([[abs(w - x) for x in points] for w in points])
+    wrong = 1 - np.eye(size, dtype=int)
+    return _text([sum((table @ channel.exact).min(axis=0)) / size for table in (wrong, off)])
+
+
+def _several() -> list[Entry]:
+    """Section 5.4 of our notes: the same privacy by several mechanisms, absolute error on 33 points."""
+    points = np.arange(33) / 32
+    apart = np.abs(np.subtract.outer(points, points))
+    noise = truncated_laplace(EPS)
+    rows = {
+        "G_32": (grid_geometric(32, EPS).matrix, "0.195551033"),
+        "⁶⁴L": (noise.pixelated(64, 32).matrix, "0.195628964"),
+        "³²L": (noise.pixelated(32, 32).matrix, "0.195647500"),
+        "⁸L": (noise.pixelated(8, 32).matrix, "0.196204843"),
+        "⁴L": (noise.pixelated(4, 32).matrix, "0.198342816"),
+    }
+    table = np.exp(-EPS / 2 * apart)
+    rows["exponential of ε/2, rows scaled"] = (table / table.sum(axis=1, keepdims=True), "0.240924559")
+    found = [
+        Entry(f"U_abs[{name}] on U_32", printed, f"{(apart @ matrix).min(axis=0).sum() / 33:.9f}")
+        for name, (matrix, printed) in rows.items()
+    ]
+    laplace = f"{float(laplace_loss(None, 'absolute', EPS, 32)):.9f}"
+    return [*found, Entry("U_abs[L] on U_32", "0.195618571", laplace)]
+
+
+def _cells() -> list[Entry]:
+    """Section 6.3 of our notes: a uniform density in cells, squared error."""
+    wanted = {
+        ("1", 8): "0.076802539 0.076833569 0.078135653",
+        ("1", 128): "0.077986484 0.077986604 0.077991690",
+        ("4 ln 2", 8): "0.056689913 0.057039529 0.058341612",
+        ("4 ln 2", 128): "0.057774882 0.057776231 0.057781317",
+        ("8", 8): "0.018189398 0.019608581 0.020910664",
+        ("8", 128): "0.019871017 0.019876721 0.019881808",
+    }
+    found = []
+    for (level, cells), printed in wanted.items():
+        floor = gap(Density.uniform(), "squared", LEVELS[level], cells)
+        middles = [Fraction(2 * k + 1, 2 * cells) for k in range(cells)]
+        middle = laplace_loss([1 / cells] * cells, "squared", LEVELS[level], middles)
+        values = (floor.geometric, floor.laplace, float(middle) + 1 / (12 * cells**2))
+        name = f"uniform density in {cells} cells, ε = {level}: G and L of floors, L of middles"
+        found.append(Entry(name, printed, " ".join(f"{value:.9f}" for value in values)))
+    return found
 
 
 def _pixels() -> list[Entry]:
@@ -223,7 +279,7 @@ def _step_losses() -> list[Entry]:
 def _proof() -> list[Entry]:
     """B.3 bounds differences of posteriors by c/N², c = 3/(1 - e^-ε)²; a factor ε² is lost on the way."""
     found = []
-    for eps, cells in ((2.0, 10),):
+    for eps, cells in ((2.0, 10), (4.0, 10)):
         matrix = grid_geometric(cells, eps).matrix
         columns = matrix / matrix.sum(axis=0)
         largest = float(np.abs(np.diff(columns, axis=1)).max())

@@ -132,6 +132,14 @@ def test_a_release_draws_pixels(tmp_path: Path) -> None:
     assert set(values) <= {round((2 * k + 1) / 20, 10) for k in range(10)}
     sidecar = json.loads((tmp_path / "shares-released.csv.json").read_text())
     assert "pixelated truncated Laplace" in json.dumps(sidecar)
+    # What rounding to the grid costs is said, with the loss of what is released.
+    loss, rounding = sidecar["clamping"]
+    exact = sv.continuous.laplace_loss(sv.continuous.Density.beta(2, 5), "absolute", 4)
+    released = sv.continuous.pixelated_loss(sv.continuous.Density.beta(2, 5), "absolute", 4, 10, 20)  # type: ignore[attr-defined]
+    assert f"cost {released.value / exact.value - 1:.2%} of" in loss
+    assert "by at most 0.025" in rounding
+    assert "⌊d/0.05⌋ + 1 steps of 0.05 (0.2 nats each)" in rounding
+    assert sv.release.preview(tmp_path / "shares.toml", output="other.csv").warnings[1:3] == (loss, rounding)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,21 @@ def test_witnesses_in_floats() -> None:
     assert third == pytest.approx(np.array(rows), abs=5e-9)
 
 
+def test_laplace_is_geometric_noise_and_a_bounded_one() -> None:
+    """Our notes, 3.4: the variance of the smoothing noise of an inner point, and its inverse function."""
+    eps, cells, fine = 3.0, 4, 4000
+    row = witness(cells, fine, eps).matrix[2]
+    places = (np.arange(fine) + 0.5) / fine - 0.5
+    variance = row @ places**2 - 1 / (12 * fine**2)  # Sheppard
+    lam = math.exp(-eps / cells)
+    assert variance == pytest.approx(2 / eps**2 - 2 * lam / (cells**2 * (1 - lam) ** 2), rel=1e-6)
+    assert variance == pytest.approx(0.0101301110, abs=1e-8)
+    h = eps / cells
+    for u in (0.05, 0.1, 0.2):
+        share = 2 * row[(places > 0) & (places < u)].sum()
+        assert (h - math.acosh(math.cosh(h) - share * (math.cosh(h) - 1))) / eps == pytest.approx(u, rel=1e-9)
+
+
 def test_posteriors_of_figure_7_3() -> None:
     """Each Laplace posterior lies between two neighbouring geometric ones; not so with T = 3."""
     eight = truncated_laplace(EPS).pixelated(8, 2).matrix
@@ -228,25 +243,63 @@ def test_rows_scaled_to_one_are_no_substitute() -> None:
         assert realised_epsilon(channel) == pytest.approx(wanted, abs=5e-7)
 
 
+@pytest.mark.parametrize(
+    ("side", "eps", "wanted"), [(3, 1, 1.220204), (5, 1, 1.320628), (9, 1, 1.337906), (9, 0.1, 0.177631)]
+)
+def test_rows_scaled_to_one_are_no_substitute_in_the_plane(side: int, eps: float, wanted: float) -> None:
+    places = np.array([(a, b) for a in range(side) for b in range(side)], dtype=float)
+    apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
+    table = np.exp(-eps * apart)
+    channel = sv.Channel(table / table.sum(axis=1, keepdims=True))
+    assert sv.epsilon(channel, sv.Metric(apart)).nats == pytest.approx(wanted, abs=5e-7)
+
+
 def test_same_privacy_several_mechanisms() -> None:
     """Our notes, 5.4: uniform on 33 points, eps = 4 ln 2."""
     noise = truncated_laplace(EPS)
     points = np.arange(33) / 32
+
+    def exponential(eps: float) -> sv.Channel:
+        table = np.exp(-eps * np.abs(np.subtract.outer(points, points)))
+        return sv.Channel(table / table.sum(axis=1, keepdims=True), [F(k, 32) for k in range(33)])
+
+    calibrated, halved = exponential(0.529130 * EPS), exponential(EPS / 2)
+    assert realised_epsilon(calibrated) == pytest.approx(EPS, abs=5e-6)
+    assert realised_epsilon(halved) == pytest.approx(2.624204, abs=5e-7)
     wanted = {
-        64: (0.195628964, 0.060334750, 0.928584999, 0.265853444),
-        32: (0.195647500, 0.060343473, 0.929456506, 0.265945766),
-        8: (0.196204843, 0.060531358, 0.931893493, 0.266260145),
-        4: (0.198342816, 0.061273367, 0.936794350, 0.266260145),
+        grid_geometric(32, EPS): (0.195551033, 0.060308914, 0.927714310, 0.265604166),
+        noise.pixelated(64, 32): (0.195628964, 0.060334750, 0.928584999, 0.265853444),
+        noise.pixelated(32, 32): (0.195647500, 0.060343473, 0.929456506, 0.265945766),
+        noise.pixelated(8, 32): (0.196204843, 0.060531358, 0.931893493, 0.266260145),
+        noise.pixelated(4, 32): (0.198342816, 0.061273367, 0.936794350, 0.266260145),
+        calibrated: (0.239097390, 0.080854231, 0.952350722, 0.379547135),
+        halved: (0.240924559, 0.081622653, 0.953400926, 0.385670333),
     }
-    for pixels, losses in wanted.items():
-        joint = noise.pixelated(pixels, 32).matrix / 33
+    for name, value in zip(
+        ("absolute", "squared", "bayes-risk", {"threshold": "1/2"}),
+        (0.195618571, 0.060331863, 0.928584999, 0.265828697),
+        strict=True,
+    ):
+        assert float(laplace_loss(None, name, EPS, 32)) == pytest.approx(value, abs=6e-10)
+    for channel, losses in wanted.items():
+        joint = channel.matrix / 33
         absolute = (np.abs(np.subtract.outer(points, points)) @ joint).min(axis=0).sum()
         mean = (points @ joint) / joint.sum(axis=0)
         squared = (joint * (points[:, None] - mean) ** 2).sum()
         above = points >= 0.5
         step = np.minimum(joint[above].sum(axis=0), joint[~above].sum(axis=0)).sum()
         found = (absolute, squared, 1 - joint.max(axis=0).sum(), step)
-        assert found == pytest.approx(losses, abs=6e-10)
+        # 0.529130 has six digits.
+        printed = 2e-7 if channel is calibrated else 6e-10
+        assert found == pytest.approx(losses, abs=printed)
+
+
+def test_the_mass_of_the_atoms() -> None:
+    """Our notes, 5.3: (1 - e^-ε)/ε for a uniform density, half of it at each end."""
+    nodes, weights = np.polynomial.legendre.leggauss(30)
+    for eps, wanted in ((1, 0.632121), (EPS, 0.338132), (8, 0.124958)):
+        atoms = [sum(truncated_laplace(eps).atoms((1 + t) / 2)) for t in nodes.tolist()]
+        assert weights @ atoms / 2 == pytest.approx(wanted, abs=5e-7)
 
 
 def test_the_object() -> None:

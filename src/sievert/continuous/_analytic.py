@@ -21,7 +21,7 @@ from sievert.continuous._shapes import Pieces, Shape, centred, snapped
 from sievert.errors import PriorError
 from sievert.numerics import UNIT
 
-__all__ = ["Beta", "Normal"]
+__all__ = ["Beta", "Normal", "as_ball", "upper_end"]
 # Of ball arithmetic, in bits.
 PRECISION = 128
 # The degree of the polynomials, and how far a piece reaches on the way to the nearer end; farther where the
@@ -36,11 +36,12 @@ MOST_PIECES = 20_000
 RADII = (2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 8.0, 12.0)
 
 
-def _ball(value: Fraction) -> flint.arb:
+def as_ball(value: Fraction) -> flint.arb:
+    """A fraction to the working precision."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
-def _upper(ball: flint.arb) -> float:
+def upper_end(ball: flint.arb) -> float:
     """A float not below the ball."""
     return float(np.nextafter(float(ball.upper()), np.inf))
 
@@ -126,7 +127,7 @@ class Beta(_Analytic):
     def _below(self, share: Fraction) -> flint.arb:
         if share <= 0 or share >= 1:
             return flint.arb(int(share >= 1))
-        return _ball(share).beta_lower(_ball(self.a), _ball(self.b), regularized=True)
+        return as_ball(share).beta_lower(as_ball(self.a), as_ball(self.b), regularized=True)
 
     @property
     def _ends(self) -> bool:
@@ -162,7 +163,7 @@ class Beta(_Analytic):
         return np.asarray(places if side == 0 else snapped(places))
 
     def _log_beta(self) -> flint.arb:
-        a, b = _ball(self.a), _ball(self.b)
+        a, b = as_ball(self.a), as_ball(self.b)
         return a.lgamma() + b.lgamma() - (a + b).lgamma()
 
     @cached_property
@@ -205,7 +206,7 @@ class Beta(_Analytic):
     def _outside(self, first: float, last: float) -> tuple[float, float]:
         below = flint.arb(0) if first <= 0 else self._below(Fraction(first))
         above = flint.arb(0) if last >= 1 else 1 - self._below(Fraction(last))
-        return _upper(below), _upper(above)
+        return upper_end(below), upper_end(above)
 
 
 class Normal(_Analytic):
@@ -224,7 +225,7 @@ class Normal(_Analytic):
         flint.ctx.prec = 2 * PRECISION
         try:
             first, last = (
-                (_ball(x - self.mean) / _ball(self.deviation)) / flint.arb(2).sqrt() for x in (a, b)
+                (as_ball(x - self.mean) / as_ball(self.deviation)) / flint.arb(2).sqrt() for x in (a, b)
             )
             if a > self.mean:
                 return (first.erfc() - last.erfc()) / 2
@@ -245,7 +246,7 @@ class Normal(_Analytic):
 
     @cached_property
     def _scale(self) -> float:
-        total = self._between(Fraction(0), Fraction(1)) * _ball(self.deviation)
+        total = self._between(Fraction(0), Fraction(1)) * as_ball(self.deviation)
         return float((1 / (total * (2 * flint.arb.pi()).sqrt())).mid())
 
     def _deviates(self, centres: FloatArray) -> FloatArray:
@@ -277,4 +278,4 @@ class Normal(_Analytic):
         left, right = Fraction(first), Fraction(last)
         below = self._between(Fraction(0), left) / total if left > 0 else flint.arb(0)
         above = self._between(right, Fraction(1)) / total if right < 1 else flint.arb(0)
-        return _upper(abs(below)), _upper(abs(above))
+        return upper_end(abs(below)), upper_end(abs(above))

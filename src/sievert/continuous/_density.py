@@ -16,6 +16,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.continuous._analytic import Beta, Normal
+from sievert.continuous._formulas import LAWS, Formula
 from sievert.continuous._shapes import Distribution, Mixture, Pieces, Polynomials, Shape
 from sievert.errors import PriorError
 from sievert.numerics import (
@@ -35,6 +36,8 @@ MOST_PARTS = 100_000
 MOST_DEVIATIONS = 30
 # Cells up to which their masses are fractions first.
 MOST_EXACT = 2000
+# Distributions of SciPy that are densities with a maker of their own.
+OURS = ("arcsine", "beta", "norm", "powerlaw", "triang", "truncnorm", "uniform")
 # The error of a distribution function of SciPy that a user does not state.
 SCIPY_ERROR = 1e-13
 # A jump of a distribution function between two neighbouring floats that is an atom.
@@ -266,8 +269,11 @@ class Density:
     def from_scipy(distribution: Any, interval: object | None = None, error: float = SCIPY_ERROR) -> Density:
         """A frozen distribution of SciPy.
 
-        Beta, uniform, triangular and normal ones become the same density here. Others are known by the masses
-        of their cells alone, where a loss has fewer digits: nothing says how a mass lies within its cell.
+        Beta, uniform, triangular and normal ones become the same density here, and the usual laws (Cauchy,
+        χ², exponential, gamma, Gumbel, half-normal, logistic, lognormal, Maxwell, Pareto, Rayleigh, Student's
+        t, Weibull) have their formula, over any interval within their support: all digits. Others are known
+        by the masses of their cells alone, where a loss has four or five: nothing says how a mass lies within
+        its cell.
         Without an interval its own, which must be finite; within one it is cut and scaled up. `error` bounds
         how far its distribution function is from the truth.
         """
@@ -291,8 +297,9 @@ class Density:
             raise PriorError(
                 f"interval is missing; the distribution is on {brief(ends)}, so say where it is cut"
             )
+        missed = non_negative("error", error, PriorError)
         low, high = interval_of([end if is_exact(end) else float(end) for end in ends])
-        return _known(distribution, (low, high)) or _by_masses(distribution, (low, high), error)
+        return _known(distribution, (low, high)) or _by_masses(distribution, (low, high), missed)
 
 
 def _require_edges(places: Sequence[Fraction]) -> None:
@@ -315,28 +322,35 @@ def _stretched(places: Sequence[Fraction], table: list[list[Fraction]], name: st
 
 
 def _known(distribution: Any, interval: tuple[Fraction, Fraction]) -> Density | None:
-    """The density that a distribution of SciPy is, where it is one of ours over the interval."""
+    """The density that a distribution of SciPy is, where its formula is known over the interval."""
     name = getattr(getattr(distribution, "dist", None), "name", "")
-    if name not in ("beta", "uniform", "triang", "norm", "truncnorm"):
+    if name not in (*OURS, *LAWS) or not _cut_there(distribution, interval):
         return None
     shapes, loc, scale = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
     if not all(np.ndim(value) == 0 for value in (*shapes, loc, scale)):
         return None
     start, unit = rational("loc", float(loc)), rational("scale", float(scale))
-    given = [rational("shape", float(value)) for value in shapes if math.isfinite(float(value))]
+    given = tuple(rational("shape", float(value)) for value in shapes if math.isfinite(float(value)))
     low, high = interval
-    if name == "norm" or (name == "truncnorm" and _cut_there(distribution, interval)):
+    if name in LAWS:
+        shape = Formula(LAWS[name], given, (low - start) / unit, (high - low) / unit, f"{name} of SciPy")
+        return Density(shape, interval)
+    if name in ("norm", "truncnorm"):
         return Density.truncated_normal(start, unit, interval)
-    if name == "truncnorm" or low > start or high < start + unit or interval != (start, start + unit):
-        return None
     if name == "uniform":
         return Density.uniform(interval)
-    if name == "beta":
-        return Density.beta(given[0], given[1], interval)
-    top = start + given[0] * unit
-    heights = [(start, 0), (top, 1), (start + unit, 0)]
-    if given[0] in (0, 1):
-        heights = [heights[1], heights[2]] if given[0] == 0 else heights[:2]
+    if interval != (start, start + unit):
+        return None
+    if name == "triang":
+        return _triangle(start, unit, given[0])
+    a, b = {"arcsine": (Fraction(1, 2), Fraction(1, 2)), "powerlaw": (*given, 1)}.get(name, given)
+    return Density.beta(a, b, interval)
+
+
+def _triangle(start: Fraction, unit: Fraction, mode: Fraction) -> Density:
+    heights = [(start, 0), (start + mode * unit, 1), (start + unit, 0)]
+    if mode in (0, 1):
+        heights = [heights[1], heights[2]] if mode == 0 else heights[:2]
     return Density.piecewise([place for place, _ in heights], [height for _, height in heights])
 
 
@@ -346,10 +360,9 @@ def _cut_there(distribution: Any, interval: tuple[Fraction, Fraction]) -> bool:
     return first <= float(interval[0]) and float(interval[1]) <= last
 
 
-def _by_masses(distribution: Any, interval: tuple[Fraction, Fraction], error: float) -> Density:
+def _by_masses(distribution: Any, interval: tuple[Fraction, Fraction], missed: float) -> Density:
     low, high = (float(end) for end in interval)
     name = getattr(getattr(distribution, "dist", None), "name", type(distribution).__name__)
-    missed = non_negative("error", error, PriorError)
     atom = float(distribution.cdf(low)) - float(distribution.cdf(np.nextafter(low, -math.inf)))
     if atom > SMALLEST_ATOM + 2 * missed:
         raise PriorError(

@@ -19,6 +19,7 @@ import scipy
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.files import UseValue
+from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import at_most, number
 from sievert.policies import promise_words
 from sievert.proofs import NoiseProof, Proof
@@ -213,8 +214,25 @@ def _data(plan: Plan) -> Iterator[str]:
             f"{_capital(', '.join(changed))}: low and high are for the table of what was counted, not of "
             "what stands in the data."
         )
-    elif plan.rules.out_of_range == "clamp":
+        return
+    if plan.rules.out_of_range == "clamp":
         yield f"{_capital(changed[0])}, before noise is drawn."
+    if plan.rules.off_grid == "nearest" and plan.places is None:
+        yield from _rounded(plan.channel, plan)
+
+
+@singledispatch
+def _rounded(channel: Channel, plan: Plan) -> Iterator[str]:
+    """What it costs that numbers are rounded to the nearest value."""
+    yield "Numbers between two values are rounded to the nearer before noise is drawn: errors are from there."
+
+
+@_rounded.register
+def _rounded_to_pixels(channel: PixelatedLaplaceChannel, plan: Plan) -> Iterator[str]:
+    from sievert.questions.interval import interval_facts
+
+    facts = interval_facts(plan.scenario)
+    yield from () if facts is None else facts.of_rounding()
 
 
 def _noisy_numbers(plan: Plan) -> Iterator[str]:
