@@ -129,11 +129,14 @@ if TYPE_CHECKING:
     from sievert.vectors import PXDP as PXDP
     from sievert.vectors import XDP as XDP
     from sievert.vectors import Accountant as Accountant
+    from sievert.vectors import BitsChoice as BitsChoice
     from sievert.vectors import DistanceEstimate as DistanceEstimate
     from sievert.vectors import LossCurve as LossCurve
     from sievert.vectors import LossDistribution as LossDistribution
     from sievert.vectors import Matches as Matches
     from sievert.vectors import PaperBounds as PaperBounds
+    from sievert.vectors import ReIdentification as ReIdentification
+    from sievert.vectors import SoftAccountant as SoftAccountant
     from sievert.vectors import UtilityLoss as UtilityLoss
     from sievert.vectors import VectorCalibration as VectorCalibration
 
@@ -178,8 +181,8 @@ ROOMS = {
         "WordCapacity WordChannelEstimate"
     ),
     "vectors": (
-        "Accountant CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds UtilityLoss "
-        "VectorCalibration XDP"
+        "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "
+        "ReIdentification SoftAccountant UtilityLoss VectorCalibration XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

@@ -23,6 +23,10 @@ from ._codes import HashIdentity as HashIdentity
 from ._distance import angular_distance as angular_distance
 from ._distance import chord_distance as chord_distance
 from ._distance import from_chord as from_chord
+from ._families import LaplaceHash as LaplaceHash
+from ._families import NoisyHash as NoisyHash
+from ._families import SoftSigns as SoftSigns
+from ._families import VectorMechanism as VectorMechanism
 from ._hashing import HyperplaneLSH as HyperplaneLSH
 from ._hashing import LocalityHash as LocalityHash
 from ._hashing import MinHash as MinHash
@@ -40,3 +44,12 @@ from ._mechanisms import channel as channel
 from ._mechanisms import laplace_lsh as laplace_lsh
 from ._mechanisms import perturb as perturb
 from ._mechanisms import soft_sign as soft_sign
+from ._soft_account import SoftAccountant as SoftAccountant
+from ._soft_account import calibrate_soft_sign as calibrate_soft_sign
+from ._soft_account import soft_sign_accountant as soft_sign_accountant
+from ._threats import BitsChoice as BitsChoice
+from ._threats import ReIdentification as ReIdentification
+from ._threats import choose_bits as choose_bits
+from ._threats import exposed_planes as exposed_planes
+from ._threats import reidentification as reidentification
+from ._threats import reidentification_of_chances as reidentification_of_chances
