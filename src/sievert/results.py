@@ -105,10 +105,15 @@ if TYPE_CHECKING:
     from sievert.questions.documents import DocumentsAudit as DocumentsAudit
     from sievert.questions.documents import Pair as Pair
     from sievert.questions.interval import IntervalFacts as IntervalFacts
+    from sievert.questions.match import Match as Match
+    from sievert.questions.vectors import VectorsAnswer as VectorsAnswer
+    from sievert.questions.vectors import VectorsAudit as VectorsAudit
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
+    from sievert.release import VectorsPreview as VectorsPreview
+    from sievert.release import VectorsRelease as VectorsRelease
     from sievert.spaces import Automorphisms as Automorphisms
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
@@ -174,7 +179,9 @@ ROOMS = {
     "questions.audit": "Audit",
     "questions.documents": "DocumentsAnswer DocumentsAudit Pair",
     "questions.interval": "IntervalFacts",
-    "release": "DocumentsPreview DocumentsRelease Preview Release",
+    "questions.match": "Match",
+    "questions.vectors": "VectorsAnswer VectorsAudit",
+    "release": "DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
         "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "

@@ -1,4 +1,4 @@
-"""Commands about a file with [documents]: each says whether it has answered."""
+"""Commands about a file with [documents], or else [vectors]: each says whether it has answered."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from sievert.cli import _vectors as vectors
 from sievert.cli._present import Asked, present, progress_bar
 from sievert.errors import FileError
 
@@ -28,7 +29,7 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None) -> bool:
 
     scenario = text_scenario(file)
     if scenario is None:
-        return False
+        return vectors.audit(file, force, as_json, report)
     from sievert.questions.documents import audit_documents
     from sievert.report.documents import audit_lines
 
@@ -55,7 +56,7 @@ def answer(
 
     scenario = text_scenario(file)
     if scenario is None:
-        return False
+        return vectors.answer(question, file, force, as_json, report, proof, **given)
     from sievert.questions.documents import about_documents
     from sievert.report.documents import answer_lines
 
@@ -75,7 +76,7 @@ def compare(
     scenarios = [text_scenario(path) for path in (first, second)]
     one, other = scenarios
     if one is None and other is None:
-        return False
+        return vectors.compare(first, second, force, as_json, report, proof)
     if one is None or other is None:
         raise FileError(f"{first} and {second}: only one has [documents]; compare two files of one kind")
     from sievert.questions.documents import compare_documents
@@ -103,7 +104,7 @@ def release(
 
     scenario = text_scenario(file)
     if scenario is None:
-        return False
+        return vectors.release(file, preview, force, as_json, report, proof, **given)
     from sievert.release import preview_documents, run_documents
     from sievert.report.documents import preview_lines, release_lines
 

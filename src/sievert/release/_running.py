@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
-from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario
+from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario, vector_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, number
 from sievert.release._acceptance import require_accepted
@@ -33,8 +33,9 @@ from sievert.results import Result
 from sievert.tables import Rows, is_inside, open_rows, table_bytes
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario
+    from sievert.files import TextScenario, VectorScenario
     from sievert.release._documents import DocumentsRelease
+    from sievert.release._vectors import VectorsRelease
 
 __all__ = ["Release", "run"]
 
@@ -131,6 +132,20 @@ def run(
     progress: Progress | None = None,
     despite_accept: bool = False,
 ) -> DocumentsRelease: ...
+@overload
+def run(
+    scenario: VectorScenario,
+    *,
+    data: Any = None,
+    output: str | Path | None = None,
+    id: str | None = None,
+    insecure_rng: int | None = None,
+    fresh: bool = False,
+    wait: float = WAIT_SECONDS,
+    anchor: str | None = None,
+    progress: Progress | None = None,
+    despite_accept: bool = False,
+) -> VectorsRelease: ...
 def run(
     scenario: Described | str | Path,
     *,
@@ -187,6 +202,23 @@ def run(
             raise FileError(f"{texts.source}: data goes with a table; name documents under [documents] input")
         return run_documents(
             texts,
+            output=output,
+            id=id,
+            insecure_rng=insecure_rng,
+            fresh=fresh,
+            wait=wait,
+            anchor=anchor,
+            progress=progress,
+            despite_accept=despite_accept,
+        )
+    vectors = vector_scenario(scenario)
+    if vectors is not None:
+        from sievert.release._vectors import run_vectors
+
+        if data is not None:
+            raise FileError(f"{vectors.source}: data goes with a table; name vectors under [vectors] input")
+        return run_vectors(
+            vectors,
             output=output,
             id=id,
             insecure_rng=insecure_rng,

@@ -41,6 +41,7 @@ __all__ = [
     "soft_sign",
     "soft_sign_accountant",
     "subgaussian",
+    "synthetic_ratings",
     "true_neighbours",
     "utility_loss",
     "within",

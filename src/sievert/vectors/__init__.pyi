@@ -31,6 +31,8 @@ from ._hashing import HyperplaneLSH as HyperplaneLSH
 from ._hashing import LocalityHash as LocalityHash
 from ._hashing import MinHash as MinHash
 from ._hashing import PStable as PStable
+from ._kinds import HashFamily as HashFamily
+from ._kinds import VectorFamily as VectorFamily
 from ._matching import DistanceEstimate as DistanceEstimate
 from ._matching import Matches as Matches
 from ._matching import UtilityLoss as UtilityLoss
@@ -40,6 +42,7 @@ from ._matching import neighbours as neighbours
 from ._matching import true_neighbours as true_neighbours
 from ._matching import utility_loss as utility_loss
 from ._matching import within as within
+from ._mechanisms import MOST_CHANNEL_BITS as MOST_CHANNEL_BITS
 from ._mechanisms import channel as channel
 from ._mechanisms import laplace_lsh as laplace_lsh
 from ._mechanisms import perturb as perturb
@@ -47,6 +50,7 @@ from ._mechanisms import soft_sign as soft_sign
 from ._soft_account import SoftAccountant as SoftAccountant
 from ._soft_account import calibrate_soft_sign as calibrate_soft_sign
 from ._soft_account import soft_sign_accountant as soft_sign_accountant
+from ._synthetic import synthetic_ratings as synthetic_ratings
 from ._threats import BitsChoice as BitsChoice
 from ._threats import ReIdentification as ReIdentification
 from ._threats import choose_bits as choose_bits
