@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sievert.errors import VectorError
 from sievert.kinds import Count, Noun, Positive, Probability, kind
@@ -89,17 +89,17 @@ class VectorFamily(Noun, noun="vector-mechanism"):
         """The level where the file gives it."""
 
     @abstractmethod
+    def _made(self, hashing: LocalityHash) -> VectorMechanism:
+        """The mechanism, once the level is known to be given in one way."""
+
     def mechanism(self, hashing: LocalityHash) -> VectorMechanism:
         """The mechanism under a hash."""
-
-    @model_validator(mode="after")
-    def _one_level(self) -> Self:
         promise = (self.xi, self.distance)
         if (self.level is None) == (promise == (None, None)):
-            raise ValueError("give either the level of the noise, or xi, delta and distance, not both")
+            raise VectorError("give either the level of the noise, or xi, delta and distance, not both")
         if self.level is None and None in promise:
-            raise ValueError("xi and distance go together; delta with them")
-        return self
+            raise VectorError("xi and distance go together; delta with them")
+        return self._made(hashing)
 
 
 def _planes(hashing: LocalityHash, what: str) -> HyperplaneLSH:
@@ -118,7 +118,7 @@ class LshResponse(VectorFamily):
     def level(self) -> float | None:
         return self.eps
 
-    def mechanism(self, hashing: LocalityHash) -> VectorMechanism:
+    def _made(self, hashing: LocalityHash) -> VectorMechanism:
         if self.eps is not None:
             return NoisyHash(hashing, self.eps)
         assert self.xi is not None and self.distance is not None
@@ -142,7 +142,7 @@ class SoftSign(VectorFamily):
     def level(self) -> float | None:
         return self.scale
 
-    def mechanism(self, hashing: LocalityHash) -> VectorMechanism:
+    def _made(self, hashing: LocalityHash) -> VectorMechanism:
         planes = _planes(hashing, "soft-sign")
         if self.scale is not None:
             return SoftSigns(planes, self.scale, self.noise, self.clip)
@@ -167,7 +167,7 @@ class LaplaceLsh(VectorFamily):
     def level(self) -> float | None:
         return self.eps
 
-    def mechanism(self, hashing: LocalityHash) -> VectorMechanism:
+    def _made(self, hashing: LocalityHash) -> VectorMechanism:
         planes = _planes(hashing, "laplace-lsh")
         if self.eps is not None:
             return LaplaceHash(planes, self.eps)
