@@ -10,19 +10,20 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sievert.files import document_schema, documents_schema
+from sievert.files import document_schema, documents_schema, vectors_schema
 
 HERE = Path(__file__).resolve().parent.parent
 PAGE = HERE / "file.md"
 SCHEMA = HERE / "schemas" / "file.json"
 DOCUMENTS = HERE / "schemas" / "documents-file.json"
-MARKED = re.compile(r"(<!-- (reference|documents) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+VECTORS = HERE / "schemas" / "vectors-file.json"
+MARKED = re.compile(r"(<!-- (reference|documents|vectors) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 TYPES = {"boolean": "true or false", "integer": "whole number", "string": "text", "object": "table"}
 
 
 def filled(page: str) -> str:
     """The page with the reference made from the schema."""
-    schemas = {"reference": document_schema, "documents": documents_schema}
+    schemas = {"reference": document_schema, "documents": documents_schema, "vectors": vectors_schema}
     return MARKED.sub(lambda found: found[1] + reference(schemas[found[2]]()) + found[3], page)
 
 
@@ -177,3 +178,4 @@ if __name__ == "__main__":
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     SCHEMA.write_text(written(document_schema()), encoding="utf-8")
     DOCUMENTS.write_text(written(documents_schema()), encoding="utf-8")
+    VECTORS.write_text(written(vectors_schema()), encoding="utf-8")

@@ -105,10 +105,15 @@ if TYPE_CHECKING:
     from sievert.questions.documents import DocumentsAudit as DocumentsAudit
     from sievert.questions.documents import Pair as Pair
     from sievert.questions.interval import IntervalFacts as IntervalFacts
+    from sievert.questions.match import Match as Match
+    from sievert.questions.vectors import VectorsAnswer as VectorsAnswer
+    from sievert.questions.vectors import VectorsAudit as VectorsAudit
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
+    from sievert.release import VectorsPreview as VectorsPreview
+    from sievert.release import VectorsRelease as VectorsRelease
     from sievert.spaces import Automorphisms as Automorphisms
     from sievert.spaces import PairOrbits as PairOrbits
     from sievert.spaces import ProductSymmetries as ProductSymmetries
@@ -129,11 +134,14 @@ if TYPE_CHECKING:
     from sievert.vectors import PXDP as PXDP
     from sievert.vectors import XDP as XDP
     from sievert.vectors import Accountant as Accountant
+    from sievert.vectors import BitsChoice as BitsChoice
     from sievert.vectors import DistanceEstimate as DistanceEstimate
     from sievert.vectors import LossCurve as LossCurve
     from sievert.vectors import LossDistribution as LossDistribution
     from sievert.vectors import Matches as Matches
     from sievert.vectors import PaperBounds as PaperBounds
+    from sievert.vectors import ReIdentification as ReIdentification
+    from sievert.vectors import SoftAccountant as SoftAccountant
     from sievert.vectors import UtilityLoss as UtilityLoss
     from sievert.vectors import VectorCalibration as VectorCalibration
 
@@ -171,15 +179,17 @@ ROOMS = {
     "questions.audit": "Audit",
     "questions.documents": "DocumentsAnswer DocumentsAudit Pair",
     "questions.interval": "IntervalFacts",
-    "release": "DocumentsPreview DocumentsRelease Preview Release",
+    "questions.match": "Match",
+    "questions.vectors": "VectorsAnswer VectorsAudit",
+    "release": "DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
         "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
         "WordCapacity WordChannelEstimate"
     ),
     "vectors": (
-        "Accountant CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds UtilityLoss "
-        "VectorCalibration XDP"
+        "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "
+        "ReIdentification SoftAccountant UtilityLoss VectorCalibration XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

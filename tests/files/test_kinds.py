@@ -11,7 +11,7 @@ from pydantic import Field
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import document_schema, documents_schema, load_scenario
+from sievert.files import document_schema, documents_schema, load_scenario, vectors_schema
 from sievert.kinds import Noun, Positive, kind, paths_in
 from sievert.policies import AskedQuery, Policy, Query
 from sievert.spaces import SecretGraph, Secrets, Values
@@ -190,7 +190,9 @@ def _required(owner: type[Noun]) -> dict[str, object]:
 
 def test_every_noun_names_its_kinds_alike() -> None:
     """By a bare name, by the tag, or by one leading key; the schema takes what the file takes."""
-    definitions, tried = documents_schema()["$defs"] | document_schema()["$defs"], 0
+    definitions, tried = {}, 0
+    for schema in (documents_schema, vectors_schema, document_schema):
+        definitions |= schema()["$defs"]
     for noun in _nouns():
         part = Draft202012Validator({**definitions[noun.noun], "$defs": definitions})
         for name, found in noun.kinds().items():

@@ -1,4 +1,4 @@
-"""Commands about a file with [documents]: each says whether it has answered."""
+"""Commands about a file with [documents], or else [vectors]: each says whether it has answered."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sievert.cli import _vectors as vectors
 from sievert.cli._present import Asked, present, progress_bar
 from sievert.errors import FileError
 
@@ -55,7 +56,7 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None) -> bool:
     """Audit documents, if that is what the file is about."""
     scenario = _scenario(file)
     if scenario is None:
-        return False
+        return vectors.audit(file, force, as_json, report)
     from sievert.questions.documents import audit_documents
 
     asked = Asked(scenario.reads(), force, report=report)
@@ -85,7 +86,7 @@ def answer(
     """
     scenario = _scenario(file)
     if scenario is None:
-        return False
+        return vectors.answer(question, file, force, as_json, report, proof, **given)
     from sievert.files import identified
     from sievert.questions.documents import about_documents
 
@@ -165,7 +166,7 @@ def compare(
     """Compare two mechanisms on documents, if that is what both files are about."""
     one, other = (_scenario(path) for path in (first, second))
     if one is None and other is None:
-        return False
+        return vectors.compare(first, second, force, as_json, report, proof)
     if one is None or other is None:
         raise FileError(f"{first} and {second}: only one has [documents]; compare two files of one kind")
     from sievert.files import digest_of
@@ -201,9 +202,9 @@ def release(
     """Preview or run a release of documents, if that is what the file is about."""
     scenario = _scenario(file)
     if scenario is None:
-        if given["device"] is not None:
+        if given.pop("device") is not None:
             raise FileError("--device: goes with [documents]; leave it out")
-        return False
+        return vectors.release(file, preview, force, as_json, report, proof, **given)
     from sievert.files import identified
     from sievert.proofs import save_proof
     from sievert.release import preview_documents, run_documents

@@ -15,6 +15,7 @@ from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
 from sievert.cli.infer import infer
 from sievert.cli.limits import limits
+from sievert.cli.match import match
 from sievert.cli.release import release
 from sievert.cli.verify import verify
 
@@ -37,6 +38,7 @@ app.command()(estimate)
 app.command()(explain)
 app.command()(infer)
 app.command()(limits)
+app.command()(match)
 app.command()(release)
 app.command()(verify)
 

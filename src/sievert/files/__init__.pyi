@@ -17,6 +17,7 @@ from ._inference import InferenceModel as InferenceModel
 from ._loading import load as load
 from ._loading import load_scenario as load_scenario
 from ._loading import text_scenario as text_scenario
+from ._loading import vector_scenario as vector_scenario
 from ._noise import added_noise as added_noise
 from ._noise import exact_alpha as exact_alpha
 from ._noise import finite_eps as finite_eps
@@ -26,3 +27,6 @@ from ._paths import refuse_private as refuse_private
 from ._scenario import Described as Described
 from ._scenario import Scenario as Scenario
 from ._scenario import file_eps as file_eps
+from ._vectors import VectorRelease as VectorRelease
+from ._vectors import VectorScenario as VectorScenario
+from ._vectors import vectors_schema as vectors_schema

@@ -27,8 +27,9 @@ from sievert.tables import existing, read_channel, write_channel, write_text
 
 if TYPE_CHECKING:
     from sievert.files._documents import TextScenario
+    from sievert.files._vectors import VectorScenario
 
-__all__ = ["load", "load_scenario", "save", "text_scenario", "validated"]
+__all__ = ["load", "load_scenario", "save", "text_scenario", "validated", "vector_scenario"]
 
 LARGEST_FILE = 32_000_000
 
@@ -43,7 +44,8 @@ def load(path: str | Path) -> Scenario | Described | Channel | Proof:
     Returns
     -------
     Scenario, Described, Channel or Proof
-        What the file holds; a file with `[documents]` is a TextScenario.
+        What the file holds; a file with `[documents]` is a TextScenario, one with `[vectors]` a
+        VectorScenario.
 
     Notes
     -----
@@ -68,6 +70,12 @@ def load(path: str | Path) -> Scenario | Described | Channel | Proof:
         texts = validated(raw, source, FolderReader(folder), TextDocument)
         refuse_private(texts, folder, source)
         return TextScenario(texts, folder, source)
+    if "vectors" in raw:
+        from sievert.files._vectors import VectorDocument, VectorScenario
+
+        vectors = validated(raw, source, FolderReader(folder), VectorDocument)
+        refuse_private(vectors, folder, source)
+        return VectorScenario(vectors, folder, source)
     document = validated(raw, source, FolderReader(folder))
     refuse_private(document, folder, source)
     return Scenario(document, folder, source)
@@ -103,6 +111,11 @@ def load_scenario(path: str | Path) -> Scenario:
             f"{target}: a TOML file is needed here; write one that names the channel under [mechanism]"
         )
     loaded = load(target)
+    if vector_scenario(loaded) is not None:
+        raise FileError(
+            f"{target}: has [vectors], about which this question has no answer; audit, release, match, "
+            "explain, limits, breach, compare, design and estimate have"
+        )
     if not isinstance(loaded, Scenario):
         raise FileError(
             f"{target}: has [documents], about which this question has no answer; audit, release, explain, "
@@ -113,14 +126,24 @@ def load_scenario(path: str | Path) -> Scenario:
 
 def text_scenario(path: str | Path | object) -> TextScenario | None:
     """The scenario of a file with [documents]; None for whatever else it is."""
+    return cast("TextScenario | None", _described(path, "documents"))
+
+
+def vector_scenario(path: str | Path | object) -> VectorScenario | None:
+    """The scenario of a file with [vectors]; None for whatever else it is."""
+    return cast("VectorScenario | None", _described(path, "vectors"))
+
+
+def _described(path: str | Path | object, table: str) -> Described | None:
+    """A scenario of its own kind, known by the one table that only it has."""
     if isinstance(path, str | Path):
         target = Path(path)
-        if target.suffix != ".toml" or not target.is_file() or "documents" not in _toml(target):
+        if target.suffix != ".toml" or not target.is_file() or table not in _toml(target):
             return None
         path = load(target)
     if isinstance(path, Scenario) or not isinstance(path, Described):
         return None
-    return cast("TextScenario", path)
+    return path if table in type(path.document).model_fields else None
 
 
 def save(item: Described | Channel | Proof, path: str | Path) -> Path:

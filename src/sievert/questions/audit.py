@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sievert.channels import Channel, Epsilon
 from sievert.errors import FileError, TooLargeError
-from sievert.files import Described, Scenario, load_scenario, text_scenario
+from sievert.files import Described, Scenario, load_scenario, text_scenario, vector_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import Capacity, RecordLeakage
 from sievert.mechanisms import PixelatedLaplaceChannel
@@ -27,10 +27,11 @@ from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario
+    from sievert.files import TextScenario, VectorScenario
     from sievert.questions.documents import DocumentsAudit
     from sievert.questions.infer import Inference
     from sievert.questions.interval import IntervalFacts
+    from sievert.questions.vectors import VectorsAudit
 
 __all__ = ["Audit", "audit"]
 
@@ -172,6 +173,8 @@ class Audit(Result):
 def audit(scenario: Scenario | str | Path) -> Audit: ...
 @overload
 def audit(scenario: TextScenario) -> DocumentsAudit: ...
+@overload
+def audit(scenario: VectorScenario) -> VectorsAudit: ...
 def audit(scenario: Described | str | Path) -> Audit | Result:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
@@ -183,7 +186,8 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
     -------
     Audit
         Whether the promise holds, what one record, the answer and the database give away, and whether each
-        limit of `[accept]` is kept. A file with `[documents]` has a DocumentsAudit.
+        limit of `[accept]` is kept. A file with `[documents]` has a DocumentsAudit, one with
+        `[vectors]` a VectorsAudit.
 
     Notes
     -----
@@ -207,6 +211,11 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
             from sievert.questions.documents import audit_documents
 
             return audit_documents(texts)
+        vectors = vector_scenario(scenario)
+        if vectors is not None:
+            from sievert.questions.vectors import audit_vectors
+
+            return audit_vectors(vectors)
         if not isinstance(scenario, str | Path):
             raise FileError(f"scenario is {brief(scenario)}; give a Scenario, or the path of a TOML file")
         scenario = load_scenario(scenario)

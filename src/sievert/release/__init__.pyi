@@ -11,3 +11,9 @@ from ._preview import preview as preview
 from ._running import Release as Release
 from ._running import run as run
 from ._sidecar import noise_proof as noise_proof
+from ._vectors import ReleasedCodes as ReleasedCodes
+from ._vectors import VectorsPreview as VectorsPreview
+from ._vectors import VectorsRelease as VectorsRelease
+from ._vectors import preview_vectors as preview_vectors
+from ._vectors import read_released_codes as read_released_codes
+from ._vectors import run_vectors as run_vectors

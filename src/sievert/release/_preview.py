@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from sievert.errors import DataError, LedgerError
-from sievert.files import Described, Scenario, load_scenario, text_scenario
+from sievert.files import Described, Scenario, load_scenario, text_scenario, vector_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.numerics import flag, number
 from sievert.questions import Check
@@ -23,8 +23,9 @@ from sievert.release._unaccounted import NOTHING_CHARGED
 from sievert.results import Result
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario
+    from sievert.files import TextScenario, VectorScenario
     from sievert.release._documents import DocumentsPreview
+    from sievert.release._vectors import VectorsPreview
 
 __all__ = ["Preview", "preview"]
 
@@ -109,6 +110,10 @@ def preview(
 def preview(
     scenario: TextScenario, *, output: str | Path | None = None, despite_accept: bool = False
 ) -> DocumentsPreview: ...
+@overload
+def preview(
+    scenario: VectorScenario, *, output: str | Path | None = None, despite_accept: bool = False
+) -> VectorsPreview: ...
 def preview(
     scenario: Described | str | Path,
     *,
@@ -145,6 +150,11 @@ def preview(
         from sievert.release._documents import preview_documents
 
         return preview_documents(texts, output)
+    vectors = vector_scenario(scenario)
+    if vectors is not None:
+        from sievert.release._vectors import preview_vectors
+
+        return preview_vectors(vectors, output)
     described = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(described, output)
     eps, remaining, column, refusal, about, effect = _ledger(plan)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError, SievertError
-from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario
+from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario, vector_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, number
 from sievert.release._acceptance import require_accepted
@@ -34,8 +34,9 @@ from sievert.results import Result
 from sievert.tables import Rows, is_inside, open_rows, table_bytes
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario
+    from sievert.files import TextScenario, VectorScenario
     from sievert.release._documents import DocumentsRelease
+    from sievert.release._vectors import VectorsRelease
 
 __all__ = ["Release", "run"]
 
@@ -124,6 +125,8 @@ class Options(TypedDict, total=False):
 def run(scenario: Scenario | str | Path, **options: Unpack[Options]) -> Release: ...
 @overload
 def run(scenario: TextScenario, **options: Unpack[Options]) -> DocumentsRelease: ...
+@overload
+def run(scenario: VectorScenario, **options: Unpack[Options]) -> VectorsRelease: ...
 def run(
     scenario: Described | str | Path,
     *,
@@ -180,6 +183,23 @@ def run(
             raise FileError(f"{texts.source}: data goes with a table; name documents under [documents] input")
         return run_documents(
             texts,
+            output=output,
+            id=id,
+            insecure_rng=insecure_rng,
+            fresh=fresh,
+            wait=wait,
+            anchor=anchor,
+            progress=progress,
+            despite_accept=despite_accept,
+        )
+    vectors = vector_scenario(scenario)
+    if vectors is not None:
+        from sievert.release._vectors import run_vectors
+
+        if data is not None:
+            raise FileError(f"{vectors.source}: data goes with a table; name vectors under [vectors] input")
+        return run_vectors(
+            vectors,
             output=output,
             id=id,
             insecure_rng=insecure_rng,

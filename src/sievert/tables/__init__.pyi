@@ -14,6 +14,8 @@ from ._reading import read_table as read_table
 from ._reading import write_channel as write_channel
 from ._texts import Text as Text
 from ._texts import TextSource as TextSource
+from ._vectors import UserVectors as UserVectors
+from ._vectors import VectorSource as VectorSource
 from ._writing import NO_LINKS as NO_LINKS
 from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter

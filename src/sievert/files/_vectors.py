@@ -1,0 +1,202 @@
+"""A file with [vectors]: users' private vectors, a public hash, a mechanism on codes.
+
+There is no [policy]: the secrets are whole vectors, and how far two of them are apart is the hash's own
+distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sievert.errors import FileError, SievertError
+from sievert.files._document import DIALECT, plain_schema
+from sievert.files._paths import OutputPath, OwnPath, files_read
+from sievert.files._scenario import Described
+from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Section
+from sievert.tables import UserVectors, VectorSource, read_table
+from sievert.vectors import HashFamily, LocalityHash, VectorFamily, VectorMechanism
+
+__all__ = ["VectorDocument", "VectorRelease", "VectorScenario", "vectors_schema"]
+
+
+class VectorsModel(Section):
+    """[vectors]: where the private vectors are, and the public hash."""
+
+    input: PrivatePath = Field(
+        description="a wide table (a row for each user), a long one (`user`, `item`, `rating`), or a sparse "
+        "matrix `.npz`"
+    )
+    dimension: Positive | None = Field(
+        None, description="public number of items, the coordinates of a vector; or give `items`"
+    )
+    items: PublicPath | None = Field(
+        None, description="a public table whose first column lists the items, in order"
+    )
+    user: str | None = Field(
+        None, description="of a table: the column that names the user; names are published with the codes"
+    )
+    item: str | None = Field(None, description="of a long table: the column of items")
+    rating: str | None = Field(None, description="of a long table: the column of numbers")
+    hash: HashFamily = Field(description="the public hash")
+    zero: Literal["reject", "random"] = Field(
+        "reject", description="a zero vector: refuse, or put a random direction in its place"
+    )
+    distance: Probability = Field(
+        0.05, description="of the pair that answers are about; 1/2 is a right angle"
+    )
+    delta: Probability = Field(0.01, description="that goes with ξ in answers")
+    known: PublicPath | None = Field(
+        None, description="public vectors, as `input`: the people whom an attacker is taken to know"
+    )
+
+    @model_validator(mode="after")
+    def _sized(self) -> Self:
+        if (self.dimension is None) == (self.items is None):
+            raise ValueError(
+                "give either dimension, the public number of items, or items, a public table of their names: "
+                "what is read off the private vectors would give some of them away"
+            )
+        if self.delta >= 1:
+            raise ValueError("delta is 1; it must be below 1, or nothing at all is promised")
+        return self
+
+
+class VectorAccept(Section):
+    """[accept]: limits; an audit that exceeds one exits with 1, and a release is refused."""
+
+    nats: NonNegative | None = Field(None, description="the largest ξ at `distance` and `delta`")
+    reidentified: Probability | None = Field(
+        None, description="the largest share of `known` people that an attacker traces back"
+    )
+
+
+class VectorRelease(Section):
+    """[release]: what comes out, and who keeps the budget."""
+
+    output: OutputPath | None = Field(
+        None,
+        description="`.csv`, `.parquet` or `.arrow`, in the file's folder or below it; the file's name with "
+        "`-codes.csv` unless given",
+    )
+    ledger: OwnPath | None = Field(
+        None,
+        description="the budget file, required for a release: `person = 60.0` is the largest loss in nats",
+    )
+    ledger_key: OwnPath | None = Field(
+        None, description="a file with a secret that binds the ledger's records"
+    )
+    sampler: Literal["exact", "float"] = Field(
+        "exact", description="how noise is drawn; Laplace noise needs `float`: it has no exact sampler"
+    )
+    test_seed: Count | None = Field(
+        None, description="the file is a test: noise comes from this seed, and is NOT private"
+    )
+
+
+class VectorDocument(Section):
+    """The whole file."""
+
+    version: Literal[1] = Field(description="of the format")
+    title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
+    vectors: VectorsModel
+    mechanism: VectorFamily
+    accept: VectorAccept | None = None
+    release: VectorRelease | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class VectorScenario(Described):
+    """What one file with [vectors] describes; everything is made when first used."""
+
+    document: VectorDocument
+    folder: Path
+    source: str
+
+    @contextmanager
+    def at(self, table: str) -> Iterator[None]:
+        """Say which file and table an error came from."""
+        try:
+            yield
+        except SievertError as problem:
+            text = problem.in_file()
+            if text.startswith(self.source):
+                raise
+            raise FileError(f"{self.source}, {table}: {text}") from None
+
+    @cached_property
+    def item_names(self) -> tuple[str, ...] | None:
+        """The public list of items."""
+        path = self.document.vectors.items
+        if path is None:
+            return None
+        with self.at("vectors.items"):
+            return tuple(str(row[0]) for row in read_table(self.folder / path).rows)
+
+    @property
+    def dimension(self) -> int:
+        """Coordinates of a vector."""
+        names = self.item_names
+        return len(names) if names is not None else int(self.document.vectors.dimension or 0)
+
+    @cached_property
+    def hashing(self) -> LocalityHash:
+        """The public hash."""
+        size = self.dimension
+        with self.at("vectors.hash"):
+            return self.document.vectors.hash.hashing(size)
+
+    @cached_property
+    def mechanism(self) -> VectorMechanism:
+        """What becomes of a vector."""
+        hashing = self.hashing
+        with self.at("mechanism"):
+            return self.document.mechanism.mechanism(hashing)
+
+    def check(self) -> None:
+        """Make everything that needs no private data, so that what is wrong is said before it is read."""
+        _ = self.mechanism
+
+    def _read(self, path: str) -> UserVectors:
+        model = self.document.vectors
+        names = self.item_names
+        items = names if names is not None else self.dimension
+        found = VectorSource(
+            self.folder / path, model.user, model.item, model.rating, items if model.item else None
+        ).read()
+        if found.rows.shape[1] != self.dimension:
+            raise FileError(
+                f"{path}: vectors have {found.rows.shape[1]} coordinates, and [vectors] says "
+                f"{self.dimension}; give vectors over the public list of items"
+            )
+        return found
+
+    def vectors(self) -> UserVectors:
+        """The private vectors."""
+        return self._read(str(self.document.vectors.input))
+
+    @cached_property
+    def known(self) -> UserVectors | None:
+        """The public vectors that an attacker is taken to know."""
+        path = self.document.vectors.known
+        if path is None:
+            return None
+        with self.at("vectors.known"):
+            return self._read(str(path))
+
+    def reads(self) -> list[Path]:
+        """The file itself and everything that it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
+
+def vectors_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a file with [vectors]."""
+    definitions: dict[str, Any] = {}
+    schema = plain_schema(VectorDocument, definitions)
+    return {"$schema": DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}

@@ -1,0 +1,92 @@
+"""Answers about users' vectors in words: audit, preview, release, matches and the other questions."""
+
+from __future__ import annotations
+
+from sievert.numerics import in_percent, number
+from sievert.questions.match import Match
+from sievert.questions.vectors import VectorsAnswer, VectorsAudit
+from sievert.release import VectorsPreview, VectorsRelease
+from sievert.report.release import near
+
+__all__ = ["answer_lines", "audit_lines", "match_lines", "preview_lines", "release_lines"]
+
+Sections = list[tuple[str, list[str]]]
+
+
+def audit_lines(found: VectorsAudit) -> Sections:
+    """What is promised at several distances, by which account, and what to know."""
+    kind = "exact" if found.exact else "an upper bound"
+    promised = [
+        f"{found.mechanism} (sampler = {found.sampler!r}).",
+        f"{found.hash}.",
+        f"{found.xi:.6g} nats at {found.angle:.3g}° and δ = {found.delta:g} ({kind}; the observer sees "
+        f"{found.view}, {found.quantifier}).",
+        f"Any two users, under this very hash and without δ: {found.worst:.6g} nats.",
+    ]
+    if found.guess is not None:
+        promised.append(
+            f"A guess which of two such users it is rises from 50.0% to {in_percent(found.guess)} at most."
+        )
+    sections = [
+        ("What is promised", promised),
+        (
+            "By distance",
+            [f"{180 * d:.3g}°: {xi:.4g} nats but for δ = {found.delta:g}" for d, xi in found.curve.items()],
+        ),
+    ]
+    if found.threat is not None:
+        how = (
+            "every output was looked at"
+            if found.threat.exact
+            else f"simulated, ± {found.threat.deviation:.2g}"
+        )
+        sections.append(("An attacker who knows people", [f"{str(found.threat).capitalize()} ({how})."]))
+    if found.bounds is not None:
+        sections.append(("Beside the paper's bounds", [f"{found.bounds}."]))
+    if found.failed:
+        sections.append(("Not accepted", list(found.failed)))
+    return [*sections, ("Mind", list(found.notes))]
+
+
+def preview_lines(found: VectorsPreview) -> Sections:
+    """The audit, and what it would cost."""
+    left = (
+        "no budget was read"
+        if found.remaining is None
+        else f"{number(found.remaining)} of the budget is left"
+    )
+    cost = [f"Each person is charged {number(found.cost)} nats; {left}."]
+    return [("What it costs", cost), *audit_lines(found.audit)]
+
+
+def release_lines(found: VectorsRelease) -> Sections:
+    """What was written."""
+    drawn = "by integers, exactly" if found.arithmetic == "exact" else "in floating point"
+    return [
+        (
+            "Written",
+            [
+                f"{found.users} codes of {found.bits} bits, noise drawn {drawn}.",
+                f"{near(found.output)}: the noisy codes.",
+                f"{near(found.sidecar)}: the identity of the hash, what was done, and what it promises.",
+                f"Note the ledger's hash elsewhere: {found.head}.",
+            ],
+        )
+    ]
+
+
+def answer_lines(found: VectorsAnswer) -> Sections:
+    """What else to know."""
+    return [("In numbers", list(found.lines))] if found.lines else []
+
+
+def match_lines(found: Match) -> Sections:
+    """The first few users, and what the distances are worth."""
+    shown = [
+        f"{user}: {', '.join(others[:5])}{', …' if len(others) > 5 else ''}"
+        for user, others in zip(found.users[:10], found.neighbours, strict=False)
+    ]
+    mind = ["Ties are broken at random: another run may name others that are as near."]
+    if found.deviation is None:
+        mind.append("The noise has no single flip rate, so distances are not debiased.")
+    return [("Nearest", shown), ("Mind", mind)]

@@ -1,0 +1,121 @@
+"""Vectors of users: a wide table, a long one of user, item and rating, or a sparse matrix in an .npz file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sievert.errors import DataError, FileError
+from sievert.numerics import brief, did_you_mean
+from sievert.spaces import Table
+from sievert.tables._reading import existing, read_table
+
+__all__ = ["UserVectors", "VectorSource"]
+
+
+@dataclass(frozen=True)
+class UserVectors:
+    """A vector for each user: their names, and rows of numbers."""
+
+    users: list[str]
+    rows: Any
+
+
+@dataclass(frozen=True)
+class VectorSource:
+    """Where vectors are, and how a table holds them.
+
+    A wide table has a row for each user and a column for each item. A long one names three columns: `user`,
+    `item` and `rating`; its items are whole numbers from 0, or the names of `items`.
+    """
+
+    path: Path
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    items: tuple[str, ...] | int | None = None
+
+    def read(self) -> UserVectors:
+        """All vectors."""
+        target = existing(self.path)
+        if target.suffix == ".npz":
+            return self._archive(target)
+        table = read_table(target)
+        return self._long(table) if self.item is not None else self._wide(table)
+
+    def _archive(self, path: Path) -> UserVectors:
+        if self.item is not None or self.user is not None:
+            raise FileError(
+                f"{path}: user, item and rating go with a table; a matrix has a row for each user"
+            )
+        try:
+            rows = sparse.csr_array(sparse.load_npz(path))
+        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as problem:
+            raise FileError(
+                f"{path}: is no sparse matrix ({problem}); save one with scipy.sparse.save_npz"
+            ) from None
+        return UserVectors([str(i) for i in range(rows.shape[0])], rows)
+
+    def _wide(self, table: Table) -> UserVectors:
+        named = self.user is not None
+        place = self._place(table, self.user) if named else -1
+        users = [str(row[place]) for row in table.rows] if named else [str(i) for i in range(len(table.rows))]
+        rows = [[value for j, value in enumerate(row) if j != place] for row in table.rows]
+        return UserVectors(users, _numbers(table, rows))
+
+    def _long(self, table: Table) -> UserVectors:
+        if self.user is None or self.rating is None or self.items is None:
+            raise FileError(
+                f"{table.path}: a table with item needs user, rating and items too: columns, and how many "
+                "items there are (or a public table of their names)"
+            )
+        who, what, how = (self._place(table, name) for name in (self.user, self.item, self.rating))
+        known = None if isinstance(self.items, int) else {name: j for j, name in enumerate(self.items)}
+        size = self.items if isinstance(self.items, int) else len(self.items)
+        users: dict[str, int] = {}
+        place = np.empty((2, len(table.rows)), dtype=np.int64)
+        for number, row in enumerate(table.rows):
+            place[0, number] = users.setdefault(str(row[who]), len(users))
+            place[1, number] = _item(table, number, row[what], known, size)
+        ratings = _numbers(table, [[row[how]] for row in table.rows])[:, 0]
+        matrix = sparse.coo_array((ratings, (place[0], place[1])), shape=(len(users), size))
+        if len(np.unique(place[0] * size + place[1])) < place.shape[1]:
+            raise DataError(f"{table.path}: somebody rates one item twice; keep one rating of an item")
+        return UserVectors(list(users), sparse.csr_array(matrix))
+
+    def _place(self, table: Table, name: str | None) -> int:
+        if name not in table.header:
+            raise FileError(
+                f"{table.path}: has no column {brief(name)}{did_you_mean(name, table.header)}; columns are "
+                f"{', '.join(table.header[:8])}"
+            )
+        return table.header.index(str(name))
+
+
+def _item(table: Table, row: int, value: object, known: dict[str, int] | None, size: int) -> int:
+    if known is not None:
+        if str(value) not in known:
+            raise DataError(f"{table.path}, row {row + 1}: an item is not in the public list of items")
+        return known[str(value)]
+    try:
+        found = int(str(value))
+    except ValueError:
+        found = -1
+    if not 0 <= found < size:
+        raise DataError(f"{table.path}, row {row + 1}: an item is no whole number from 0 to {size - 1}")
+    return found
+
+
+def _numbers(table: Table, rows: list[list[Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Entries as numbers; an empty one is 0, what is missing."""
+    try:
+        return np.array([[0.0 if v in ("", None) else float(v) for v in row] for row in rows], np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{table.path}: an entry of a vector is no number; name the column of users with user"
+        ) from None

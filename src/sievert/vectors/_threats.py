@@ -1,0 +1,301 @@
+"""What an attacker makes of noisy codes: who is it, among people whose vectors are all known?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, logit
+from scipy.stats import binom
+
+from sievert.arrays import FloatArray, IntArray
+from sievert.errors import VectorError
+from sievert.numerics import generator_of, in_percent, non_negative, probability, require_size, taken, whole
+from sievert.results import Result
+from sievert.vectors._calibrate import calibrate
+from sievert.vectors._codes import Codes, read_codes
+from sievert.vectors._hashing import HyperplaneLSH
+from sievert.vectors._mechanisms import perturb
+from sievert.vectors._rows import Rows, dense, lengths, read_rows, refuse_zeros
+
+__all__ = [
+    "BitsChoice",
+    "ReIdentification",
+    "choose_bits",
+    "exposed_planes",
+    "reidentification",
+    "reidentification_of_chances",
+]
+
+MOST_LISTED_BITS = 22
+LARGEST_LIST = 400_000_000
+BLOCK = 256
+
+
+@dataclass(frozen=True)
+class ReIdentification(Result):
+    """How often somebody who knows all vectors says rightly whose noisy code it is.
+
+    Attributes
+    ----------
+    value : posterior Bayes vulnerability: every user as likely before
+    prior : by guessing alone, one in the number of users
+    without_noise : with codes as the hash gives them
+    exact : whether `value` is exact; else it is simulated
+    deviation : standard error of a simulated value, 0 where it is exact
+    """
+
+    value: float
+    prior: float
+    without_noise: float
+    users: int
+    exact: bool
+    deviation: float = 0.0
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return (
+            f"an attacker who knows all {self.users:,} users re-identifies {in_percent(self.value)} of them, "
+            f"without noise {in_percent(self.without_noise)}, by guessing {in_percent(self.prior)}"
+        )
+
+
+def reidentification(
+    codes: Codes | Any, eps: float, *, draws: int = 4000, rng: int | np.random.Generator | None = 0
+) -> ReIdentification:
+    """How often a noisy code is traced back to its user by somebody who knows everybody's vector.
+
+    Parameters
+    ----------
+    codes : of all users, as the hash gives them
+    eps : nats a bit of the noise, from 0 to inf
+    draws : noisy codes that are tried where the codes have more than 22 bits
+    rng : seed or generator of the trial
+
+    Returns
+    -------
+    ReIdentification
+
+    Notes
+    -----
+    V = (1/N)·Σ_y max_u P(y|u). The likeliest user has one of the nearest codes, so up to 22 bits every output
+    is looked at: its distance to the nearest code follows by passes over the cube. Beyond that noisy
+    codes are drawn.
+    Cost: O(bits·2^bits), or draws·users popcounts.
+
+    Examples
+    --------
+    >>> found = reidentification([[0, 0], [0, 1], [1, 1], [1, 1]], 1.0)
+    >>> found.value, found.without_noise
+    (0.449988, 0.75)
+    """
+    given = read_codes("codes", codes)
+    if given.values != 2 or given.mechanism != "no noise":
+        raise VectorError("codes must be bits as the hash gives them, without noise; perturb nothing before")
+    level = non_negative("eps", eps, VectorError, infinite=True)
+    users = len(given)
+    distinct = len(np.unique(given.words, axis=0))
+    plain = distinct / users
+    if level == math.inf:
+        return ReIdentification(plain, 1 / users, plain, users, True)
+    if given.bits <= MOST_LISTED_BITS:
+        value = _listed(given, level) / users
+        return ReIdentification(min(value, plain), 1 / users, plain, users, True)
+    value, deviation = _simulated(given, level, whole("draws", draws, VectorError), rng)
+    return ReIdentification(value, 1 / users, plain, users, False, deviation)
+
+
+def _listed(codes: Codes, eps: float) -> float:
+    """Σ_y max_u P(y|u): how many outputs lie at each distance from the nearest code."""
+    nearest = np.full(2**codes.bits, 100, dtype=np.int8)
+    nearest[codes.words[:, 0].astype(np.intp)] = 0
+    for bit in range(codes.bits):
+        pairs = nearest.reshape(-1, 2, 2**bit)
+        low, high = pairs[:, 0].copy(), pairs[:, 1].copy()
+        np.minimum(low, high + 1, out=pairs[:, 0])
+        np.minimum(high, low + 1, out=pairs[:, 1])
+    counts = np.bincount(nearest, minlength=codes.bits + 1)
+    distances = np.arange(len(counts))
+    return float(counts @ np.exp(-eps * distances + codes.bits * log_expit(eps)))
+
+
+def _simulated(codes: Codes, eps: float, draws: int, rng: Any) -> tuple[float, float]:
+    """Noisy codes of random users, and whether the user is among the nearest."""
+    generator = generator_of(rng)
+    users = generator.integers(0, len(codes), draws)
+    noisy = perturb(codes.rows(users), eps, insecure_rng=generator)
+    wins = np.empty(draws)
+    for start in range(0, draws, BLOCK):
+        part = slice(start, start + BLOCK)
+        distances = noisy.rows(part).distances(codes)
+        least = distances.min(axis=1)
+        mine = distances[np.arange(len(least)), users[part]]
+        wins[part] = np.where(mine == least, 1 / (distances == least[:, None]).sum(axis=1), 0.0)
+    return float(wins.mean()), float(wins.std() / math.sqrt(draws))
+
+
+def reidentification_of_chances(
+    chances: Any, *, draws: int = 4000, rng: int | np.random.Generator | None = 0
+) -> ReIdentification:
+    """The same for bits with a probability each, such as soft signs.
+
+    Parameters
+    ----------
+    chances : probability of a 1, one row a user, one column a bit
+    draws : noisy codes that are tried where all outputs are too many to list
+    rng : seed or generator of the trial
+
+    Returns
+    -------
+    ReIdentification
+
+    Notes
+    -----
+    Exact while users·2^bits is at most 4·10⁸.
+    Cost: O(users·2^bits), or draws·users·bits.
+
+    Examples
+    --------
+    >>> round(float(reidentification_of_chances([[0.9, 0.5], [0.2, 0.5]])), 6)
+    0.85
+    """
+    given = np.asarray(chances, dtype=np.float64)
+    if given.ndim != 2 or not given.size or not ((given >= 0) & (given <= 1)).all():
+        raise VectorError("chances must be a table of probabilities, one row a user and one column a bit")
+    users, bits = given.shape
+    sides = (given >= 0.5).astype(int)
+    plain = len(np.unique(sides, axis=0)) / users
+    with np.errstate(divide="ignore"):
+        ones, none = np.log(given), np.log1p(-given)
+    if users * 2**bits <= LARGEST_LIST:
+        best = np.full(2**bits, -np.inf)
+        for one, zero in zip(ones, none, strict=True):
+            row = np.zeros(1)
+            for bit in range(bits):  # bit j of the place is bit j of the output
+                row = np.concatenate([row + zero[bit], row + one[bit]])
+            np.maximum(best, row, out=best)
+        return ReIdentification(float(np.exp(best).sum()) / users, 1 / users, plain, users, True)
+    require_size(users * bits, LARGEST_LIST, "the table of chances", "take fewer users")
+    generator = generator_of(rng)
+    who = generator.integers(0, users, whole("draws", draws, VectorError))
+    drawn = (generator.random((len(who), bits)) < given[who]).astype(np.float64)
+    weights = np.clip(logit(given), -700, 700)
+    wins = np.empty(len(who))
+    for start in range(0, len(who), BLOCK):
+        part = slice(start, start + BLOCK)
+        scores = drawn[part] @ weights.T + np.clip(none, -700, 0).sum(axis=1)
+        wins[part] = scores[np.arange(scores.shape[0]), who[part]] >= scores.max(axis=1) - 1e-9
+    deviation = float(wins.std() / math.sqrt(len(who)))
+    return ReIdentification(float(wins.mean()), 1 / users, plain, users, False, deviation)
+
+
+def exposed_planes(hashing: HyperplaneLSH, x: Any, distance: float) -> IntArray:
+    """How many hyperplanes of this very hash lie within a distance of each vector.
+
+    Parameters
+    ----------
+    hashing : the public hyperplanes
+    x : one vector a row
+    distance : angular distance, from 0 to 1
+
+    Returns
+    -------
+    array of counts
+        eps times the count bounds the loss against every vector within the distance, without δ.
+
+    Notes
+    -----
+    A plane separates x from some vector within angle πd where |asin(r·x/(|r|·|x|))| ≤ πd. The count is a
+    quantity of the vector itself: releasing it leaks about the vector.
+    Cost: a product of matrices.
+
+    Examples
+    --------
+    >>> exposed_planes(HyperplaneLSH(2, 100, seed=7), [[1.0, 0.0]], 0.5).tolist()
+    [100]
+    """
+    rows: Rows = read_rows("x", x, hashing.dimension)
+    refuse_zeros("x", rows)
+    near = probability("distance", distance, VectorError)
+    sizes = np.linalg.norm(hashing.planes.astype(np.float64), axis=1)
+    cosine = hashing.projections(dense(rows) / lengths(rows)[:, None]) / sizes
+    angles = np.abs(np.arcsin(np.clip(cosine, -1.0, 1.0)))
+    return np.asarray((angles <= math.pi * near + 1e-12).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class BitsChoice(Result):
+    """How well codes of several lengths tell near users from far ones, at one promise.
+
+    Attributes
+    ----------
+    bits : the best of them
+    tried : numbers of bits
+    eps : calibrated for each
+    success : probability that a near user's noisy code is nearer than a far one's, ties by a coin
+    """
+
+    bits: int
+    tried: tuple[int, ...]
+    eps: FloatArray = field(repr=False)
+    success: FloatArray = field(repr=False)
+
+    def __str__(self) -> str:
+        best = float(self.success.max())
+        return f"{self.bits} bits: a near user is ranked before a far one with probability {best:.4g}"
+
+
+def choose_bits(
+    distance: float,
+    xi: float,
+    delta: float,
+    near: float,
+    far: float,
+    bits: Iterable[int] = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256),
+) -> BitsChoice:
+    """How many bits serve matching best at a promise (ξ, δ) for pairs at a distance.
+
+    Parameters
+    ----------
+    distance, xi, delta : the promise that every number of bits is calibrated to
+    near, far : angular distances of users who should be told apart, such as a typical nearest neighbour and
+        a typical user
+    bits : numbers of bits to try
+
+    Returns
+    -------
+    BitsChoice
+
+    Notes
+    -----
+    Predicted utility: both users and the one who asks have noisy codes, so bits differ with probability
+    q + d·(1 - 2q), q = 2r(1-r).
+    Cost: a calibration and O(bits²) for each number.
+
+    Examples
+    --------
+    >>> choose_bits(0.05, 5.0, 0.01, near=0.2, far=0.45, bits=[10, 20, 50]).bits
+    10
+    """
+    tried = tuple(
+        whole("bits", n, VectorError, most=4096) for n in taken("bits", bits, VectorError, "numbers")
+    )
+    if not tried:
+        raise VectorError("bits is empty; give numbers of bits to try")
+    low, high = probability("near", near, VectorError), probability("far", far, VectorError)
+    eps = np.array([calibrate(n, distance, xi, delta).eps for n in tried])
+    success = []
+    for n, level in zip(tried, eps.tolist(), strict=True):
+        flip = 1 / (1 + math.exp(min(level, 700.0)))
+        q = 2 * flip * (1 - flip)
+        counts = np.arange(n + 1)
+        first = binom.pmf(counts, n, q + low * (1 - 2 * q))
+        second = binom.pmf(counts, n, q + high * (1 - 2 * q))
+        success.append(float(first @ (binom.sf(counts, n, q + high * (1 - 2 * q)) + second / 2)))
+    best = tried[int(np.argmax(success))]
+    return BitsChoice(best, tried, eps, np.array(success))
