@@ -36,6 +36,8 @@ GROWTH = "bound: each further release multiplies a gain by at most the capacity"
 REACH = "bound: no belief exceeds what ε allows after all releases"
 CHAIN = "bound: values told from their neighbours, one after the other"
 BY_INFORMATION = "bound: each release takes away no more bits than the first"
+# Values whose beliefs are held against all others where a chain of neighbours bounds them too.
+LARGEST_SPREAD = 20_000
 # Entries of the list of types.
 LARGEST_TYPES = 4_000_000
 
@@ -103,9 +105,9 @@ def _bounded(adversary: Adversary, line: Line, releases: int, known: Found | Non
     if _is_never_negative(adversary) and once.upper > 0:
         nats = math.log(once.upper) + (releases - 1) * math.log(line.growth)
         found = found.least(math.exp(min(nats, 700.0)), GROWTH)
-    if isinstance(adversary, Identity):
-        found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
     chain = _chain(adversary, line, releases)
+    if isinstance(adversary, Identity) and (chain is None or len(line.places) <= LARGEST_SPREAD):
+        found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
     return found if chain is None else found.least(max(chain, once.lower), CHAIN)
 
 
