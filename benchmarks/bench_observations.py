@@ -23,6 +23,9 @@ def run() -> list[Row]:
     rows += [_beliefs(size) for size in (10_000, 100_000, 1_000_000)]
     rows += [_sum(size) for size in (1_500, 15_000, 150_000)]
     rows += [_property(size) for size in (1_000, 10_000, 100_000)]
+    rows += [_chained(size) for size in (1_500, 15_000, 150_000)]
+    rows += [_windows(size) for size in (1_000, 10_000, 100_000)]
+    rows += [_closeness(size) for size in (4_000, 20_000, 150_000)]
     rows += [_capacity(size) for size in (10_000, 100_000, 1_000_000)]
     return rows
 
@@ -92,3 +95,34 @@ def _property(size: int) -> Row:
 
 def _capacity(size: int) -> Row:
     return Row("capacity of a table about everybody", size, timed(lambda: log_capacity(100, size, 0.5), 3))
+
+
+def _chained(size: int) -> Row:
+    view, releases = _line(size, 1 / size), 100
+    return compare(
+        "sum after 100 releases, by neighbours",
+        size,
+        lambda: _line(size, 1 / size).guess(releases),
+        "simulation",
+        lambda: view.simulated(releases, 1, 2_000),
+        repeat=1,
+        note="2,000 samples: one digit, and no bound",
+    )
+
+
+def _windows(size: int) -> Row:
+    view, near = _table(size, 0.25), sv.gains.within(sv.metrics.line(range(size)), 1)
+    return compare(
+        "within one cell of a table, 10 releases",
+        size,
+        lambda: view.gain(near, 10),
+        "simulation",
+        lambda: view.simulated(10, 1, 200, near),
+        repeat=1,
+        note="200 samples",
+    )
+
+
+def _closeness(size: int) -> Row:
+    view, near = _line(size, 1 / size), sv.gains.closeness(sv.metrics.line(range(size)))
+    return Row("closeness on a sum, once", size, timed(lambda: view.gain(near), 1))

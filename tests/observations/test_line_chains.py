@@ -261,7 +261,8 @@ def test_nearness_is_closeness_without_a_table() -> None:
     shuffled = near.for_secrets(tuple(metric.points[::-1]))
     assert shuffled.values(joint[::-1]) == pytest.approx(table.values(joint), rel=1e-12)
     assert isinstance(sv.gains.closeness(sv.metrics.line(range(4000))), Nearness)
-    classes = Classes.of(np.zeros(8, np.int64), np.array([0, 0, 1, 1, 1, 2, 3, 3]), joint[:, 0])
+    place = np.array([0, 0, 1, 1, 1, 2, 3, 3])
+    classes = Classes(np.zeros(4, np.int64), np.arange(4), place, joint[:, 0])
     for adversary in (near, sv.losses.shannon(8), sv.losses.guessing(8)):
         listed = float(adversary.values(classes.columns()).sum())
         assert told(adversary, classes) == pytest.approx(listed, rel=1e-12)

@@ -237,6 +237,19 @@ def test_simulation_agrees_with_what_is_exact(map_noise, releases):
     assert found.lower <= exact <= found.upper
     assert found.upper <= view.guess(releases).guess + 0.1
     assert "by simulation" in str(found)
+    joint = belief[:, None] * matrix
+    if releases == 2:
+        joint = (joint[:, :, None] * matrix[:, None, :]).reshape(len(belief), -1)
+    several = view.simulated(releases, rng=1, samples=1500, tries=3)
+    assert several.lower <= np.sort(joint, axis=0)[-3:].sum() <= several.upper
+    assert several.gain == "3 tries" and view.tries(3, releases).upper >= several.lower
+    rows, columns = np.divmod(np.arange(20), 5)
+    near = np.hypot(rows[:, None] - rows, columns[:, None] - columns) <= 1.01
+    step = noise.region.cell
+    disc = view.simulated(releases, rng=1, samples=1500, metres=1.01 * step)
+    assert disc.lower <= (near @ joint).max(axis=0).sum() <= disc.upper
+    bound = view.within(1.01 * step, releases)
+    assert bound.lower <= disc.upper and disc.lower <= bound.upper
 
 
 def test_without_epsilon_nothing_is_learned(map_noise):
@@ -271,7 +284,7 @@ def test_bad_questions_are_refused(map_noise):
     with pytest.raises(GainError, match="tries"):
         view.tries(0)
     with pytest.raises(TooLargeError, match="need no list"):
-        view.gain(gains.matrix(np.ones((1, 3000))))
+        view.gain(gains.matrix(np.full((1, 3000), 0.5)))
 
 
 def test_it_is_what_record_view_gives(map_noise):

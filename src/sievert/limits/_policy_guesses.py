@@ -443,7 +443,7 @@ def _ball_on_map(eps: float, metric: Metric, grid: Grid, radius: float, place: i
     before, after = 1 / count, 1.0
     if count > 1 and math.isfinite(eps):
         around = Grid(min(side, grid.rows), min(side, grid.columns), grid.step)
-        nats = min(around.bounds(read_eps(eps)).upper, eps * 2 * reach)
+        nats = min(around.bounds(read_eps(eps)).packing, eps * 2 * reach)
         after = math.exp(min(0.0, nats - math.log(count)))
     return BallGuess(
         metric.points[row * grid.columns + column],

@@ -10,8 +10,8 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, GeometricLaw, NoiseLaw
-from sievert.measures import Windows, envelope_mass
-from sievert.observations._gain_bounds import Classes
+from sievert.measures import Adversary, Windows, envelope_mass
+from sievert.observations._gain_bounds import Classes, Found
 from sievert.observations._summed_noise import law_of_sum
 
 __all__ = ["Line", "seen_windows"]
@@ -30,6 +30,16 @@ class Line:
 
     law: NoiseLaw
     classes: Classes
+
+    @cached_property
+    def guesses(self) -> dict[int, Found]:
+        """Best guesses that are known, by the number of releases."""
+        return {}
+
+    @cached_property
+    def onces(self) -> dict[int, tuple[Adversary, Found]]:
+        """What adversaries gain after one release, where that is known; each is kept with its answer."""
+        return {}
 
     @cached_property
     def order(self) -> IntArray:

@@ -76,6 +76,9 @@ def best_value(law: NoiseLaw, releases: int, amounts: IntArray, beliefs: FloatAr
     A value may be compared with any other on the way, not only with its neighbour: behind a valley of beliefs
     the nearest that is at least as likely leaves less.
     """
+    if (beliefs == beliefs[0]).all():
+        each = np.arange(len(amounts))
+        return chained(law, releases, amounts, beliefs, each, each + 1)
     top = int(np.argmax(beliefs))
     place = np.delete(np.arange(len(amounts)), top)
     beside = np.where(place < top, place + 1, place - 1)

@@ -36,16 +36,26 @@ GROWTH = "bound: each further release multiplies a gain by at most the capacity"
 REACH = "bound: no belief exceeds what ε allows after all releases"
 CHAIN = "bound: values told from their neighbours, one after the other"
 BY_INFORMATION = "bound: each release takes away no more bits than the first"
+# Values whose beliefs are held against all others where a chain of neighbours bounds them too.
+LARGEST_SPREAD = 20_000
 # Entries of the list of types.
 LARGEST_TYPES = 4_000_000
 
 
 def gained_on_line(adversary: Adversary, line: Line, releases: int) -> Found:
-    """What the adversary gains after independent releases."""
+    """What the adversary gains after independent releases; the best guess, of which others make use, once."""
+    if not isinstance(adversary, Identity):
+        return _gained(adversary, line, releases)
+    if releases not in line.guesses:
+        line.guesses[releases] = _gained(adversary, line, releases)
+    return line.guesses[releases]
+
+
+def _gained(adversary: Adversary, line: Line, releases: int) -> Found:
     if len(line.places) == 1 or line.law.eps_of(Fraction(1)) == 0:
         return Found.exactly(worth(adversary, line.classes.belief), PAIR)
     if releases == 1:
-        return gained_once(adversary, line)
+        return _known_once(adversary, line)
     if len(line.places) == 2:
         return _pair(adversary, line, releases)
     summed = line.summed(releases)
@@ -82,12 +92,12 @@ def _listed(adversary: Adversary, line: Line, releases: int) -> Found | None:
 
 def _bounded(adversary: Adversary, line: Line, releases: int, known: Found | None) -> Found:
     """Between one release and what is certain after many, or what is known already."""
-    once, limit = gained_once(adversary, line).bounds, told(adversary, line.classes)
+    once, limit = _known_once(adversary, line).bounds, told(adversary, line.classes)
     if adversary.is_loss:
         found = Found(Enclosed(min(limit, once.lower), once.upper), BY_CLASS)
         if known is not None and known.bounds.lower > found.bounds.lower:
             found = known
-        return _least_loss(adversary, line, releases, found)
+        return _least_loss(adversary, line, releases, found, once)
     found = Found(Enclosed(once.lower, max(limit, once.lower)), BY_CLASS)
     if known is not None:
         lower = max(once.lower, known.bounds.lower)
@@ -95,23 +105,31 @@ def _bounded(adversary: Adversary, line: Line, releases: int, known: Found | Non
     if _is_never_negative(adversary) and once.upper > 0:
         nats = math.log(once.upper) + (releases - 1) * math.log(line.growth)
         found = found.least(math.exp(min(nats, 700.0)), GROWTH)
-    if isinstance(adversary, Identity):
-        found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
     chain = _chain(adversary, line, releases)
+    if isinstance(adversary, Identity) and (chain is None or len(line.places) <= LARGEST_SPREAD):
+        found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
     return found if chain is None else found.least(max(chain, once.lower), CHAIN)
 
 
+def _known_once(adversary: Adversary, line: Line) -> Found:
+    """After one release; kept, since what is certain after many begins with it."""
+    key = id(adversary)
+    if key not in line.onces:
+        line.onces[key] = (adversary, gained_once(adversary, line))
+    return line.onces[key][1]
+
+
 @singledispatch
-def _least_loss(adversary: Adversary, line: Line, releases: int, found: Found) -> Found:
+def _least_loss(adversary: Adversary, line: Line, releases: int, found: Found, once: Enclosed) -> Found:
     """At least what is lost after all releases."""
     return found
 
 
 @_least_loss.register
-def _least_bits(adversary: Shannon, line: Line, releases: int, found: Found) -> Found:
+def _least_bits(adversary: Shannon, line: Line, releases: int, found: Found, once: Enclosed) -> Found:
     """I(X; Y₁…Yₙ) ≤ n·I(X; Y) for independent releases of one record; or by the best guess."""
     before = worth(adversary, line.classes.belief)
-    least = before - releases * (before - gained_once(adversary, line).bounds.lower)
+    least = before - releases * (before - once.lower)
     # A belief of at most p in each value is uncertain by log2(1/p) bits at least, which is convex in p.
     guess = gained_on_line(Identity(adversary.secrets), line, releases).bounds.upper
     bound = max((least, BY_INFORMATION), (-math.log2(guess), BY_GUESS))
@@ -121,7 +139,7 @@ def _least_bits(adversary: Shannon, line: Line, releases: int, found: Found) -> 
 
 
 @_least_loss.register
-def _least_guesses(adversary: Guessing, line: Line, releases: int, found: Found) -> Found:
+def _least_guesses(adversary: Guessing, line: Line, releases: int, found: Found, once: Enclosed) -> Found:
     return by_guess(found, gained_on_line(Identity(adversary.secrets), line, releases))
 
 

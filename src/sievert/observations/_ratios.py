@@ -30,7 +30,7 @@ NOTHING = -70.0
 # σ² from which a sum of discrete Gaussians is one, up to rounding.
 SMOOTH = 4.0
 # Values of one ratio and releases together that are followed as they are, and values that a coarse one has.
-LARGEST_FINE, COARSE = 200_000, 64
+LARGEST_FINE, COARSE = 20_000, 64
 # Log-ratios that agree to so many of their largest are equal.
 SAME = 1e-9
 
