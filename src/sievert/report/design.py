@@ -11,10 +11,12 @@ import numpy as np
 
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
 from sievert.errors import MetricError
-from sievert.files import Scenario
+from sievert.files import Scenario, added_noise
 from sievert.numerics import in_bits, in_percent
+from sievert.questions import seen
 from sievert.questions.design import Design, NoiseDesign, ResponseDesign
 from sievert.report import plots
+from sievert.report._audit_pictures import noise_pictures
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
@@ -234,23 +236,26 @@ def _page_of_noise(design: NoiseDesign, scenario: Scenario, command: str = "") -
                 else f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about "
                 "one record by somebody who knows all others.",
             ),
-            pictures=[]
-            if found.unit
-            else [
-                Picture(
-                    "The noise in one number",
-                    "How far off a released number is, and how often.",
-                    plots.noise_laws(found),
-                )
-            ],
+            pictures=_noise_pictures(design, scenario),
             command=command or f"sievert design {source} --report page.html",
-            proofs=[
+            proofs=[]
+            if design.certificate is None
+            else [
                 f"`sievert design {source} --proof proof.json` saves the certificate that the chosen noise "
                 "is enough for what one record can change; `sievert verify proof.json` checks it."
             ],
             text=scenario.to_toml(),
         )
     )
+
+
+def _noise_pictures(design: NoiseDesign, scenario: Scenario) -> list[Picture]:
+    """The laws side by side; on a map where a place is released, and the guess against ε."""
+    if design.found.unit:
+        noise = added_noise(scenario)
+        return [] if noise is None else noise_pictures(noise, seen(scenario))
+    caption = "How far off a released number is, and how often."
+    return [Picture("The noise in one number", caption, plots.noise_laws(design.found))]
 
 
 @page.register
