@@ -16,6 +16,7 @@ __all__ = [
     "guess_words",
     "in_bits",
     "in_percent",
+    "in_share",
     "in_tenths",
     "number",
     "times",
@@ -105,6 +106,17 @@ def in_percent(value: float) -> str:
         return f"{percent:.1f}%"
     shown = f"{percent:.3g}"
     return f"{Decimal(shown):f}%" if percent >= LEAST_PERCENT else f"{shown}%"
+
+
+def in_share(value: float) -> str:
+    """A share of a whole in percents; all of it only where it is.
+
+    >>> in_share(0.5), in_share(0.9957), in_share(1.0), in_share(0.00123)
+    ('50%', '99.6%', '100%', '0.1%')
+    """
+    if 0 < value < 0.005:
+        return in_percent(value)
+    return f"{100 * value:.3g}%" if 0.995 <= value < 1 - 1e-9 else f"{value:.0%}"
 
 
 def in_tenths(value: float) -> str:

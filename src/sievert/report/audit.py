@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.files import Scenario
-from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, number, times
+from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, in_share, number, times
 from sievert.questions import Finding, Unanswered
 from sievert.questions.audit import Audit
 from sievert.questions.samples import SamplesAudit
@@ -242,7 +242,7 @@ def _worst(audit: Audit) -> list[str]:
     uses = ""
     if audit.database is not None:
         share = audit.database.bits / worst.upper.bits
-        uses = f"; this one uses {in_percent(share) if 0 < share < 0.005 else _whole_percent(share)} of that"
+        uses = f"; this one uses {in_share(share)} of that"
     reached = (
         "some mechanism does"
         if worst.exact is not None
@@ -256,11 +256,6 @@ def _worst(audit: Audit) -> list[str]:
         f"Mechanisms with the same ε could give away up to {in_bits(worst.upper.bits, 3)} ({reached}){uses}.",
         f"Bounds on all of them: {bounds}; {last} {in_bits(worst.upper.bits, 3)}{certified}.",
     ]
-
-
-def _whole_percent(share: float) -> str:
-    """A share in whole percents; all of it only where it is."""
-    return f"{100 * share:.3g}%" if 0.995 <= share < 1 - 1e-9 else f"{share:.0%}"
 
 
 # ── The audit as one self-contained HTML page: the table, pictures, sentences, the file itself ──────────────

@@ -13,10 +13,12 @@ import numpy as np
 from sievert.channels import Channel
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
 from sievert.errors import MetricError
-from sievert.files import Scenario
+from sievert.files import Scenario, added_noise
 from sievert.numerics import in_bits, in_percent
+from sievert.questions import seen
 from sievert.questions.design import Design, NoiseDesign, ResponseDesign
 from sievert.report import plots
+from sievert.report._audit_pictures import noise_pictures
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
@@ -243,20 +245,23 @@ def _shown_of_noise(design: NoiseDesign, scenario: Scenario) -> _Shown:
         "saves the certificate that the chosen noise is enough for what one record can change; "
         "`sievert verify proof.json` checks it."
     )
-    if found.unit:
-        return _Shown([], f"Errors of one place, in metres; it is {radius}.", proof)
     return _Shown(
-        [
-            Picture(
-                "The noise in one number",
-                "How far off a released number is, and how often.",
-                plots.noise_laws(found),
-            )
-        ],
-        f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
+        _noise_pictures(design, scenario),
+        f"Errors of one place, in metres; it is {radius}."
+        if found.unit
+        else f"Errors of one number, in the units of the answer; it is {radius}. Guesses are about one "
         "record by somebody who knows all others.",
-        proof,
+        "" if design.certificate is None else proof,
     )
+
+
+def _noise_pictures(design: NoiseDesign, scenario: Scenario) -> list[Picture]:
+    """The laws side by side; on a map where a place is released, and the guess against ε."""
+    if design.found.unit:
+        noise = added_noise(scenario)
+        return [] if noise is None else noise_pictures(noise, seen(scenario))
+    caption = "How far off a released number is, and how often."
+    return [Picture("The noise in one number", caption, plots.noise_laws(design.found))]
 
 
 @_shown.register

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.limits import Bound, WorstLeakage
-from sievert.numerics import amount, in_bits, in_percent
+from sievert.numerics import amount, in_bits, in_percent, in_share
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
@@ -112,7 +112,9 @@ def _used(limits: Limits) -> list[str]:
     if used is None or allowed <= 0:
         return []
     most = "" if limits.used_exact else "at most "
-    return [f"Your mechanism leaks {most}{in_bits(used)}: {used / allowed:.0%} of what the policy allows."]
+    return [
+        f"Your mechanism leaks {most}{in_bits(used)}: {in_share(used / allowed)} of what the policy allows."
+    ]
 
 
 def _individual_lines(limits: Limits) -> list[str]:
@@ -130,5 +132,5 @@ def _individual_lines(limits: Limits) -> list[str]:
     ]
     used = limits.used_record_bits
     if used is not None and worst.upper.bits > 0:
-        lines.append(f"Your mechanism: {in_bits(used)}, {used / worst.upper.bits:.0%} of that.")
+        lines.append(f"Your mechanism: {in_bits(used)}, {in_share(used / worst.upper.bits)} of that.")
     return lines
