@@ -1,8 +1,10 @@
 """[inference] in a file, `sievert infer`, the limits of [accept], and the section of an audit."""
 
+import itertools
 import json
 import math
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -232,7 +234,7 @@ def test_a_limit_that_is_exceeded_exits_1_everywhere(tmp_path: Path) -> None:
 def test_an_audit_has_a_section_about_inference() -> None:
     code, text = run("audit", CUSTODY)
     assert code == 0
-    assert "Inference\n" in text and "no mechanism with ε = 1.609" in " ".join(text.split())
+    assert "Inference\n" in text and "No mechanism with ε = 1.609" in " ".join(text.split())
 
 
 def test_a_release_that_tells_too_much_is_refused(tmp_path: Path) -> None:
@@ -263,11 +265,11 @@ def test_a_large_eps_never_promises_more_than_everything(tmp_path: Path, eps: in
     assert found.best.upper - found.best.accuracy < 1e-9
 
 
-def test_a_hundred_answers_have_a_curve(tmp_path: Path) -> None:
+def test_sixty_answers_have_a_curve(tmp_path: Path) -> None:
     options = dict(
         query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", more='others = "random"'
     )
-    found = infer(load_scenario(write(tmp_path, records=99, **options)))
+    found = infer(load_scenario(write(tmp_path, records=59, **options)))
     assert found.curve is not None and len(found.curve.limits) > 1
 
 
@@ -332,3 +334,41 @@ def test_the_page_speaks_in_percents_and_names_each_mechanism_once() -> None:
     assert ">79.3%<" in text and ">0.793168<" not in text
     symbols = {trace.marker.symbol for trace in tradeoff(found).data if trace.name in names}
     assert len(symbols) == len(names)
+
+
+def test_random_records_of_a_sum_are_added_up_by_brute_force(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("pay,ill,people\n0,no,5\n2,no,3\n2,yes,2\n6,yes,4\n")
+    text = FILE.replace('["yes", "no"]', "[0, 2, 6]").replace('use = "answer"', 'use = "pay"')
+    path = tmp_path / "file.toml"
+    path.write_text(
+        text.format(
+            records=3, query='kind = "sum"', kind="geometric", eps=1.0, secret='"ill"', public="true",
+            more='others = "random"',
+        )
+    )  # fmt: skip
+    case = load_scenario(path).inference
+    chance = {(0, "no"): 5, (2, "no"): 3, (2, "yes"): 2, (6, "yes"): 4}
+    joint: dict[tuple[str, int], float] = defaultdict(float)
+    for records in itertools.product(chance, repeat=3):
+        joint[records[0][1], sum(pay for pay, _ in records)] += math.prod(chance[r] / 14 for r in records)
+    found = case.correlation
+    sums = tuple(sorted({total for _, total in joint}))
+    assert found.uses == sums == case.channel.inputs == case.metric.points and 16 not in sums
+    for (secret, total), mass in joint.items():
+        got = found.joint[found.secrets.index(secret), found.uses.index(total)]
+        assert got == pytest.approx(mass, rel=1e-12, abs=1e-300)
+    stated = infer(load_scenario(path))
+    assert stated.best is not None and stated.best.certificate.verify().holds
+
+
+def test_a_histogram_is_refused_with_a_question_that_is_answered(tmp_path: Path) -> None:
+    path = write(tmp_path, query='kind = "histogram"', kind="geometric", records=11)
+    with pytest.raises(FileError, match=r'no number that each record adds to.*kind = "count" with where'):
+        infer(load_scenario(path))
+
+
+def test_an_audit_says_each_thing_about_inference_once() -> None:
+    code, said = run("audit", CUSTODY)
+    section = " ".join(said.split("\nInference\n")[1].split("\n\n")[0].split())
+    assert code == 0 and section.count("before and") == 1
+    assert "this is proved" in section and section.count("right with") == 1

@@ -21,7 +21,7 @@ from pydantic import Field
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sievert.arrays import AnyArray
+from sievert.arrays import AnyArray, FloatArray
 from sievert.channels import Channel, TableNoise
 from sievert.errors import FileError
 from sievert.inference import Correlation, Property
@@ -39,6 +39,8 @@ __all__ = ["InferenceCase", "InferenceModel", "inference_case"]
 NEGLIGIBLE = 1e-250
 # Outputs of noise without a list that are looked at.
 WIDEST = 200_000
+# Answers of random records that are told apart.
+LARGEST_SUMS = 5000
 # Probabilities of outputs that are listed for all answers together.
 LARGEST_ROWS = 30_000_000
 
@@ -100,8 +102,8 @@ def inference_case(scenario: Scenario) -> InferenceCase:
     if not scenario.query.is_total:
         raise FileError(
             f"{scenario.source}, query: {scenario.query.words} is no number that each record adds to; "
-            "inference is "
-            "answered for a record, a count or a sum"
+            "inference is answered for a record, a count or a sum, so ask about one number of it, say "
+            '[query] kind = "count" with where = one of its cells'
         )
     return _joined(scenario, values) if model.others == "known" else _random(scenario, values)
 
@@ -210,26 +212,53 @@ def _rows_of_noise(channel: TableNoise, used: Labels) -> Channel:
 def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
     """All records are drawn like the rows of the table: the answer of the others is a sum of independent
     ones."""
-    adds = [_number(Fraction(add)) for add in _contributions(scenario, values)]
-    if not set(adds) <= {0, 1}:
-        raise FileError(
-            f"{scenario.source}, inference.others: random records are added up for counts only; use others "
-            '= "known"'
-        )
+    adds = [Fraction(add) for add in _contributions(scenario, values)]
+    least, step = min(adds), _step(adds)
+    places = [int((add - least) / step) for add in adds]
     records = scenario.policy.records
-    inputs = range(records + 1)
-    channel = _rows(scenario.channel, inputs)
-    counted = np.array(adds, dtype=bool)
-    chance = float(values.use_prior.astype(np.float64)[counted].sum())
-    odds = math.log(chance) - math.log1p(-chance) if 0 < chance < 1 else math.copysign(math.inf, chance - 0.5)
-    others = np.exp(log_binomial(records - 1, odds))
-    floats = values.floats
-    joint = np.zeros((len(values.secrets), records + 1))
-    joint[:, 1:] += floats[:, counted].sum(axis=1)[:, None] * others
-    joint[:, :-1] += floats[:, ~counted].sum(axis=1)[:, None] * others
-    found = _named(Correlation(joint / joint.sum(), values.secrets, inputs), values, scenario.query.words)
+    size = records * max(places) + 1
+    require_size(
+        size, LARGEST_SUMS, "the answers of random records", 'take fewer records, or others = "known"'
+    )
+    sums = [_number(records * least + step * place) for place in range(size)]
+    floats, others = values.floats, _sum_of(values, places, records - 1)
+    joint = np.zeros((len(values.secrets), size))
+    for column, place in zip(floats.T, places, strict=True):
+        joint[:, place : place + len(others)] += column[:, None] * others
+    # Not every number in between is a sum of values.
+    possible = set(scenario.answers.labels)
+    kept = [place for place, total in enumerate(sums) if total in possible]
+    used = tuple(sums[place] for place in kept)
+    joint = joint[:, kept] / joint.sum()
     words = scenario.query.words
-    return InferenceCase(found, channel, scenario.answers.metric, values.total or 0, words, values)
+    found = _named(Correlation(joint, values.secrets, used), values, words)
+    whole = used == tuple(scenario.answers.labels)
+    metric = scenario.answers.metric if whole else _distances(scenario, used)
+    channel = _rows(scenario.channel, used)
+    return InferenceCase(found, channel, metric, values.total or 0, words, values)
+
+
+def _step(adds: list[Fraction]) -> Fraction:
+    """The largest step that all contributions are whole numbers of, from the least on."""
+    bottom = math.lcm(*(add.denominator for add in adds))
+    gaps = [int((add - min(adds)) * bottom) for add in adds]
+    return Fraction(math.gcd(*gaps), bottom) or Fraction(1)
+
+
+def _sum_of(values: Correlation, places: list[int], count: int) -> FloatArray:
+    """The law of the sum of so many independent records; all of it is added, so that no digits are lost."""
+    single = np.bincount(places, weights=values.use_prior.astype(np.float64))
+    if len(single) == 2:
+        chance = float(single[1])
+        odds = math.log(chance) - math.log1p(-chance) if 0 < chance < 1 else math.inf * (chance - 0.5)
+        return np.exp(log_binomial(count, odds))
+    found, power = np.ones(1), single
+    while count:
+        if count % 2:
+            found = np.convolve(found, power)
+        count //= 2
+        power = np.convolve(power, power) if count else power
+    return found
 
 
 def _number(value: Fraction) -> Hashable:

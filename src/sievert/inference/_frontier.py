@@ -15,8 +15,9 @@ import numpy as np
 
 from sievert.errors import PolicyError
 from sievert.inference._correlation import Correlation
+from sievert.inference._curve import SMALLEST_KINK, traced
 from sievert.inference._points import InferenceCurve, InferenceFrontier
-from sievert.inference._question import SMALLEST_KINK, Question
+from sievert.inference._question import Question
 from sievert.mechanisms import privacy
 from sievert.numerics import advance, brief, taken
 from sievert.spaces import Metric
@@ -113,14 +114,17 @@ def curve(
     Returns
     -------
     InferenceCurve
-        `limits` and `accuracies` at the kinks, and the `slopes` between them.
+        `limits` and `accuracies` at the kinks, the `slopes` between them, a proved point for each of them
+        (`points`), and the proved `gap` over the whole of it.
 
     Notes
     -----
     Each solve gives a point and a tangent, its multiplier; where two tangents meet, the curve either has a
-    kink or is solved again. So k kinks take about 2k solves, and none lies between them unseen.
+    kink or is solved again. So k kinks take about 2k solves, and none lies between them unseen. The prices
+    of a tangent bound the whole piece that it touches, so that the certificates of the points prove the curve
+    between them too.
 
-    Cost: that of `frontier` once, and a few steps of the simplex for each kink.
+    Cost: that of `frontier` once, and a few steps of the simplex and a proof for each kink.
 
     Examples
     --------
@@ -134,7 +138,7 @@ def curve(
     question = Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
     if not (isinstance(within, float | int) and SMALLEST_KINK <= within <= 1):
         raise PolicyError(f"within is {brief(within)}; it must be from {SMALLEST_KINK:g} to 1")
-    return question.curve(float(within))
+    return traced(question, float(within))
 
 
 def _level(eps: object, alpha: object) -> Any:

@@ -123,15 +123,28 @@ class InferenceFrontier(Result):
 class InferenceCurve(Result):
     """The whole frontier: accuracy is linear between these limits, and constant after the last.
 
-    `slopes` has one entry for each piece: how much accuracy a larger limit is worth. These are floats as the
-    solver gives them, within 1e-7; `frontier` proves the accuracy at a limit. Between the limits the curve
-    may be above the line by `within`.
+    Attributes
+    ----------
+    limits, accuracies : the kinks; each accuracy is reached by the mechanism of its point
+    slopes : how much accuracy a larger limit is worth, one for each piece
+    within : how far above the line between two kinks the curve was looked for
+    gap : how far above it can be anywhere, at most; proved
+    points : the best mechanism at each kink with its certificate, whose bound is a line over all limits: the
+        piece to its right
     """
 
     limits: tuple[float, ...]
     accuracies: tuple[float, ...]
     slopes: tuple[float, ...]
-    within: float = 1e-9
+    within: float
+    gap: float
+    points: tuple[InferencePoint, ...] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data, without the mechanisms and proofs of the points."""
+        found = super().to_dict()
+        del found["points"]
+        return found
 
     def at(self, limit: float) -> float:
         """The largest accuracy under a limit."""
@@ -144,8 +157,8 @@ class InferenceCurve(Result):
     def __str__(self) -> str:
         count = len(self.slopes)
         pieces = "one straight piece" if count == 1 else f"{count} straight pieces"
-        if self.within > 1e-6:
-            pieces += f", drawn to within {in_percent(self.within)}"
+        if self.gap > REACHED:
+            pieces += f", drawn to within {in_percent(self.gap)}"
         first, last = (in_percent(float(value)) for value in (self.accuracies[0], self.accuracies[-1]))
         low, high = (in_percent(float(value)) for value in (self.limits[0], self.limits[-1]))
         return (

@@ -1,4 +1,4 @@
-"""One question about the frontier: its inputs, the program over them, its points and its kinks."""
+"""One question about the frontier: its inputs, the program over them, and its points."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ from sievert.inference._counterexamples import no_free_lunch
 from sievert.inference._geometric import unlimited
 from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
-from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
+from sievert.inference._points import SAME_LIMIT, InferencePoint
 from sievert.inference._program import Optimum, Problem
+from sievert.inference._solver import LOOSE as CLOSE
 from sievert.inference._solver import Solver
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
-from sievert.numerics import advance, as_fraction, brief, flag, is_exact, read_eps
+from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps
 from sievert.programs import Unsolved
 from sievert.proofs import Neighbours, exact_rows
 from sievert.spaces import metric_of
 
-__all__ = ["SMALLEST_KINK", "Question"]
+__all__ = ["Question"]
 
 # What the ends of a line of tallies may stand for, at so many tallies or more.
 TAILS, LARGE_LINE = 1e-11, 60
 # Bounds further apart than this are tried to be brought together.
 LOOSE = 1e-8
-# Pieces of a curve that are looked at; a kink smaller than this is rounding.
-MOST_PIECES, SMALLEST_KINK = 400, 1e-9
 
 
 class Question:
@@ -135,8 +134,11 @@ class Question:
         return tuple(found)
 
     def point(self, limits: tuple[Fraction, ...]) -> InferencePoint:
-        """The best mechanism, repaired and proved."""
-        guess = self._solve([float(limit) for limit in limits])
+        """The best mechanism under these limits."""
+        return self.proved(limits, self.solve([float(limit) for limit in limits]))
+
+    def proved(self, limits: tuple[Fraction, ...], guess: Optimum) -> InferencePoint:
+        """A guess of the best mechanism and of its prices, repaired and proved."""
         proof = certified(self.problem, self.exact, limits, guess)
         if proof.upper - proof.lower > LOOSE and self._unlimited is not None:
             # Prices that hold without limits hold with them, and are close where limits hardly matter.
@@ -165,67 +167,17 @@ class Question:
         """On a long line, the best mechanism whatever it gives away, and how much that is."""
         return unlimited(self.problem) if self.solver.long else None
 
-    def _solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
+    def solve(self, limits: Sequence[float], careful: bool = True, loose: float = CLOSE) -> Optimum:
+        """A float guess of the optimum, up to `loose` on a long line; a careful one can be proved closely."""
         if self._unlimited is not None and (self._unlimited[1] <= limits).all():
             return self._unlimited[0]
         try:
-            return self.solver.solve(limits, careful)
+            return self.solver.solve(limits, careful, loose)
         except Unsolved as problem:
             raise PolicyError(
                 f"the best mechanism was not found: {problem}, from every start; group the inputs into "
                 "fewer, or ask for another limit"
             ) from None
-
-    def curve(self, within: float) -> InferenceCurve:
-        """Tangents from both ends until every two neighbours meet on the curve, or closely above it."""
-        low = max(float(before) for before in self.before)
-        top = max(float(max(leak.max(axis=0).sum() for leak in self.problem.leaks)) + _slack(self), low)
-        ends = [self._tangent(low), self._tangent(top)]
-        kinks = {limit: value for limit, value, _ in ends}
-        open_ = [(ends[0], ends[1])]
-        while open_ and len(kinks) < MOST_PIECES:
-            (a, value_a, steep), (b, value_b, flat) = open_.pop()
-            if steep - flat <= SMALLEST_KINK or b - a <= SMALLEST_KINK:
-                continue
-            meet = (value_b - flat * b - value_a + steep * a) / (steep - flat)
-            if not a + SMALLEST_KINK < meet < b - SMALLEST_KINK:
-                continue
-            advance("kinks of the frontier", len(kinks), len(kinks) + len(open_) + 1)
-            expected = value_a + steep * (meet - a)
-            middle = self._tangent(meet)
-            kinks[meet] = middle[1]
-            if expected - middle[1] > within:
-                open_ += [((a, value_a, steep), middle), (middle, (b, value_b, flat))]
-        return _pieces(kinks, within)
-
-    def _tangent(self, limit: float) -> tuple[float, float, float]:
-        found = self._solve([limit] * len(self.owners), careful=False)
-        return limit, found.value, float(found.slopes.sum())
-
-
-def _slack(question: Question) -> float:
-    """What outputs that are never merged could add: nothing, but rounding at the last kink."""
-    return 1e-9 * max(float(np.abs(leak).sum()) for leak in question.problem.leaks)
-
-
-def _pieces(kinks: dict[float, float], within: float) -> InferenceCurve:
-    """Kinks in order, those in the middle of a straight piece left out."""
-    limits = sorted(kinks)
-    kept = [limits[0]]
-    for limit, after in zip(limits[1:], [*limits[2:], None], strict=True):
-        if after is not None:
-            left = (kinks[limit] - kinks[kept[-1]]) / (limit - kept[-1])
-            right = (kinks[after] - kinks[limit]) / (after - limit)
-            if left - right <= 10 * SMALLEST_KINK:
-                continue
-        kept.append(limit)
-    if len(kept) > 1 and kinks[kept[-1]] - kinks[kept[-2]] <= SMALLEST_KINK:
-        kept.pop()
-    values = [kinks[limit] for limit in kept]
-    slopes = tuple(
-        (b - a) / (y - x) for x, y, a, b in zip(kept[:-1], kept[1:], values[:-1], values[1:], strict=True)
-    )
-    return InferenceCurve(tuple(kept), tuple(values), slopes, within)
 
 
 def _refuse_same(correlations: list[Correlation], gain: Any, use_gain: Any) -> None:

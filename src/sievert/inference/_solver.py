@@ -17,7 +17,7 @@ from sievert.inference._program import Optimum, Part, Problem, close, mirror_of
 from sievert.numerics import advance, require_size
 from sievert.programs import Unsolved
 
-__all__ = ["ROUNDING", "Solver", "missing"]
+__all__ = ["LOOSE", "ROUNDING", "Solver", "missing"]
 
 LARGEST_PROGRAM = 150_000
 # A line with so many probabilities starts with the guesses that hold a share of MOSTLY of what all are worth.
@@ -61,8 +61,11 @@ class Solver:
         images = self.problem.shape[1] - 1 - guesses if self.mirrored else guesses
         self.part = Part(self.problem, self.core, np.unique(np.concatenate([guesses, images])))
 
-    def solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
-        """The optimum where secret b gives away at most limits[b]; a careful one can be proved closely."""
+    def solve(self, limits: Sequence[float], careful: bool = True, loose: float = LOOSE) -> Optimum:
+        """The optimum where secret b gives away at most limits[b]; a careful one can be proved closely.
+
+        The core of a long line is made wider until its bounds are `loose` apart at most.
+        """
         n, m = self.problem.shape
         best, least = None, np.inf
         while True:
@@ -83,13 +86,11 @@ class Solver:
             if whole is not None:
                 return whole
             if not len(missed):
-                over = float(excess.max())
-                if careful:
-                    over += float(prices.sum() + found.slopes @ limits - found.value)
-                if careful and best is not None and over > least / 2:
+                over = float(excess.max() + prices.sum() + found.slopes @ limits - found.value)
+                if best is not None and over > least / 2:
                     return best
                 best, least = found, over
-                if over <= LOOSE or self.core == (0, n - 1):
+                if over <= loose or self.core == (0, n - 1):
                     return found
                 self.core = _wider(self.problem, self.core)
             self._take(np.union1d(self.part.guesses, missed))

@@ -35,7 +35,7 @@ __all__ = ["Candidate", "Inference", "infer", "inference_checks"]
 
 # Programs up to this many probabilities are solved for the whole curve too; from so many on only as closely
 # as can be seen.
-LARGEST_CURVE, SEEN_CURVE, SEEN = 45_000, 3000, 1e-4
+LARGEST_CURVE, SEEN_CURVE, SEEN = 45_000, 3000, 3e-4
 # Answers on which standard noise is written out.
 LARGEST_NOISE = 3000
 

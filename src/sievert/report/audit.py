@@ -43,9 +43,9 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         [*_database(audit), *_worst(audit)],
     )
     if audit.inference is not None:
-        from sievert.report.infer import inference_lines
+        from sievert.report.infer import audit_lines
 
-        yield "Inference", [*inference_lines(audit.inference), str(audit.inference)]
+        yield "Inference", audit_lines(audit.inference)
     if audit.interval is not None:
         yield "Real numbers", audit.interval.sentences()
     if audit.checks:

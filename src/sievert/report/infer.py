@@ -14,7 +14,7 @@ from sievert.questions.infer import Inference
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import AFTER, CURVES, LIMIT, MARK, SHARE, SYMBOLS, laid_out
 
-__all__ = ["inference_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
+__all__ = ["audit_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
 
 # Secret values that the sentences list; a page has them all.
 MOST_SHIFTS = 8
@@ -27,7 +27,7 @@ POINTS = ("star", *SYMBOLS[:-1])
 def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What goes with what", _association(found)
-    yield "What the release tells", inference_lines(found)
+    yield "What the release tells", _told(found)
     yield "Beliefs", [f"{str(shift)[0].upper()}{str(shift)[1:]}." for shift in _shown_shifts(found)]
     yield "The best possible", _best(found)
     if found.checks:
@@ -43,8 +43,12 @@ def _association(found: Inference) -> list[str]:
     ]
 
 
-def inference_lines(found: Inference) -> list[str]:
-    """What an audit says about inference, too."""
+def audit_lines(found: Inference) -> list[str]:
+    """What an audit says about inference: what is told, and what the best mechanism would tell."""
+    return [*_told(found), *_best(found)[:1]]
+
+
+def _told(found: Inference) -> list[str]:
     loss, told = found.loss, found.accuracy
     before, after = in_percent(float(loss.before)), in_percent(float(loss.after))
     grown = f"{times(float(loss.factor))} as well" if loss.leaks else "no better: zero Bayes leakage"
