@@ -168,6 +168,11 @@ def test_least_regret_of_points_in_the_plane() -> None:
     # Decimals are taken as they are.
     line_ = sv.design.minimax_regret(sv.metrics.line([0, 0.5, 1.5]), 1.0, sv.losses.absolute([0, 0.5, 1.5]))
     assert (line_.regret, line_.tolerance) == (0, None)
+    whole = sv.design.minimax_regret(line(3), alpha=HALF, loss=sv.losses.absolute(3), tolerance=0.1)
+    assert (whole.regret, whole.tolerance) == (0, None)
+    for wrong in ("x", -1):
+        with pytest.raises(MetricError, match="tolerance is"):
+            sv.design.minimax_regret(line(3), 1.0, tolerance=wrong)
 
 
 @settings(max_examples=60, deadline=None)

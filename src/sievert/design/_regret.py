@@ -146,7 +146,9 @@ def minimax_regret(
     space, ratio, given = _exact_space(given_space, level, tolerance)
     given = given and wanted.is_exact
     found = _least(space, ratio, wanted, given, effort)
-    return found if tolerance is None else replace(found, tolerance=float(as_fraction(tolerance)))
+    if tolerance is None or space is given_space:
+        return found
+    return replace(found, tolerance=float(as_fraction(tolerance)))
 
 
 def regret_tolerance(metric: Metric) -> Fraction | None:
@@ -161,6 +163,7 @@ def regret_tolerance(metric: Metric) -> Fraction | None:
 def _exact_space(space: Metric, level: Privacy, tolerance: object) -> tuple[Metric, Fraction, bool]:
     """Whole distances, e^-ε for one of them as a fraction, and whether both are what was given."""
     lengths = space.matrix[np.isfinite(space.matrix)]
+    polytope(space, tolerance=tolerance)
     if (lengths == np.floor(lengths)).all() or not 0 < level.eps < math.inf:
         return space, _ratio(level), level.alpha is not None
     try:

@@ -14,7 +14,8 @@ from sievert.channels import Channel, finite_channel, target_metric
 from sievert.errors import MetricError
 from sievert.geometry import Kernel, Polytope, kernels, polytope, whole_metric
 from sievert.measures import table_adversary
-from sievert.numerics import as_fraction, finite, whole
+from sievert.mechanisms import privacy
+from sievert.numerics import finite, whole
 from sievert.policies import Answers, Policy
 from sievert.report.plots._channels import _bare, _frame, _points
 from sievert.report.plots._style import AFTER, BEFORE, CORNER, CURVES, EDGE, LIMIT, MARK, SYMBOLS, folded
@@ -202,7 +203,7 @@ def optimality_map(
     ratio: object = alpha
     if tolerance is not None:
         metric, unit = whole_metric(target_metric(metric), tolerance)
-        ratio = float(as_fraction(alpha)) ** float(unit)
+        ratio = math.exp(-privacy(None, alpha).eps * float(unit))
     if isinstance(ratio, float):
         ratio = Fraction(finite("alpha", ratio, MetricError)).limit_denominator(LARGEST_DENOMINATOR)
     found = kernels(metric, ratio)
