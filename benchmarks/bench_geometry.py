@@ -20,7 +20,7 @@ import numpy as np
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
-from sievert.geometry._vertices import Component
+from sievert.geometry._vertices import LARGEST_GENERAL, Component, _general
 
 
 def run() -> list[Row]:
@@ -47,6 +47,28 @@ def vertices() -> list[Row]:
             return sum(len(block) for block in part.blocks())
 
         rows.append(Row(name, size, timed(ours, 3), "backtracking", theirs, f"{count:,} vertices"))
+    return [*rows, *_odd_graphs()]
+
+
+def _odd_graphs() -> list[Row]:
+    """A king's moves on a board, whose graph has odd cycles, against the extension of all subsets."""
+    rows = []
+    for a, b in ((3, 3), (3, 4), (4, 4)):
+        squares = [(i, j) for i in range(a) for j in range(b)]
+        table = [[max(abs(p[0] - q[0]), abs(p[1] - q[1])) for q in squares] for p in squares]
+        part = Component(np.array(table, dtype=np.int64))
+
+        def ours(part: Component = part) -> int:
+            return sum(len(block) for block in part.blocks())
+
+        note = f"{ours():,} vertices"
+        if len(squares) > LARGEST_GENERAL:
+            rows.append(Row("vertices of king's moves", len(squares), timed(ours, 3), note=note))
+            continue
+        theirs = timed(lambda part=part: len(_general(part.distances)), 1)
+        rows.append(
+            Row("vertices of king's moves", len(squares), timed(ours, 3), "all subsets", theirs, note)
+        )
     return rows
 
 

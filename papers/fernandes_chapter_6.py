@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 from flint import fmpq, fmpq_mat
@@ -37,7 +37,7 @@ def build() -> Page:
     ]
     header = ["kernels", "e^-ε = 1/3", "1/2", "2/3"]
     title = "Chapter 6: optimal discrete mechanisms"
-    return Page(title, "Fernandes (2021)", header, rows, entries, remarks)
+    return Page(title, "Fernandes (2021)", header, rows, entries, remarks, agreeing=True)
 
 
 def _text(value: Any) -> str:
@@ -157,7 +157,39 @@ def _cube() -> list[Entry]:
         Entry("Fig 6.5, least Hamming loss", "1", _best(cube, hamming)),
         Entry("Fig 6.5, weight ≥ 2, optimum", "7/24", _best(cube, heavy)),
         Entry("Fig 6.5, weight ≥ 2, K", "7/24", _lost(channel, heavy)),
+        *_geodesics(),
     ]
+
+
+def _geodesics() -> list[Entry]:
+    """On which shortest paths of three and four points K and product RR are the geometric mechanism."""
+    cube = sv.metrics.hamming(3, 2)
+    by_weight = sv.mechanisms.pull_back(cube, (0, 0, 0), alpha=HALF)
+    response = sv.mechanisms.tight_constraints(cube, alpha=HALF)
+    entries = []
+    for name, channel, printed in (("K", by_weight, ("24", "12")), ("product RR", response, ("0", "0"))):
+        for size, text in zip((3, 4), printed, strict=True):
+            same = sum(is_geometric(channel, walk) for walk in geodesics(cube, size))
+            entries.append(
+                Entry(f"Sec 6.9, geodesics of {size} points on which {name} is G{size}", text, str(same))
+            )
+    return entries
+
+
+def geodesics(metric: sv.Metric, size: int) -> list[tuple[Any, ...]]:
+    """Ordered shortest paths of so many points, one step each."""
+    return [
+        walk
+        for walk in permutations(metric.points, size)
+        if all(metric.distance(walk[i], walk[j]) == j - i for i in range(size) for j in range(i, size))
+    ]
+
+
+def is_geometric(channel: sv.Channel, walk: tuple[Any, ...]) -> bool:
+    """Whether a mechanism, for the inputs of a path, is the geometric one on a line."""
+    rows = sv.Channel([channel.exact[channel.inputs.index(point)].tolist() for point in walk])
+    geometric = sv.mechanisms.truncated_geometric(len(walk), alpha=HALF)
+    return rows.hyper().is_same(geometric.hyper())
 
 
 def _restrictions() -> list[Entry]:

@@ -29,7 +29,7 @@ def build() -> Page:
         "three bits. Erratum E4 and the worked losses are on the page of the chapter's examples.",
     ]
     title = "Chapter 6: the shape of privacy"
-    return Page(title, "Fernandes (2021)", header, rows, entries, remarks, _figures())
+    return Page(title, "Fernandes (2021)", header, rows, entries, remarks, _figures(), agreeing=True)
 
 
 def _tables() -> tuple[list[list[str]], list[Entry]]:
@@ -161,7 +161,6 @@ def _errata_of_losses() -> list[Entry]:
     negative = [[-2, 1, -2], [1, 1, 1], [0, 0, 0]]
     geometric = sv.mechanisms.truncated_geometric(3, alpha=HALF)
     gap = sv.design.universal_gap(geometric, line(3), alpha=HALF, loss=negative).gap
-    sixth = sv.losses.matrix([[3, 1, 0], [0, 1, 3]])
     channel = sv.mechanisms.versus(discrete(3), [0], alpha=HALF)
     tied = sv.remap(channel, ["1/10", "1/10", "4/5"], sv.losses.bayes_risk(3)).actions
     return [
@@ -196,10 +195,15 @@ def _errata_of_losses() -> list[Entry]:
             "E10: it fails.",
         ),
         Entry(
-            "Ex 6.5, the losses have zeros at (w1, x1), (w2, x3)",
+            "Ex 6.5, w1 → x3, w2 → x1 makes the loss with zeros at (w1, x1), (w2, x3) monotone in d_D",
             "yes",
-            _yes(sixth.matrix[0, 0] == 0),
-            "E16: at (w1, x3) and (w2, x1).",
+            _yes(monotone_by([[0, 1, 3], [3, 1, 0]], [2, 0])),
+            "E16: at x1 the nearer action costs 3 and the other 0; zeros belong at (w1, x3) and (w2, x1).",
+        ),
+        Entry(
+            "Ex 6.5, so it does with zeros at (w1, x3), (w2, x1)",
+            "yes",
+            _yes(monotone_by([[3, 1, 0], [0, 1, 3]], [2, 0])),
         ),
         Entry(
             "Remark 6.2.1, maximum a posteriori uses the uniform prior",
@@ -208,6 +212,16 @@ def _errata_of_losses() -> list[Entry]:
             "E17: it keeps the actual prior, here (1/10, 1/10, 8/10), and is an argmax.",
         ),
     ]
+
+
+def monotone_by(loss: list[list[int]], places: list[int]) -> bool:
+    """Def 6.5.2 under the discrete metric: actions placed nearer to an input cost no more there."""
+    return all(
+        (a[x] <= b[x] if (p == x) > (q == x) else a[x] == b[x] if (p == x) == (q == x) else True)
+        for x in range(len(loss[0]))
+        for a, p in zip(loss, places, strict=True)
+        for b, q in zip(loss, places, strict=True)
+    )
 
 
 def _errata_of_shapes() -> list[Entry]:

@@ -47,6 +47,7 @@ class Page:
     entries: Sequence[Entry]
     remarks: Sequence[str] = field(default=())
     figures: Mapping[str, Any] = field(default_factory=dict)
+    agreeing: bool = False  # whether entries that agree are printed too
 
     def summary(self) -> str:
         """How many entries agree and how many are errata."""
@@ -71,6 +72,10 @@ class Page:
         if problems:
             lines += ["", "## Where the source differs", ""]
             lines += [f"- {entry}" for entry in problems]
+        agreed = [entry for entry in self.entries if entry.agrees] if self.agreeing else []
+        if agreed:
+            lines += ["", "## What agrees", "", "| entry | value |", "|---|---|"]
+            lines += [f"| {entry.where} | {entry.found} |" for entry in agreed]
         if self.remarks:
             lines += ["", *[f"{remark}" for remark in self.remarks]]
         return "\n".join(lines) + "\n"

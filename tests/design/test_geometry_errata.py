@@ -167,6 +167,25 @@ def test_minimal_not_minimum_erratum_18() -> None:
     assert sv.refines(geometric, other).holds is False and sv.refines(other, geometric).holds is False
 
 
+def geodesics(metric: sv.Metric, size: int) -> list[tuple[Any, ...]]:
+    """Ordered shortest paths of so many points."""
+    table, count = metric.matrix, metric.size
+    walks = [(x,) for x in range(count)]
+    for step in range(1, size):
+        walks = [
+            (*walk, x)
+            for walk in walks
+            for x in range(count)
+            if all(table[walk[i], x] == step - i for i in range(step))
+        ]
+    return [tuple(metric.points[x] for x in walk) for walk in walks]
+
+
+def is_geometric(channel: sv.Channel, walk: tuple[Any, ...]) -> bool:
+    geometric = sv.mechanisms.truncated_geometric(len(walk), alpha="1/2")
+    return restricted_to(channel, walk).hyper().is_same(geometric.hyper())
+
+
 def restricted_to(channel: sv.Channel, points: Iterable[Any]) -> sv.Channel:
     rows = [channel.exact[channel.inputs.index(point)].tolist() for point in points]
     return sv.Channel(rows)
@@ -202,3 +221,35 @@ def test_all_six_monotone_paths_of_the_cube_erratum_19() -> None:
     ]
     assert len(edges) == 12 and all(alike(restricted_to(response, edge), two) for edge in edges)
     assert not any(alike(restricted_to(response, walk), four) for walk in flips)
+
+
+def test_geodesics_of_the_cube_section_8() -> None:
+    """K is G4 on 12 of the 48 ordered geodesics; product RR is G3 or G4 on none, and splits into kernels."""
+    cube = sv.metrics.hamming(3, 2)
+    by_weight = sv.mechanisms.pull_back(cube, (0, 0, 0), alpha="1/2")
+    response = sv.mechanisms.tight_constraints(cube, alpha="1/2")
+    walks = {size: geodesics(cube, size) for size in (2, 3, 4)}
+    assert {size: len(found) for size, found in walks.items()} == {2: 24, 3: 48, 4: 48}
+    found = {
+        name: {size: sum(is_geometric(channel, walk) for walk in walks[size]) for size in walks}
+        for name, channel in (("K", by_weight), ("RR", response))
+    }
+    assert found == {"K": {2: 24, 3: 24, 4: 12}, "RR": {2: 24, 3: 0, 4: 0}}
+    walk = restricted_to(response, [(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1)])
+    outers = sorted(walk.hyper().outers)
+    assert outers == sorted(map(F, ["5/36", "1/12", "1/9", "1/6", "1/12", "1/9", "1/6", "5/36"]))
+    parts = sv.geometry.decompose(walk, sv.metrics.line(4), alpha="1/2")
+    assert parts.channel.hyper().is_same(walk.hyper())
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_the_determinant_of_randomised_response(n: int) -> None:
+    """(1 - a)^(n-1)·(1 + (n-1)·a), and with a on the diagonal (a - 1)^(n-1)·(a + n - 1): both kernels."""
+    for a in (F(1, 2), F(1, 3), F(9, 10)):
+        one, other = fmpq(1), fmpq(a.numerator, a.denominator)
+        for on, off, product_ in (
+            (one, other, (1 - a) ** (n - 1) * (1 + (n - 1) * a)),
+            (other, one, (a - 1) ** (n - 1) * (a + n - 1)),
+        ):
+            matrix = fmpq_mat([[on if x == y else off for y in range(n)] for x in range(n)])
+            assert matrix.det() == fmpq(product_.numerator, product_.denominator) != 0

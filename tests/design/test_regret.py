@@ -148,10 +148,31 @@ def test_the_least_regret_of_a_float_epsilon_is_private_and_proved(eps: float) -
 def test_what_the_least_regret_cannot_be_asked_of() -> None:
     with pytest.raises(MechanismError, match="beyond 100 all regrets"):
         sv.design.minimax_regret(discrete(3), 700.0)
-    with pytest.raises(MetricError, match="give whole distances"):
+    with pytest.raises(MetricError, match=r"give tolerance to round distances down, such as 0\.057"):
         sv.design.minimax_regret(sv.metrics.euclidean([(0, 0), (1, 1), (2, 0)]), 1.0)
+    with pytest.raises(TooLargeError, match="give a coarser tolerance"):
+        sv.design.minimax_regret(sv.metrics.euclidean([(0, 0), (1, 1), (2, 0)]), 1.0, tolerance=1e-6)
     with pytest.raises(TooLargeError, match="give a larger ε"):
         sv.design.minimax_regret(line(3), 1e-12, [[0.0, 0.83, 0.41], [0.77, 0.13, 0.6], [0.5, 0.44, 0.02]])
+
+
+def test_least_regret_of_points_in_the_plane() -> None:
+    """Distances are rounded down, so the mechanism is private for the true ones; proved, and said."""
+    metric = sv.metrics.euclidean([(0, 0), (1, 1), (2, 0)])
+    found = sv.design.minimax_regret(metric, 1.0, tolerance="1/5")
+    assert found.certificate is not None and found.certificate.verify().holds
+    assert sv.is_private(found.mechanism, metric, 1.0)
+    assert found.regret == pytest.approx(found.lower_bound) and found.regret > 0.01
+    assert (found.tolerance, found.exact) == (0.2, False)
+    assert "distances rounded down to multiples of 0.2" in str(found)
+    # Decimals are taken as they are.
+    line_ = sv.design.minimax_regret(sv.metrics.line([0, 0.5, 1.5]), 1.0, sv.losses.absolute([0, 0.5, 1.5]))
+    assert (line_.regret, line_.tolerance) == (0, None)
+    whole = sv.design.minimax_regret(line(3), alpha=HALF, loss=sv.losses.absolute(3), tolerance=0.1)
+    assert (whole.regret, whole.tolerance) == (0, None)
+    for wrong in ("x", -1):
+        with pytest.raises(MetricError, match="tolerance is"):
+            sv.design.minimax_regret(line(3), 1.0, tolerance=wrong)
 
 
 @settings(max_examples=60, deadline=None)

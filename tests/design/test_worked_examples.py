@@ -82,6 +82,11 @@ class TestFernandesDiscrete:
         assert expected_loss(k_a, None, loss) == expected_loss(k_b, None, loss) == 1
         assert expected_loss(response, None, loss) == F(13, 12)
         assert best(discrete, loss) == 1
+        # With zeros as printed w1 → x3, w2 → x1 is no monotone map: the other one is.
+        printed = sv.losses.matrix([[0, 1, 3], [3, 1, 0]])
+        maps = [sv.losses.classify_loss(item, discrete).monotonic for item in (loss, printed)]
+        assert maps == [{0: 2, 1: 0}, {0: 0, 1: 2}]
+        assert (loss.matrix[0, 2], printed.matrix[0, 2]) == (0, 3)
 
     def test_tall_average_short_and_erratum_4(self) -> None:
         """The thesis prints 3/4 and 2/3: the factor 1/3 of the prior is forgotten."""

@@ -98,6 +98,14 @@ def test_counts_jump_at_roots_of_minors() -> None:
         assert (steady.thresholds, steady.between) == ((), (count,))
 
 
+def test_counts_under_the_discrete_metric_need_no_minors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are minimal balanced collections, as many whatever ε is; so 6 inputs are not too many."""
+    monkeypatch.setattr("sievert.geometry._thresholds.LARGEST_MINORS", 1)
+    assert str(sv.geometry.kernel_thresholds(discrete(4))) == "41 kernels whatever ε is"
+    with pytest.raises(TooLargeError, match="fewer vertices"):
+        sv.geometry.kernel_thresholds(line(4))
+
+
 def brute_force(metric: sv.Metric, alpha: F) -> set[tuple[int, ...]]:
     """Supports of the basic solutions a ≥ 0 of Σ a·v = (1/n, …), from all sets of n vertices."""
     rows = sv.geometry.polytope(metric, alpha=alpha).vertices().matrix

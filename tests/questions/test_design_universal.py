@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.errors import FileError, TooLargeError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import load_scenario
 from sievert.questions.design import design_of
 from sievert.report.design import lines as design_lines
+from sievert.report.design import page
 
 FILE = """version = 1
 [policy]
@@ -78,6 +79,32 @@ def test_the_page_shows_all_private_mechanisms_of_few_inputs(tmp_path: Path) -> 
     assert "Which mechanism is best for which prior" in page.read_text(encoding="utf-8")
     content = json.loads(run.output)
     assert content["universal"]["holds"] is False
+
+
+PLACES = """version = 1
+[policy]
+secrets = { metric = "euclidean", points = "places.csv" }
+[query]
+kind = "record"
+[mechanism]
+kind = "exponential"
+eps = 1.0
+[use]
+loss = "bayes-risk"
+"""
+
+
+def test_the_page_of_points_in_the_plane_says_how_distances_are_rounded(tmp_path: Path) -> None:
+    file = tmp_path / "case.toml"
+    file.write_text(PLACES, encoding="utf-8")
+    (tmp_path / "places.csv").write_text("place,x,y\na,0,0\nb,1,1\nc,2,0\n", encoding="utf-8")
+    scenario = load_scenario(file)
+    text = page(design_of(scenario), scenario)
+    assert "All private mechanisms" in text and "Which mechanism is best for which prior" in text
+    assert "Distances are rounded to multiples of 2e-06." in text
+    assert "Distances are rounded to multiples of 0.1." in text
+    with pytest.raises(SievertError, match="give whole distances"):
+        sv.plots.optimality_map(scenario.answers.metric, 0.5, sv.losses.bayes_risk(scenario.answers.labels))
 
 
 def test_an_unknown_prior_is_for_the_use_only(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from ._optimal import optimal_mechanism as optimal_mechanism
 from ._places import place_design as place_design
 from ._regret import MinimaxRegret as MinimaxRegret
 from ._regret import minimax_regret as minimax_regret
+from ._regret import regret_tolerance as regret_tolerance
 from ._surveys import SurveyDesign as SurveyDesign
 from ._surveys import SurveyOption as SurveyOption
 from ._surveys import survey_design as survey_design

@@ -9,7 +9,7 @@ multipliers of the last program weigh the priors so that no mechanism regrets le
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,19 +22,32 @@ from sievert.design._optimal import Designed, as_loss
 from sievert.design._universal import by_cells, is_universally_optimal
 from sievert.design._universal_case import Case, Universality
 from sievert.errors import MechanismError, MetricError, TooLargeError
-from sievert.geometry import Optimum, VertexProgram, polytope, vertex_program
+from sievert.geometry import Optimum, VertexProgram, polytope, vertex_program, whole_metric
+from sievert.measures import MatrixAdversary
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, brief, exp_above, fractions_of, rounded_to, whole
+from sievert.numerics import (
+    advance,
+    as_fraction,
+    brief,
+    exp_above,
+    fractions_of,
+    require_size,
+    rounded_to,
+    whole,
+)
 from sievert.policies import Answers, Policy
 from sievert.programs import ExactProgram, exact_optimum
 from sievert.proofs import LargestGapProof, Proof, RegretProof, UniversalProof
 from sievert.spaces import Metric
 
-__all__ = ["MinimaxRegret", "minimax_regret"]
+__all__ = ["MinimaxRegret", "minimax_regret", "regret_tolerance"]
 
 ROUNDS = 200
 # Of alpha, beyond those that ε itself needs.
 BITS = 64
+# Steps of the longest distance, each a factor of all fractions; and one over the share of ε that is given up
+# so that the fraction for one step is short.
+MOST_STEPS, FINER = 120, 500
 LARGEST_EPS = 100.0
 
 
@@ -51,6 +64,8 @@ class MinimaxRegret(Designed):
     exact : whether regret and bound are fractions; for a float ε they are those of a fraction just above e^-ε
     method : the theorem, or how it was found
     certificate : a proof of both sides in fractions, re-checked without a solver
+    tolerance : to what irrational distances were rounded down; the best for a prior is then the best that is
+        private for the rounded ones
     """
 
     mechanism: Channel
@@ -60,6 +75,7 @@ class MinimaxRegret(Designed):
     exact: bool
     method: str
     certificate: Proof | None = field(repr=False)
+    tolerance: float | None = None
 
     @property
     def gap(self) -> float:
@@ -71,11 +87,14 @@ class MinimaxRegret(Designed):
 
     def __str__(self) -> str:
         value = f"{self.regret} = {float(self.regret):.6g}" if self.exact else f"{float(self.regret):.6g}"
+        rounded = ""
+        if self.tolerance is not None:
+            rounded = f"; among mechanisms for distances rounded down to multiples of {self.tolerance:g}"
         if self.regret == 0:
-            return "this mechanism is best whatever the prior"
+            return f"this mechanism is best whatever the prior{rounded}"
         return (
             f"whatever the prior, this mechanism loses at most {value} more than the best for that prior; no "
-            "private mechanism does better at worst"
+            f"private mechanism does better at worst{rounded}"
         )
 
 
@@ -86,6 +105,7 @@ def minimax_regret(
     *,
     alpha: object = None,
     effort: int = 2000,
+    tolerance: object = None,
 ) -> MinimaxRegret:
     """The private mechanism that loses least more than the best one, at the prior that is worst for it.
 
@@ -96,6 +116,8 @@ def minimax_regret(
     loss : a loss (`sv.losses`) or an array [action, input]; Bayes risk by default
     alpha : e^-eps, instead of eps; fractions throughout give an exact answer with its proof
     effort : linear programs that each round may take to find the prior that is worst for its mechanism
+    tolerance : to what irrational distances (Euclidean ones, say) are rounded down, so that what is private
+        for them is private; a share of 1/25 of the shortest one is a good choice
 
     Returns
     -------
@@ -118,11 +140,62 @@ def minimax_regret(
     private mechanism does better at worst
     """
     effort = whole("effort", effort)
-    space = target_metric(metric)
-    wanted = as_loss(loss, space.points)
+    given_space = target_metric(metric)
+    wanted = as_loss(loss, given_space.points)
     level = privacy(eps, alpha)
-    ratio = _ratio(space, level)
-    given = level.alpha is not None and wanted.is_exact
+    space, ratio, given = _exact_space(given_space, level, tolerance)
+    given = given and wanted.is_exact
+    found = _least(space, ratio, wanted, given, effort)
+    if tolerance is None or space is given_space:
+        return found
+    return replace(found, tolerance=float(as_fraction(tolerance)))
+
+
+def regret_tolerance(metric: Metric) -> Fraction | None:
+    """To what distances are rounded where they are not whole: a share of the shortest, in few steps."""
+    lengths = metric.matrix[np.isfinite(metric.matrix) & (metric.matrix > 0)]
+    if not len(lengths) or (lengths == np.floor(lengths)).all():
+        return None
+    step = max(float(lengths.min()) / 25, float(lengths.max()) / (MOST_STEPS / 2))
+    return Fraction(f"{step:.1e}")
+
+
+def _exact_space(space: Metric, level: Privacy, tolerance: object) -> tuple[Metric, Fraction, bool]:
+    """Whole distances, e^-ε for one of them as a fraction, and whether both are what was given."""
+    lengths = space.matrix[np.isfinite(space.matrix)]
+    polytope(space, tolerance=tolerance)
+    if (lengths == np.floor(lengths)).all() or not 0 < level.eps < math.inf:
+        return space, _ratio(level), level.alpha is not None
+    try:
+        rounded, unit = whole_metric(space, tolerance)
+    except MetricError as problem:
+        if tolerance is not None:
+            raise
+        broken = float(lengths[lengths != np.floor(lengths)][0])
+        raise MetricError(
+            f"metric: a distance is {brief(broken)}; the least regret is found in fractions, give tolerance "
+            f"to round distances down, such as {float(regret_tolerance(space) or 0):g}"
+        ) from problem
+    steps = float(rounded.matrix[np.isfinite(rounded.matrix)].max())
+    require_size(steps, MOST_STEPS, "the steps of the longest distance", "give a coarser tolerance")
+    above = _ratio(Privacy(level.eps * float(unit), None))
+    return rounded, _simplest(above, above + (1 - above) / FINER), False
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of least denominator strictly between two, by their continued fractions."""
+    whole_part = math.floor(low)
+    if whole_part + 1 < high:
+        return Fraction(whole_part + 1)
+    if low == whole_part:
+        return whole_part + Fraction(1, math.floor(1 / (high - whole_part)) + 1)
+    return whole_part + 1 / _simplest(1 / (high - whole_part), 1 / (low - whole_part))
+
+
+def _least(
+    space: Metric, ratio: Fraction, wanted: MatrixAdversary, given: bool, effort: int
+) -> MinimaxRegret:
+    """By a theorem, or by cutting planes."""
     table: AnyArray = fractions_of([[Fraction(value) for value in row] for row in wanted.table.tolist()])
     by_theorem = _by_theorem(space, ratio, table, given)
     if by_theorem is not None:
@@ -148,15 +221,8 @@ def minimax_regret(
     )
 
 
-def _ratio(space: Metric, level: Privacy) -> Fraction:
+def _ratio(level: Privacy) -> Fraction:
     """alpha as it is given, or a fraction just above e^-ε: what is private for it is private for ε."""
-    lengths = space.matrix[np.isfinite(space.matrix)]
-    broken = lengths[lengths != np.floor(lengths)]
-    if len(broken) and 0 < level.eps < math.inf:
-        raise MetricError(
-            f"metric: a distance is {brief(float(broken[0]))}; the least regret is found in fractions, give "
-            "whole distances, and ε for one unit"
-        )
     if level.alpha is not None:
         return level.alpha
     if level.eps in (0.0, math.inf):

@@ -16,6 +16,7 @@ from ._optima import optimal_kernels as optimal_kernels
 from ._optima import vertex_program as vertex_program
 from ._polytope import Polytope as Polytope
 from ._polytope import polytope as polytope
+from ._polytope import whole_metric as whole_metric
 from ._posteriors import Membership as Membership
 from ._posteriors import Vertices as Vertices
 from ._realizable import PairRealizable as PairRealizable

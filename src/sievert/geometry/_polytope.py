@@ -29,7 +29,7 @@ from sievert.numerics import advance, as_fraction, brief, is_exact, require_size
 from sievert.policies import Answers, Policy
 from sievert.spaces import Metric
 
-__all__ = ["Polytope", "absorbed", "polytope"]
+__all__ = ["Polytope", "absorbed", "polytope", "whole_metric"]
 
 # Entries of all vertices together.
 LARGEST_LIST = 2_000_000_000
@@ -240,6 +240,20 @@ METHODS = {
     "graph": "a graph with equal edges: functions of tight steps, point after point",
     "general": "a general metric: extension of the vertices of all subsets",
 }
+
+
+def whole_metric(metric: Metric, tolerance: object = None) -> tuple[Metric, Fraction]:
+    """A metric with whole distances that exceed none of the given ones, and the unit that 1 stands for.
+
+    Without a tolerance distances are taken as they are written; MetricError where they are irrational.
+    """
+    shape = polytope(metric, tolerance=tolerance)
+    if shape.merged or not len(shape._pairs):
+        raise MetricError(
+            "metric: inputs at distance 0, or all apart; merge them before distances are rounded"
+        )
+    table, unit = whole_distances(shape._lengths, shape._pairs, shape.tolerance, down=True)
+    return Metric(np.where(table < 0, np.inf, table).astype(np.float64), metric.points), unit
 
 
 def polytope(

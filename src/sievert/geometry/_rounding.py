@@ -19,10 +19,13 @@ INFINITE = -1
 
 
 def whole_distances(
-    table: FloatArray, pairs: IndexArray, tolerance: Fraction | None
+    table: FloatArray, pairs: IndexArray, tolerance: Fraction | None, down: bool = False
 ) -> tuple[IntArray, Fraction]:
-    """Distances as multiples of a unit: shortest paths over the irreducible pairs."""
-    lengths = [_rational(float(table[a, b]), tolerance) for a, b in pairs.tolist()]
+    """Distances as multiples of a unit: shortest paths over the irreducible pairs.
+
+    Rounded `down` none grows, so what is private for them is private.
+    """
+    lengths = [_rational(float(table[a, b]), tolerance, down) for a, b in pairs.tolist()]
     if not lengths:
         return np.where(np.isfinite(table), 0, INFINITE).astype(np.int64), Fraction(1)
     scale = math.lcm(*(value.denominator for value in lengths))
@@ -42,10 +45,11 @@ def whole_distances(
     return result, Fraction(divisor, scale)
 
 
-def _rational(length: float, tolerance: Fraction | None) -> Fraction:
+def _rational(length: float, tolerance: Fraction | None, down: bool) -> Fraction:
     """A distance as a fraction: as it is written, or rounded to a multiple of the tolerance."""
     if tolerance is not None:
-        rounded = round(Fraction(length) / tolerance) * tolerance
+        steps = Fraction(length) / tolerance
+        rounded = (math.floor(steps) if down else round(steps)) * tolerance
         if rounded == 0:
             raise MetricError(
                 f"tolerance is {brief(str(tolerance))}; the distance {length:g} would be rounded to 0, "

@@ -218,12 +218,12 @@ def _component(shape: Polytope, component: int) -> _Minors | _Uniform:
     """One component of a polytope, by the levels of its vertices."""
     groups, part = shape._whole[0][component]
     size, count = len(groups), part.count()
-    listed = count if count is not None else sum(len(block) for block in part.blocks())
-    way = "take a metric with fewer vertices"
-    require_size(comb(listed + 1, size), LARGEST_MINORS, "the minors of the vertices", way)
     if part.shape == "uniform":
         inside = shape.metric.restricted([shape.inputs[int(shape._first[g])] for g in groups])
         return _Uniform(len(kernels(inside, Fraction(1, 2))))
+    listed = count if count is not None else sum(len(block) for block in part.blocks())
+    way = "take a metric with fewer vertices"
+    require_size(comb(listed + 1, size), LARGEST_MINORS, "the minors of the vertices", way)
     levels = np.concatenate(list(part.blocks())).astype(np.int64)
     return _Minors(-levels * int(shape._whole[1]))
 

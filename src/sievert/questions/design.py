@@ -30,6 +30,7 @@ from sievert.design import (
     is_universally_optimal,
     minimax_regret,
     place_design,
+    regret_tolerance,
     survey_design,
     table_design,
     universal_by_theorem,
@@ -313,7 +314,8 @@ def _other_priors(
 def _least_regret(answers: Answers, eps: float | None, loss: object, alpha: object) -> MinimaxRegret:
     """The mechanism for an unknown prior; where it cannot be found, the key that asks for it is named."""
     try:
-        return minimax_regret(answers, eps, loss, alpha=alpha)
+        tolerance = regret_tolerance(answers.metric)
+        return minimax_regret(answers, eps, loss, alpha=alpha, tolerance=tolerance)
     except TooLargeError as problem:
         raise TooLargeError(
             f'[use] prior is "unknown", and {problem}; or give a prior, and read for which others another '

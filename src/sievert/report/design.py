@@ -12,7 +12,6 @@ import numpy as np
 
 from sievert.channels import Channel
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
-from sievert.errors import MetricError
 from sievert.files import Scenario, added_noise
 from sievert.numerics import in_bits, in_percent
 from sievert.questions import seen
@@ -25,6 +24,11 @@ from sievert.results import Result
 __all__ = ["lines", "page", "table"]
 
 AnyDesign = Design | NoiseDesign | ResponseDesign
+
+
+# Parts of the longest distance to which irrational ones are rounded in pictures: of posteriors, of kernels,
+# which are made of powers of e^-ε.
+FINE_PARTS, COARSE_PARTS = 10**6, 20
 
 
 @singledispatch
@@ -302,18 +306,20 @@ def _shape(design: Design, scenario: Scenario) -> list[Picture]:
         "Every point is a belief about the answer; the grey body holds the beliefs that a private mechanism "
         "may lead to, its corners are the most telling ones, and circles are those of this mechanism."
     )
-    try:
-        figure = plots.private_posteriors(metric, design.found.eps, design.mechanism)
-    except MetricError:
-        return []  # irrational distances: which corners there are is not decided without a tolerance
+    fine = coarse = None
+    if not (metric.matrix == np.floor(metric.matrix)).all():
+        longest = float(metric.matrix[np.isfinite(metric.matrix)].max())
+        fine, coarse = (f"{longest / parts:.1e}" for parts in (FINE_PARTS, COARSE_PARTS))
+        words += f" Distances are rounded to multiples of {float(fine):g}."
+    figure = plots.private_posteriors(metric, design.found.eps, design.mechanism, tolerance=fine)
     pictures = [Picture("All private mechanisms", words, figure)]
-    # Kernels are made of powers of alpha.
-    if metric.size == 3 and (metric.matrix == np.floor(metric.matrix)).all():
+    if metric.size == 3 and (metric.matrix[~np.eye(3, dtype=bool)] > 0).all():
         words = (
             "Every point is a prior, and its colour says which of the extreme private mechanisms is best for "
             "it. One colour beside grey means that one of them is best whatever the prior."
         )
-        map_ = plots.optimality_map(metric, math.exp(-design.found.eps), scenario.use_loss)
+        words += "" if coarse is None else f" Distances are rounded to multiples of {float(coarse):g}."
+        map_ = plots.optimality_map(metric, math.exp(-design.found.eps), scenario.use_loss, tolerance=coarse)
         pictures.append(Picture("Which mechanism is best for which prior", words, map_))
     return pictures
 

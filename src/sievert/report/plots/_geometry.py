@@ -10,10 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, finite_channel
+from sievert.channels import Channel, finite_channel, target_metric
 from sievert.errors import MetricError
-from sievert.geometry import Kernel, Polytope, kernels, polytope
+from sievert.geometry import Kernel, Polytope, kernels, polytope, whole_metric
 from sievert.measures import table_adversary
+from sievert.mechanisms import privacy
 from sievert.numerics import finite, whole
 from sievert.policies import Answers, Policy
 from sievert.report.plots._channels import _bare, _frame, _points
@@ -36,6 +37,7 @@ def private_posteriors(
     mechanism: Channel | None = None,
     *,
     alpha: object = None,
+    tolerance: object = None,
 ) -> go.Figure:
     """All private posteriors of three inputs in a triangle (of four in a projection), with their vertices.
 
@@ -45,6 +47,7 @@ def private_posteriors(
     eps : ε in nats per unit of distance
     mechanism : one whose posteriors are shown, each as large as it is likely
     alpha : e^-eps, instead of eps
+    tolerance : to what irrational distances (Euclidean ones, say) are rounded
 
     Returns
     -------
@@ -63,7 +66,7 @@ def private_posteriors(
     >>> [round(float(x), 6) for x in sorted(figure.data[-2].x)]
     [0.357143, 0.4, 0.571429, 0.625]
     """
-    shape = polytope(metric, eps, alpha=alpha)
+    shape = polytope(metric, eps, alpha, tolerance=tolerance)
     n = shape.metric.size
     if not 2 <= n <= 4:
         raise MetricError(f"metric: {n} inputs; a picture shows two to four")
@@ -162,16 +165,22 @@ def _tetrahedron(figure: go.Figure, names: list[str]) -> None:
 
 
 def optimality_map(
-    metric: Metric | Policy | Answers, alpha: object, loss: object, resolution: int = 40
+    metric: Metric | Policy | Answers,
+    alpha: object,
+    loss: object,
+    resolution: int = 40,
+    *,
+    tolerance: object = None,
 ) -> go.Figure:
     """Every prior over three inputs in the colour of the kernel that is best for it.
 
     Parameters
     ----------
-    metric : Metric, Policy or Answers with three inputs and whole distances
+    metric : Metric, Policy or Answers with three inputs; with whole distances, or with a tolerance
     alpha : e^-ε for one unit of distance; a float is drawn for the nearest fraction
     loss : a loss (`sv.losses`) or an array [action, input]
     resolution : points along a side of the triangle
+    tolerance : to what irrational distances (Euclidean ones, say) are rounded down
 
     Returns
     -------
@@ -192,8 +201,11 @@ def optimality_map(
     """
     resolution = whole("resolution", resolution, MetricError, least=2, most=400)
     ratio: object = alpha
-    if isinstance(alpha, float):
-        ratio = Fraction(finite("alpha", alpha, MetricError)).limit_denominator(LARGEST_DENOMINATOR)
+    if tolerance is not None:
+        metric, unit = whole_metric(target_metric(metric), tolerance)
+        ratio = math.exp(-privacy(None, alpha).eps * float(unit))
+    if isinstance(ratio, float):
+        ratio = Fraction(finite("alpha", ratio, MetricError)).limit_denominator(LARGEST_DENOMINATOR)
     found = kernels(metric, ratio)
     inputs = found.vertices.inputs
     if len(inputs) != 3:
