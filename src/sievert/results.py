@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
     from sievert.text import AttackBench as AttackBench
+    from sievert.text import BagLikelihood as BagLikelihood
     from sievert.text import BagLoss as BagLoss
     from sievert.text import Finding as Finding
     from sievert.text import Flow as Flow
@@ -163,8 +164,8 @@ ROOMS = {
     "release": "DocumentsPreview DocumentsRelease Preview Release",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
-        "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
-        "WordCapacity WordChannelEstimate"
+        "AttackBench BagLikelihood BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise "
+        "TextCalibration WordCapacity WordChannelEstimate"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
