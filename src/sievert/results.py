@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
     from sievert.text import AttackBench as AttackBench
+    from sievert.text import BagLikelihood as BagLikelihood
     from sievert.text import BagLoss as BagLoss
     from sievert.text import Finding as Finding
     from sievert.text import Flow as Flow
@@ -184,8 +185,8 @@ ROOMS = {
     "release": "DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
-        "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
-        "WordCapacity WordChannelEstimate"
+        "AttackBench BagLikelihood BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise "
+        "TextCalibration WordCapacity WordChannelEstimate"
     ),
     "vectors": (
         "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "

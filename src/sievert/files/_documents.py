@@ -126,6 +126,11 @@ class AttackModel(Section):
     input: PrivatePath | None = Field(
         None, description="text files in a folder for each author; those of `[documents]` unless given"
     )
+    corpus: Literal["sotu"] | None = Field(
+        None,
+        description="public documents in the place of private ones: messages of presidents of the United "
+        "States (extra `text`)",
+    )
     eps: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
         None, description="levels to try; the mechanism's unless given"
     )

@@ -23,6 +23,8 @@ __all__ = ["Device", "device", "on_device"]
 
 # Entries of a block of products: on a processor they stay near it, an accelerator holds a gigabyte.
 NEAR, MANY = 2**22, 2**28
+# Fewer rows than this make a product as slow as the reading of its second factor.
+FEWEST = 64
 
 
 class Device:
@@ -59,7 +61,7 @@ class Device:
 
     def rows(self, width: int) -> int:
         """How many rows of a product of this width are held at once."""
-        return max(1, self.entries // max(width, 1))
+        return max(FEWEST, self.entries // max(width, 1))
 
 
 class _Torch(Device):

@@ -13,7 +13,7 @@ from sievert.errors import FileError
 from sievert.files import AttackModel, TextScenario
 from sievert.numerics import positive
 from sievert.tables import TextSource
-from sievert.text import AttackBench, Corpus, WordFamily, attack, read_corpus
+from sievert.text import AttackBench, Corpus, WordFamily, attack, presidents, read_corpus
 
 __all__ = ["attack_documents", "equal_success"]
 
@@ -44,6 +44,9 @@ def _bench(
         **family.further,
         authors=model.authors,
         draws=model.draws,
+        length=scenario.length.rule,
+        size=scenario.length.size,
+        token=scenario.length.token,
         device=device,
         rng=model.seed,
     )
@@ -51,6 +54,8 @@ def _bench(
 
 def _corpus(scenario: TextScenario, model: AttackModel) -> Corpus:
     """Known and unknown documents of authors, with their topics."""
+    if model.corpus is not None:
+        return presidents()
     source = scenario.texts
     if model.input is not None:
         source = TextSource(scenario.folder / Path(model.input), person="folder")

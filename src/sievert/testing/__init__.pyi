@@ -3,6 +3,7 @@ from ._float_attack import float_support_attack as float_support_attack
 from ._projection import hull_distance as hull_distance
 from ._projection import project as project
 from ._strategies import STRUCTURED as STRUCTURED
+from ._strategies import bags as bags
 from ._strategies import channels as channels
 from ._strategies import correlations as correlations
 from ._strategies import degraded_pairs as degraded_pairs

@@ -20,7 +20,7 @@ examples shrink to readable ones and exact and float channels look alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -31,16 +31,18 @@ from sievert import mechanisms
 from sievert.channels import Channel
 from sievert.errors import SievertError
 from sievert.inference import Correlation
-from sievert.numerics import brief, choice, flag, whole
+from sievert.numerics import brief, choice, flag, taken, whole
 from sievert.policies import Policy
 from sievert.spaces import Metric, iterable
 from sievert.spaces import secrets as secret_kinds
 from sievert.spaces.secrets import SecretGraph
+from sievert.text import Bag
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 __all__ = [
+    "bags",
     "channels",
     "correlations",
     "degraded_pairs",
@@ -625,3 +627,35 @@ _KINDS: dict[str, Callable[[Callable[[Any], Any], int], SecretGraph]] = {
     "threshold": lambda draw, n: secret_kinds.threshold(n, draw(_strategies().integers(0, n))),
     "tree": _tree,
 }
+
+
+def bags(words: Iterable[Hashable], size: Size = (1, 4)) -> SearchStrategy[Bag]:
+    """Documents without order: bags of some words, for laws about documents.
+
+    Parameters
+    ----------
+    words : the vocabulary
+    size : how many words a bag has, repeats counted, or (least, most)
+
+    Returns
+    -------
+    SearchStrategy
+
+    Notes
+    -----
+    Cost: O(size) an example.
+
+    Examples
+    --------
+    >>> bags(["sea", "lake"], 2).example().size  # doctest: +SKIP
+    2
+    """
+    from hypothesis import strategies as st
+
+    listed = taken("words", words, SievertError, "words")
+    if not listed:
+        raise SievertError("words is empty; give at least one")
+    least, most = (size, size) if isinstance(size, int) else size
+    low = whole("size", least, SievertError, least=0)
+    high = whole("size", most, SievertError, least=low)
+    return st.lists(st.sampled_from(listed), min_size=low, max_size=high).map(Bag)

@@ -10,6 +10,7 @@ from ._bags import bag_loss as bag_loss
 from ._bags import bag_probability as bag_probability
 from ._capacity import WordCapacity as WordCapacity
 from ._capacity import capacity_bound as capacity_bound
+from ._corpora import presidents as presidents
 from ._distance import DocumentIndex as DocumentIndex
 from ._distance import Flow as Flow
 from ._distance import Neighbours as Neighbours
@@ -35,6 +36,8 @@ from ._obfuscate import Length as Length
 from ._obfuscate import Obfuscated as Obfuscated
 from ._obfuscate import obfuscate as obfuscate
 from ._obfuscate import released as released
+from ._permanents import BagLikelihood as BagLikelihood
+from ._permanents import bag_likelihood as bag_likelihood
 from ._profile import Profile as Profile
 from ._profile import TextCalibration as TextCalibration
 from ._profile import calibrate as calibrate

@@ -23,6 +23,7 @@ from sievert.text._distance import distance
 from sievert.text._embedding import Embedding, as_embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
 from sievert.text._obfuscate import Length, released
+from sievert.text._permanents import log_likelihoods
 from sievert.text._word_channels import intervals
 from sievert.text._words import Bag, as_bag, bag_of, tokens
 
@@ -32,6 +33,9 @@ CONFIDENCE = 0.95
 AUTHOR_NEAREST, TOPIC_NEAREST = "author, nearest mean", "topic, five nearest means"
 AUTHOR_GRAMS, TOPIC_LINEAR = "author, character 4-grams", "topic, linear model"
 AUTHOR_CHANNEL = "author, knows the channel"
+DOCUMENT = "document, knows all of them and the channel"
+# Random matchings for the likelihood of a long document.
+MATCHINGS = 60
 # Pairs of documents whose distance is worked out for the promise.
 PAIRS = 12
 
@@ -181,6 +185,9 @@ def attack(
     authors: int | None = None,
     draws: int = 3,
     linear: bool = True,
+    length: str | None = None,
+    size: int | None = None,
+    token: str | None = None,
     device: str | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> AttackBench:
@@ -197,6 +204,7 @@ def attack(
     authors : how many are drawn each time; by default all
     draws : how often authors and noise are drawn
     linear : whether the linear model of topics is run (extra `text`)
+    length, size, token : what becomes of the length of the unknown documents, as in `obfuscate`
     device : where nearest words are looked for, such as "cuda" (extra `gpu`); by default the processor
     rng : a seed or a generator
 
@@ -206,8 +214,9 @@ def attack(
 
     Notes
     -----
-    The attacker who knows the channel takes authors for sources of independent words. An attack that fails
-    proves nothing; the promise is `nats`.
+    The attacker who knows the channel takes authors for sources of independent words; the one who has all
+    documents besides compares their likelihoods (`bag_likelihood`), and tells published lengths apart. An
+    attack that fails proves nothing; the promise is `nats`.
 
     Cost: draws·levels times one obfuscation and one pass of every attacker.
 
@@ -235,7 +244,9 @@ def attack(
             f"corpus has {len(corpus.authors)} authors with both texts, and {many} are asked for; at least 2 "
             "are needed"
         )
-    bench = _Bench(corpus, table, many, flag("linear", linear, TextError))
+    treated = Length(length, size, token).checked(table)
+    unknown = {author: treated.applied(bag) for author, bag in unknown.items()}
+    bench = _Bench(corpus, table, many, flag("linear", linear, TextError), treated)
     with on_device(device):
         for _ in range(whole("draws", draws, TextError)):
             chosen = sorted(generator.permutation(len(corpus.authors))[:many].tolist())
@@ -260,8 +271,9 @@ def _bag(author: str, text: Any, table: Embedding) -> Bag:
 class _Bench:
     """Counts of right answers."""
 
-    def __init__(self, corpus: Corpus, table: Embedding, authors: int, linear: bool) -> None:
+    def __init__(self, corpus: Corpus, table: Embedding, authors: int, linear: bool, length: Length) -> None:
         self.corpus, self.table, self.authors, self.linear = corpus, table, authors, linear
+        self.length = length
         self.right: dict[tuple[str, float | None], list[int]] = {}
         self.kept: dict[float, list[float]] = {}
         self.left_out: list[str] = [] if linear else [f"{TOPIC_LINEAR}: not asked for"]
@@ -279,12 +291,13 @@ class _Bench:
         self._answers(chosen, texts, snippets, None, None, rng)
         for mechanism in mechanisms:
             source = SeededBits(int(rng.integers(2**62)))
-            noisy = [Bag(words) for words in released(snippets, mechanism, Length(), source)]
+            noisy = [Bag(words) for words in released(snippets, mechanism, self.length, source)]
             same = [
                 sum(min(a[w], b.get(w, 0)) for w in a) / a.size for a, b in zip(snippets, noisy, strict=True)
             ]
             self.kept.setdefault(mechanism.eps, []).append(float(np.mean(same)))
             self._answers(chosen, texts, noisy, mechanism.eps, mechanism, rng)
+            self._documents(snippets, noisy, mechanism, rng)
 
     def _answers(
         self,
@@ -307,6 +320,19 @@ class _Bench:
         self._count(TOPIC_NEAREST, eps, [a == b for a, b in zip(nearest, topics, strict=True)])
         if self.linear and len(set(topics)) > 1:
             self._linear(topics, texts, bags, eps)
+
+    def _documents(
+        self, snippets: list[Bag], noisy: list[Bag], mechanism: WordMechanism, rng: np.random.Generator
+    ) -> None:
+        """Which of the documents it is, by their likelihoods: no attacker who has them all does better."""
+        drawn = self.length.rule == "sample"
+        logs = None if drawn else log_likelihoods(snippets, noisy, mechanism, MATCHINGS, rng)
+        if logs is None:
+            unlisted = f"{mechanism.kind} has no list of probabilities"
+            why = "words are drawn from them first" if drawn else unlisted
+            self.left_out.append(f"{DOCUMENT}: {why}")
+            return
+        self._count(DOCUMENT, mechanism.eps, logs.argmax(axis=1) == np.arange(len(noisy)))
 
     def _linear(self, topics: list[str], texts: list[Bag], bags: list[Bag], eps: float | None) -> None:
         trained = [(topic, _bag(topic, text, self.table)) for topic, text in self.corpus.training]

@@ -79,14 +79,21 @@ def _log_probability(b: Bag, c: Bag, channel: Channel) -> Any:
         return Fraction(0) if exact else -math.inf
     if not b.size:
         return Fraction(1) if exact else 0.0
+    return log_count(b, c, (channel.entries if exact else channel.log_matrix)[np.ix_(rows, columns)])
+
+
+def log_count(b: Bag, c: Bag, entries: Any) -> Any:
+    """ln P of bags of one size from ln K between their different words; P itself where K is of fractions."""
+    exact = entries.dtype == object
     over_b, over_c = (math.prod(times + 1 for times in side.values()) for side in (b, c))
-    require_size(min(over_b, over_c), LARGEST_STATES, "the permanent", "take shorter documents")
+    require_size(
+        min(over_b, over_c), LARGEST_STATES, "the permanent", "take shorter documents, or bag_likelihood"
+    )
     # P = per(K[b_i, c_j])/Π c_y!, whichever side is counted off.
-    entries = (channel.entries if exact else channel.log_matrix)[np.ix_(rows, columns)]
     if over_c <= over_b:
-        listed = np.repeat(np.arange(len(rows)), list(b.values()))
+        listed = np.repeat(np.arange(len(b)), list(b.values()))
         return _counted(entries[listed], tuple(c.values()), exact)
-    listed = np.repeat(np.arange(len(columns)), list(c.values()))
+    listed = np.repeat(np.arange(len(c)), list(c.values()))
     per = _counted(entries.T[listed], tuple(b.values()), exact)
     if exact:
         ways = math.prod(math.factorial(times) for times in b.values())

@@ -19,6 +19,8 @@ from sievert.arrays import IntArray
 from sievert.errors import TextError
 from sievert.numerics import brief, generator_of, positive, probability, taken, whole
 from sievert.results import Result
+from sievert.text._attack import Corpus
+from sievert.text._attack import attack as bench
 from sievert.text._distance import distance
 from sievert.text._embedding import Embedding, as_embedding
 from sievert.text._mechanisms import word_mechanism
@@ -182,7 +184,7 @@ def calibrate(
     references: Iterable[Any] | None = None,
     unchanged: float | None = None,
     success: float | None = None,
-    attack: Callable[[float], float] | None = None,
+    attack: Callable[[float], float] | Corpus | None = None,
     dimensions: int | None = None,
     trials: int = 1000,
     rng: int | np.random.Generator | None = None,
@@ -197,7 +199,8 @@ def calibrate(
     references : public bags of one size, for `nats`
     unchanged : the share of words that stay the same
     success : the share that the attack may find
-    attack : for `success`, a function of ε that gives the share it finds, such as one made of `attack`
+    attack : for `success`, a corpus whose authors the bench looks for (the best attacker counts), or a
+        function of ε that gives the share found
     dimensions : of the projection
     trials : public words that are tried
     rng : a seed or a generator
@@ -231,11 +234,8 @@ def calibrate(
     if nats is not None:
         return _for_nats(table, positive("nats", nats, TextError), references)
     if success is not None:
-        if not callable(attack):
-            raise TextError(
-                f"attack is {brief(attack)}; success needs a function of ε that gives the share found"
-            )
-        return _crossing("success", probability("success", success, TextError), attack)
+        found = _finds(table, kind, dimensions, attack, int(generator.integers(2**62)))
+        return _crossing("success", probability("success", success, TextError), found)
     seed = int(generator.integers(2**62))
 
     def share(eps: float) -> float:
@@ -244,6 +244,22 @@ def calibrate(
         ]
 
     return _crossing("unchanged", probability("unchanged", unchanged, TextError), share)
+
+
+def _finds(
+    table: Embedding, kind: str, dimensions: int | None, given: object, seed: int
+) -> Callable[[float], float]:
+    """The share of authors found, as a function of ε: every ε has the same draws."""
+    if isinstance(given, Corpus):
+        return lambda eps: bench(
+            given, table, [eps], kind, dimensions=dimensions, linear=False, rng=seed
+        ).best_author(eps)
+    if not callable(given):
+        raise TextError(
+            f"attack is {brief(given)}; success needs a sv.text.Corpus, or a function of ε that gives the "
+            "share found"
+        )
+    return given
 
 
 def _for_nats(table: Embedding, nats: float, references: Iterable[Any] | None) -> TextCalibration:
