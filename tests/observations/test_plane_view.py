@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sievert.errors import GainError, TooLargeError
 from sievert.measures import gains
 from sievert.observations import PlaneView, record_view
+from sievert.observations._plane_chains import tree_of_neighbours
 from sievert.observations._plane_envelope import largest_beliefs
 from sievert.observations._plane_gains import (
     nearby_belief,
@@ -237,6 +238,8 @@ def test_simulation_agrees_with_what_is_exact(map_noise, releases):
     assert found.lower <= exact <= found.upper
     assert found.upper <= view.guess(releases).guess + 0.1
     assert "by simulation" in str(found)
+    tree = tree_of_neighbours(noise, view.grid, releases)
+    assert tree is not None and exact <= tree < 1
     joint = belief[:, None] * matrix
     if releases == 2:
         joint = (joint[:, :, None] * matrix[:, None, :]).reshape(len(belief), -1)

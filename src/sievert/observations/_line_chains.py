@@ -18,7 +18,15 @@ from sievert.channels import NoiseLaw
 from sievert.errors import TooLargeError
 from sievert.observations._ratios import Ratios, ratios_above
 
-__all__ = ["best_value", "chained", "equal_windows", "longest_windows", "runs_of_ones", "told_apart"]
+__all__ = [
+    "best_value",
+    "chained",
+    "equal_windows",
+    "excess",
+    "longest_windows",
+    "runs_of_ones",
+    "told_apart",
+]
 
 # Distances of two values whose ratios are followed.
 MOST_GAPS = 64
@@ -131,11 +139,11 @@ def _excess(
             ratios = ratios_above(law, distance, releases)
         except TooLargeError:
             return None
-        found[here] = _above(ratios, first[here], second[here])
+        found[here] = excess(ratios, first[here], second[here])
     return found
 
 
-def _above(ratios: Ratios, first: FloatArray, second: FloatArray) -> FloatArray:
+def excess(ratios: Ratios, first: FloatArray, second: FloatArray) -> FloatArray:
     """E (b·ρ - a)⁺ for every pair."""
     if (first == first[0]).all() and (second == second[0]).all():
         # No difference of sums: where they are next to each other, none of its digits is lost.

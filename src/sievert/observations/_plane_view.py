@@ -25,6 +25,7 @@ from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, re
 from sievert.observations._approximations import share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
 from sievert.observations._one_record import OneRecord
+from sievert.observations._plane_chains import tree_of_neighbours
 from sievert.observations._plane_envelope import largest_beliefs
 from sievert.observations._plane_gains import (
     best_disc,
@@ -51,6 +52,7 @@ FEWEST, MOST = 200, 20_000
 BY_CAPACITY = "bound: the capacity of the noise for each further release"
 BY_DISTANCE = "bound: ε adds up, by the distance of cells"
 BY_PAIRS = "bound: by somebody who is told a pair of neighbouring cells"
+BY_NEIGHBOURS = "bound: cells told from their neighbours, one after the other"
 BY_BLOCKS = "bound: by somebody who is told a block of {0} by {0} cells"
 SIDES = (2, 3, 4, 5, 6, 8)
 BY_CELLS = "bound: so many times the best guess of one cell"
@@ -126,11 +128,13 @@ class PlaneView(OneRecord):
         """Upper bounds on the best guess after several releases, each with its name."""
         once, _ = self._once
         growth = math.log(once) + (releases - 1) * math.log(self.noise.capacity)
+        tree = tree_of_neighbours(self.noise, self.grid, releases)
         return [
             (math.exp(min(0.0, growth)), BY_CAPACITY),
             (self._by_distance(releases), BY_DISTANCE),
             (self._by_pairs(releases), BY_PAIRS),
             *((self._by_blocks(side, releases), BY_BLOCKS.format(side)) for side in SIDES),
+            *([] if tree is None else [(tree, BY_NEIGHBOURS)]),
         ]
 
     def _by_distance(self, releases: int) -> float:

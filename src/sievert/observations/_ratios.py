@@ -18,7 +18,7 @@ from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.numerics import log_binomial, log_sum, require_size
 
-__all__ = ["Ratios", "by_fourier", "log_affinity", "ratios_above", "ratios_after"]
+__all__ = ["Ratios", "by_fourier", "coarsely_repeated", "log_affinity", "ratios_above", "ratios_after"]
 
 # Atoms of the law of one ratio, and products of two atoms in one convolution: a second.
 LARGEST_LAW = 4_000_000
@@ -107,6 +107,11 @@ def ratios_above(law: NoiseLaw, steps: int, releases: int) -> Ratios:
     once = ratios_after(law, steps, 1)
     if len(once.logs) * releases <= LARGEST_FINE or len(once.logs) <= COARSE:
         return ratios_after(law, steps, releases)
+    return coarsely_repeated(once, releases)
+
+
+def coarsely_repeated(once: Ratios, releases: int) -> Ratios:
+    """Independent draws of one ratio, each of few values: larger in convex order (see `ratios_above`)."""
     first, step = float(once.logs[0]), float(once.logs[-1] - once.logs[0]) / (COARSE - 1)
     place = np.minimum(((once.logs - first) / step).astype(np.int64), COARSE - 2)
     above = once.logs - (first + step * place)
