@@ -25,6 +25,13 @@ region = {{ south = 0.0, west = 0.0, north = {degrees}, east = {degrees}, cell =
 kind = "planar-geometric"
 eps = 0.01
 """
+# Policies whose distances no list holds, and their values.
+HIDDEN = {
+    "add/remove": 'adjacency = "add-remove"',
+    "line": 'secrets = "line"',
+    "threshold": "secrets = {{ threshold = {wide} }}",
+}
+ROWS = (10_000, 100_000, 1_000_000)
 # Degrees of latitude or longitude of a cell of 100 m at the equator, nearly.
 DEGREES = 1 / 1105.8
 
@@ -38,6 +45,9 @@ def run() -> list[Row]:
         sizes = (1_000, 10_000, 100_000, 1_000_000)
         rows += [_row("audit of a table", path, cells, _table(cells)) for cells in sizes]
         rows += [_row("audit of a sum", path, top, _sum(top)) for top in (1_500, 15_000, 150_000)]
+        rows += [
+            _row(f"audit of a sum, {name}", path, top, _hidden(top, name)) for name in HIDDEN for top in ROWS
+        ]
         rows += [_row("audit of a map", path, side**2, _map(side)) for side in (32, 100, 316, 1_000)]
         rows += [_process(path, cells, _table(cells)) for cells in (1_000, 1_000_000)]
     return rows
@@ -59,6 +69,11 @@ def _table(cells: int) -> str:
 
 def _sum(top: int) -> str:
     return _policy(f"{{ range = [0, {top}] }}", 300) + SUM.format(kind="geometric") + OFTEN.format(count=12)
+
+
+def _hidden(top: int, name: str) -> str:
+    rule = HIDDEN[name].format(wide=top // 100) + "\n"
+    return _policy(f"{{ range = [0, {top}] }}", 300) + rule + SUM.format(kind="geometric")
 
 
 def _map(side: int) -> str:

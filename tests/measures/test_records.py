@@ -241,3 +241,14 @@ def test_exact_values_of_a_small_survey() -> None:
     found = record_leakage(sv.mechanisms.truncated_geometric(3, alpha="1/2"), answers)
     assert found.exact == F(2, 3)
     assert found.answers in ((1, 0), (2, 1))
+
+
+def test_one_value_of_very_many_is_exact_by_closed_forms() -> None:
+    size = 20_000
+    answers = sv.Query.record().answers(sv.Policy(sv.secrets.line(size)))
+    found = sv.record_leakage(sv.mechanisms.truncated_geometric(size, 1.0), answers)
+    assert not found.is_bound
+    assert found.after == pytest.approx((1 + (size - 1) * math.tanh(0.5)) / size, rel=1e-12)
+    other = sv.Query.record().answers(sv.Policy.local(size))
+    response = sv.record_leakage(sv.mechanisms.randomised_response(size, 1.0), other)
+    assert response.after == pytest.approx(math.e / (math.e + size - 1), rel=1e-12)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.errors import FileError
+from sievert.errors import FileError, SievertError
 from sievert.files import Scenario, load_scenario
 from sievert.questions.breach import breach_of
 from sievert.questions.explain import explain_file
@@ -433,3 +433,14 @@ def test_breach_about_a_combination_of_columns(tmp_path: Path) -> None:
     assert found.breach is not None and found.breach.predicate == (("b", 2),)
     # ε′ = 1/2: in the best case e^(1/2)/(e^(1/2) + 5 e^(-1/2)).
     assert found.predicate.highest == pytest.approx(math.e / (math.e + 5))
+
+
+def test_cut_off_noise_on_many_answers_with_gaps_names_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.toml"
+    path.write_text(
+        'version = 1\n[policy]\nvalues = [0, 1, 100, 1000, 5000]\nrecords = 1000\n[query]\nkind = "sum"\n'
+        '[mechanism]\nkind = "truncated-geometric"\neps = 1.0\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(SievertError, match='use kind = "geometric"'):
+        sv.audit(path)

@@ -172,6 +172,8 @@ def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
     labels = secrets.inputs if isinstance(secrets, Channel) else secrets
     if prior is None:
         return uniform(n)
+    if isinstance(prior, np.ndarray) and _is_uniform(prior, n):
+        return prior
     items = prior
     if not (isinstance(prior, np.ndarray) and prior.dtype == np.float64 and prior.shape == (n,)):
         items = by_label(prior, labels, "prior", PriorError)
@@ -193,6 +195,13 @@ def as_prior(prior: object, secrets: int | Labels | Channel) -> Prior:
     result = np.empty(n, dtype=object if exact else np.float64)
     result[:] = values
     return result
+
+
+def _is_uniform(prior: Prior, size: int) -> bool:
+    """Whether it is one fraction again and again, as `uniform` makes it; a million are not added up."""
+    if prior.dtype != object or prior.shape != (size,) or not isinstance(prior[0], Fraction):
+        return False
+    return prior[0] * size == 1 and len(set(map(id, prior.tolist()))) == 1
 
 
 def _sum(values: list[float]) -> float:

@@ -154,9 +154,22 @@ class Scenario(Described):
             noise = unlisted_noise(self, family)
             if noise is not None:
                 return noise
-        answers, query = self.answers, self.query
+        answers, query = self._answers_for(family), self.query
         with self._at("mechanism"):
             return family.channel(answers, query)
+
+    def _answers_for(self, family: Family) -> Answers:
+        """The listed answers; noise that is cut off at answers with gaps names the one that is not."""
+        try:
+            return self.answers
+        except TooLargeError as problem:
+            added = family.added()
+            if added is None or not added.clamps or not self.document.query.is_total:
+                raise
+            raise TooLargeError(
+                f'{problem}; or use kind = "geometric", whose noise is not cut off and needs no list',
+                size=problem.size,
+            ) from None
 
     @cached_property
     def epsilon(self) -> Epsilon:

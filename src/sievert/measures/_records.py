@@ -136,6 +136,8 @@ def record_leakage(
     answers = _answers(given, query)
     if answers is not None:
         if channel.shape[0] * channel.shape[1] > LARGEST_DENSE:
+            if policy.records == 1 and not policy.constrained and answers.labels == policy.values:
+                return _separate([(channel, 1)], policy, float_prior(prior, policy.values))
             return _bound(epsilon(channel, answers).nats, policy, prior)
         return _worst(channel, as_prior(prior, policy.values), context_rows(channel, answers))
     if query is not None:
