@@ -87,7 +87,7 @@ class Solver:
                 return whole
             if not len(missed):
                 over = float(excess.max() + prices.sum() + found.slopes @ limits - found.value)
-                if best is not None and over > least / 2:
+                if best is not None and over > least / 2 and found.value <= best.value + loose:
                     return best
                 best, least = found, over
                 if over <= loose or self.core == (0, n - 1):

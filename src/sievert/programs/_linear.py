@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.numerics import brief
+from sievert.numerics import advance, brief
 
 __all__ = [
     "GrowingProgram",
@@ -35,6 +35,8 @@ Method = Literal["choose", "simplex", "ipm", "pdlp"]
 
 # Entries of a program from which solving may take seconds.
 LONG_PROGRAM = 20_000
+# After so many steps such a program says how far it is.
+SHOWN_STEPS = 100
 # Bounds are blown up by this before a solver with an absolute tolerance sees them.
 MAGNIFIED = 2.0**8
 # Multipliers that miss a cost by more are looked for inside the optimal face too.
@@ -140,7 +142,7 @@ def solve(
 
 
 def run_solver(solver: Any, entries: int) -> None:
-    """Solve; a program that takes long looks at every iteration whether Ctrl-C was pressed meanwhile.
+    """Solve; a program that takes long says how far it is, and looks whether Ctrl-C was pressed meanwhile.
 
     Signals reach Python in the main thread only, and there only between two steps of Python: the solver's own
     call to ask is one.
@@ -151,10 +153,15 @@ def run_solver(solver: Any, entries: int) -> None:
         solver.run()
         return
     pressed: list[int] = []
+    rows = solver.getNumRow()
 
     def look(event: Any) -> None:
         if pressed:
             event.interrupt()
+        steps = event.data_out.simplex_iteration_count
+        if steps > 0 and steps % SHOWN_STEPS == 0:
+            # The simplex takes about as many steps as there are rows, often more.
+            advance("steps of the linear program", steps, max(steps, rows))
 
     signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     events = (solver.cbSimplexInterrupt, solver.cbIpmInterrupt)

@@ -36,8 +36,9 @@ def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
 
 def _association(found: Inference) -> list[str]:
     v, bits = found.association
+    secret = f"{found.secret[0].upper()}{found.secret[1:]}"
     return [
-        f"{found.secret} against {found.answer}, from {found.rows:,} public rows: Cramér's V {v:.4g}, "
+        f"{secret} against {found.answer}, from {found.rows:,} public rows: Cramér's V {v:.4g}, "
         f"{in_bits(bits)} of mutual information.",
         f"Released: {found.answer}, through {found.mechanism}.",
     ]
@@ -157,7 +158,7 @@ def tradeoff(found: Inference) -> go.Figure:
         figure.add_vline(x=limit, line={"color": LIMIT, "dash": "dash"}, annotation_text="accepted")
     figure.update_xaxes(tickformat=SHARE)
     figure.update_yaxes(tickformat=SHARE)
-    return laid_out(figure, f"how often {found.secret} is guessed", "how often the answer is right")
+    return laid_out(figure, f"{found.secret} guessed", "answer right")
 
 
 def _draw_frontier(figure: go.Figure, found: Inference, best: InferenceCurve) -> None:
