@@ -172,6 +172,7 @@ GIVEN = {
 }
 # The same keys with other contents, by the kind.
 OTHERS: dict[str, dict[str, object]] = {
+    "PullBack": {"anchor": 1},
     "ColumnProperty": {"column": "x"},
     "WhereProperty": {"where": {"x": 1}},
     "CountProperty": {"count": ["x"], "of": 1},

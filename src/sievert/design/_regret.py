@@ -210,7 +210,7 @@ def _least(
         advance("rounds of cutting planes", turn, ROUNDS)
         master = _master(program, list(cuts.values()))
         mechanism = program.channel(master.weights, space.points)
-        found = _worst(Case(mechanism, space, None, table.tolist(), ratio, effort))
+        found = _worst(Case(mechanism, space, None, table.tolist(), ratio, effort), master.bound)
         assert isinstance(found.gap, Fraction)
         if found.gap <= master.bound:
             return _settled(mechanism, found, master, cuts, program, given)
@@ -238,9 +238,9 @@ def _ratio(level: Privacy) -> Fraction:
     return min(Fraction(math.ceil(above * scale), scale), Fraction(1))
 
 
-def _worst(case: Case) -> Universality:
-    """The largest gap of a mechanism over all priors; TooLargeError where that takes more than the effort."""
-    found = by_cells(case)
+def _worst(case: Case, bound: Fraction) -> Universality:
+    """A gap above a bound, or the largest one; TooLargeError where that takes more than the effort."""
+    found = by_cells(case, bound)
     if found is None:
         raise TooLargeError(
             f"the cells of priors of a mechanism on {case.metric.size} inputs have more than {case.effort} "

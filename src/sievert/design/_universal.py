@@ -236,8 +236,11 @@ def by_blocks(case: Case, decide: Callable[[Case], Universality] | None = None) 
     return case.no(prior, rows, found.gap / case.unit, words)
 
 
-def by_cells(case: Case) -> Universality | None:
-    """The corners of the cells; None where they are too many for the effort."""
+def by_cells(case: Case, above: Fraction | None = None) -> Universality | None:
+    """The corners of the cells; None where they are too many for the effort.
+
+    Any gap `above` a given one is enough, where one is given; without one that is larger all are settled.
+    """
     try:
         most = max(1, case.effort // RAYS)
         corners = cell_priors(_gridded(case, case.table), _gridded(case, case.loss), most)
@@ -250,9 +253,9 @@ def by_cells(case: Case) -> Universality | None:
         np.array(corner, dtype=object) if case.exact else np.array([float(p) for p in corner])
         for corner in corners
     ]
-    if case.exact and len(corners) > COMPLETE:
+    if case.exact and (above is not None or len(corners) > COMPLETE):
         found = _at_likely_corners(case, priors, program)
-        if found is not None:
+        if found is not None and found.gap is not None and (above is None or found.gap > above):
             return found
     gaps = []
     for k, prior in enumerate(priors):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, Privacy, require_dense
@@ -425,6 +425,15 @@ class Versus(LevelledFamily):
 @kind(Family, "pull-back")
 class PullBack(LevelledFamily):
     """Geometric noise on the distance from one value, or on numbers that change no faster than distances."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                {"oneOf": [{"required": ["eps"]}, {"required": ["alpha"]}]},
+                {"oneOf": [{"required": ["anchor"]}, {"required": ["along"]}]},
+            ]
+        },
+    )
 
     anchor: Annotated[Value | None, Field(description="the value from which distances are measured")] = None
     along: Annotated[
