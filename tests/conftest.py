@@ -31,7 +31,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 # The distribution that brings each peer, where its name is not the module's.
-DISTRIBUTIONS = {"ot": "POT"}
+DISTRIBUTIONS = {"ot": "POT", "sklearn": "scikit-learn"}
 
 
 @pytest.fixture(scope="session")
