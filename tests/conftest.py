@@ -36,7 +36,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 # The distribution that brings each peer, where its name is not the module's.
-DISTRIBUTIONS = {"ot": "POT", "faiss": "faiss-cpu"}
+DISTRIBUTIONS = {"ot": "POT", "faiss": "faiss-cpu", "sklearn": "scikit-learn"}
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 
 import sievert as sv
 from sievert.cli import main
-from sievert.errors import BudgetError, DataError, FileError, NotAcceptedError
+from sievert.errors import BudgetError, DataError, FileError, LedgerError, NotAcceptedError, OutputError
 from sievert.questions.documents import (
     about_documents,
     attack_documents,
@@ -133,12 +133,34 @@ def test_an_interrupted_run_is_finished_with_the_same_words(letters: Change, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_documents, "_sidecar", stop)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OutputError, match=r"is charged .* and not published"):
         sv.release.run(path)
     assert not (path.parent / "out" / "letters.csv").exists()
     monkeypatch.setattr(_documents, "_sidecar", real)
     done = sv.release.run(path)
     assert done.resumed and done.eps == 0 and done.remaining == 12
+    assert "words" in json.loads(Path(done.sidecar).read_text(encoding="utf-8"))
+
+
+def test_an_interrupted_run_goes_elsewhere_with_another_output(letters: Change, monkeypatch: Any) -> None:
+    """As with tables: the same words at no further cost, where the second command says."""
+    from sievert.release import _documents
+
+    path = letters(("[release]", "[release]\ntest_seed = 5"))
+    real = _documents._sidecar
+
+    def stop(*arguments: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_documents, "_sidecar", stop)
+    with pytest.raises(OutputError, match="No space"):
+        sv.release.run(path)
+    monkeypatch.setattr(_documents, "_sidecar", real)
+    with pytest.raises(LedgerError, match="was begun differently"):
+        sv.release.run(path, insecure_rng=6)
+    elsewhere = path.parent / "elsewhere.csv"
+    done = sv.release.run(path, output=elsewhere)
+    assert done.resumed and done.remaining == 12 and elsewhere.is_file()
 
 
 def test_laplace_noise_must_be_asked_for_as_floats(letters: Change) -> None:

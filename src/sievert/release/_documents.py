@@ -16,13 +16,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import DataError, FileError, NotAcceptedError, OutputError
+from sievert.errors import DataError, FileError, NotAcceptedError
 from sievert.files import TextRelease, TextScenario, contents
 from sievert.ledger import WAIT_SECONDS, Budget, Ledger, Relation, Reservation, check_name, file_hash
 from sievert.numerics import in_percent, number, on_device, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
-from sievert.release._local import OUTPUT, SealedBits, State, new_key
+from sievert.release._local import OUTPUT, SealedBits, State
 from sievert.release._plan import budget_path, ledger_key
+from sievert.release._running import charged, interrupted, make_folder
 from sievert.results import Result
 from sievert.tables import Text, is_inside, require_writable, table_writer
 from sievert.text import Bag, promise, released, verdict
@@ -222,24 +223,24 @@ def run_documents(
         failed = audit_documents(scenario).failed
         if failed:
             raise NotAcceptedError(f"{scenario.source}: not released: {'; '.join(failed)}")
+    budget, key = Budget.read(plan.budget_file), plan.key()
+    early = Ledger.look(plan.folder, budget, relation=plan.relation, key=key, anchor=anchor)
+    if all(entry.finished for entry in early.entries):
+        early.check(plan.cost, [], plan.unit)
     fingerprint, count = _checked(plan, progress)
-    budget = Budget.read(plan.budget_file)
-    try:
-        plan.output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise OutputError(f"{plan.output.parent}: cannot be made ({problem.strerror})") from None
+    make_folder(plan.output.parent)
     with Ledger.hold(
-        plan.folder, budget, relation=plan.relation, key=plan.key(), wait=wait, anchor=anchor
+        plan.folder, budget, relation=plan.relation, key=key, wait=wait, anchor=anchor
     ) as ledger:
         salted = hashlib.sha256(f"{ledger.salt}{fingerprint}".encode()).hexdigest()
         about = {"file": plan.digest, "fingerprint": salted}
-        held = ledger.unfinished(**about)
-        if held is not None and fresh:
-            held.abandon()
-            held = None
+        done = ledger.just_finished(**about)
+        if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
+            content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
+            return _result(plan, ledger, done, content["private"], count, content["words"], True)
+        held, state = interrupted(plan, ledger, about, plan.seed, fresh, id)
         resumed = held is not None
         if held is None:
-            state = State(new_key(plan.seed), plan.seed is None)
             held = ledger.reserve(
                 plan.cost,
                 [],
@@ -251,11 +252,9 @@ def run_documents(
                 mechanism=scenario.mechanism.words(),
                 **about,
             )
-        else:
-            state = State.load(held)
-        with on_device(device):
+        with charged(held), on_device(device):
             words = _written(plan, held, state, fingerprint, count, progress)
-        return _result(plan, ledger, held, state, count, words, resumed)
+        return _result(plan, ledger, held, state.secure, count, words, resumed)
 
 
 def _bags(plan: _Plan) -> Iterator[tuple[Text, Bag]]:
@@ -369,6 +368,7 @@ def _sidecar(plan: _Plan, held: Reservation, documents: int, words: int) -> dict
         "charged": str(plan.cost),
         "length": plan.scenario.length.rule,
         "documents": documents,
+        "words": words,
         "private": plan.seed is None,
         "meaning": _meaning(plan),
         "ledger": held.ledger.head,
@@ -376,7 +376,7 @@ def _sidecar(plan: _Plan, held: Reservation, documents: int, words: int) -> dict
 
 
 def _result(
-    plan: _Plan, ledger: Ledger, held: Reservation, state: State, documents: int, words: int, resumed: bool
+    plan: _Plan, ledger: Ledger, held: Reservation, secure: bool, documents: int, words: int, resumed: bool
 ) -> DocumentsRelease:
     mechanism = plan.scenario.mechanism
     return DocumentsRelease(
@@ -388,9 +388,9 @@ def _result(
         documents,
         words,
         resumed,
-        mechanism.exact and state.secure,
+        mechanism.exact and secure,
         "exact" if mechanism.exact else "float",
         ledger.head,
         _meaning(plan),
-        not state.secure,
+        not secure,
     )

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, cast, overload
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError, SievertError
 from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario, vector_scenario
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sievert.release._documents import DocumentsRelease
     from sievert.release._vectors import VectorsRelease
 
-__all__ = ["Release", "run"]
+__all__ = ["Release", "charged", "interrupted", "make_folder", "run"]
 
 Progress = Callable[[str, int, int | None], None]
 SIDECAR = 0
@@ -228,7 +228,7 @@ def run(
         refuse_private(described.document, described.folder, described.source, data)
     rows = plan.data.rows(described.folder) if data is None else open_rows(data)
     if plan.unaccounted:
-        _make_folder(plan.output.parent)
+        make_folder(plan.output.parent)
         return _unaccounted(
             plan, *released_without_ledger(plan, rows, seed, id, _reporter(progress, "reading"))
         )
@@ -237,7 +237,7 @@ def run(
     if all(entry.finished for entry in early.entries):
         early.check(charge(plan, early), plan.columns, plan.unit)
     read = _read(plan, rows, _reporter(progress, "reading"))
-    _make_folder(plan.output.parent)
+    make_folder(plan.output.parent)
     with Ledger.hold(
         plan.ledger_folder, budget, relation=relation, key=key, wait=wait, anchor=anchor
     ) as ledger:
@@ -247,12 +247,12 @@ def run(
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
             return _result(plan, ledger, done, Fraction(0), None, True, content["mechanism"])
-        held, state = _interrupted(plan, ledger, about, seed, fresh, id)
+        held, state = interrupted(plan, ledger, about, seed, fresh, id)
         resumed = held is not None
         eps = Fraction(0) if resumed else charge(plan, ledger)
         if held is None:
             held = _reserved(plan, ledger, eps, state, id, about)
-        with _charged(held):
+        with charged(held):
             table, sampler = _published(plan, rows, read, held, state, progress)
         return _result(plan, ledger, held, eps, table, resumed, sampler)
 
@@ -304,8 +304,18 @@ def _seed(plan: Plan, insecure_rng: object) -> int | None:
     return insecure_rng
 
 
-def _interrupted(
-    plan: Plan, ledger: Ledger, about: dict[str, str], seed: int | None, fresh: bool, id: str | None
+class Placed(Protocol):
+    """A release that knows where its files go."""
+
+    @property
+    def output(self) -> Path: ...
+
+    @property
+    def sidecar(self) -> Path: ...
+
+
+def interrupted(
+    plan: Placed, ledger: Ledger, about: dict[str, str], seed: int | None, fresh: bool, id: str | None
 ) -> tuple[Reservation | None, State]:
     """An interrupted run of the same release that is to be finished, and its state; else a new state."""
     begun = State(new_key(seed), seed is None)
@@ -342,7 +352,7 @@ def _reserved(
 
 
 @contextmanager
-def _charged(held: Reservation) -> Iterator[None]:
+def charged(held: Reservation) -> Iterator[None]:
     """Whatever fails after the charge says that it is charged, and how to go on."""
     try:
         yield
@@ -410,7 +420,7 @@ def _unaccounted(plan: Plan, name: str, table: NoisyTable, sampler: dict[str, An
     )
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
