@@ -32,6 +32,7 @@ NAMESPACES = [
     "estimation", "gains", "geometry", "graphs", "inference", "information", "lattice", "losses",
     "mechanisms", "metrics", "observations", "plots", "priors", "promises", "protocols", "release", "results",
     "sampling", "secrets", "symmetries", "testing", "text", "transformations",
+    "vectors",
 ]  # fmt: skip
 
 

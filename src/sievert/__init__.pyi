@@ -12,6 +12,7 @@ from . import results as results
 from . import sampling as sampling
 from . import testing as testing
 from . import text as text
+from . import vectors as vectors
 from .channels import divergences as divergences
 from .channels import priors as priors
 from .channels._channel import Channel as Channel

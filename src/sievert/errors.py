@@ -28,6 +28,7 @@ __all__ = [
     "SievertError",
     "TextError",
     "TooLargeError",
+    "VectorError",
 ]
 
 
@@ -111,6 +112,10 @@ class EstimationError(SievertError):
 
 class TextError(SievertError):
     """A document, a vocabulary or an embedding that cannot be used."""
+
+
+class VectorError(SievertError):
+    """Vectors, a hash or codes that cannot be used, or that do not belong together."""
 
 
 class FileError(SievertError):

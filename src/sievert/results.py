@@ -125,6 +125,17 @@ if TYPE_CHECKING:
     from sievert.text import TextCalibration as TextCalibration
     from sievert.text import WordCapacity as WordCapacity
     from sievert.text import WordChannelEstimate as WordChannelEstimate
+    from sievert.vectors import CXDP as CXDP
+    from sievert.vectors import PXDP as PXDP
+    from sievert.vectors import XDP as XDP
+    from sievert.vectors import Accountant as Accountant
+    from sievert.vectors import DistanceEstimate as DistanceEstimate
+    from sievert.vectors import LossCurve as LossCurve
+    from sievert.vectors import LossDistribution as LossDistribution
+    from sievert.vectors import Matches as Matches
+    from sievert.vectors import PaperBounds as PaperBounds
+    from sievert.vectors import UtilityLoss as UtilityLoss
+    from sievert.vectors import VectorCalibration as VectorCalibration
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -165,6 +176,10 @@ ROOMS = {
     "text": (
         "AttackBench BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise TextCalibration "
         "WordCapacity WordChannelEstimate"
+    ),
+    "vectors": (
+        "Accountant CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds UtilityLoss "
+        "VectorCalibration XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

@@ -19,6 +19,7 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
     planar_geometric(eps, *, bounds=None)           lattice points (n, 2): x + noise of P(z) ∝ e^(-ε·|z|)
     discrete_gaussian(sigma= | variance=)           integers: x + noise of P(z) ∝ e^(-z²/2σ²)
     staircase(eps, sensitivity)                     integers: x + noise that falls once in every Δ steps
+    bit_flips(eps | alpha=)                         packed bits: each flipped with probability 1/(1 + e^ε)
     bernoulli(p), bernoulli_exp(gamma)              0 or 1
     bernoulli_exp_each(denominator)                 numerators of γ to 0 or 1, with probability e^-γ
     for_channel(channel)                            labels to labels: the exact sampler of any channel that
@@ -38,6 +39,7 @@ __all__ = [
     "bernoulli",
     "bernoulli_exp",
     "bernoulli_exp_each",
+    "bit_flips",
     "bit_source",
     "discrete_gaussian",
     "discrete_laplace",

@@ -10,6 +10,9 @@ from ._base import bit_source as bit_source
 from ._bernoulli import bernoulli as bernoulli
 from ._bernoulli import bernoulli_exp as bernoulli_exp
 from ._bernoulli import bernoulli_exp_each as bernoulli_exp_each
+from ._flips import BitFlips as BitFlips
+from ._flips import bit_flips as bit_flips
+from ._flips import coins as coins
 from ._for_channel import ChannelSampler as ChannelSampler
 from ._for_channel import NoisyInputs as NoisyInputs
 from ._for_channel import exact_sampler as exact_sampler
@@ -25,6 +28,7 @@ from ._laplace import laplace_noise as laplace_noise
 from ._lattice import discrete_gaussian as discrete_gaussian
 from ._lattice import planar_geometric as planar_geometric
 from ._lazy import Ratio as Ratio
+from ._lazy import exp_neg as exp_neg
 from ._lazy import ratio as ratio
 from ._pixels import pixelated_laplace as pixelated_laplace
 from ._response import randomised_response as randomised_response
