@@ -51,6 +51,32 @@ def test_geometric_on_a_grid() -> None:
     assert np.allclose(grid_geometric(3, alpha=ALPHA).matrix, grid_geometric(3, EPS).matrix, rtol=1e-14)
 
 
+def test_geometric_on_points_of_any_distance() -> None:
+    """Our notes, 2.3: rows sum to one, every constraint is tight, regular points give the N-geometric."""
+    assert grid_geometric([0, "1/2", 1], alpha=ALPHA).exact.tolist() == (
+        grid_geometric(2, alpha=ALPHA).exact.tolist()
+    )
+    assert grid_geometric([3], 2.0).matrix.tolist() == [[1.0]]
+    rng = np.random.default_rng(3)
+    for size in (2, 5, 9):
+        points = np.sort(rng.random(size)).round(6).tolist()
+        found = grid_geometric(points, 4.0)
+        assert found.matrix.sum(axis=1) == pytest.approx(1, abs=4e-16)
+        assert realised_epsilon(found) == pytest.approx(4, rel=1e-9)
+        exact = grid_geometric([round(1000 * x) for x in points], alpha="1/2")
+        assert set(exact.exact.sum(axis=1)) == {1}
+    # Best for a single-crossing loss, against the linear program.
+    points = [0, F(1, 10), F(1, 2), 1]
+    off = np.array([[abs(float(w - x)) for x in points] for w in points])
+    prior = np.array([0.4, 0.1, 0.2, 0.3])
+    lost = ((off * prior) @ grid_geometric(points, 3.0).matrix).min(axis=0).sum()
+    best = sv.optimal_mechanism(sv.metrics.line(points), 3.0, prior=prior, loss=sv.losses.matrix(off))
+    assert lost == pytest.approx(float(best.loss), rel=1e-9)
+    for wrong in ([], [1, 0], [0, "x"]):
+        with pytest.raises(sv.SievertError, match="cells"):
+            grid_geometric(wrong, 1.0)
+
+
 def test_pixels_of_laplace() -> None:
     noise = truncated_laplace(alpha=ALPHA)
     four = noise.pixelated(4, 2)

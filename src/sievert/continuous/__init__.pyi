@@ -3,6 +3,8 @@ from ._gap import Gap as Gap
 from ._gap import Resolution as Resolution
 from ._gap import gap as gap
 from ._gap import resolution as resolution
+from ._hypers import HyperDistance as HyperDistance
+from ._hypers import hyper_distance as hyper_distance
 from ._kinds import DensityPrior as DensityPrior
 from ._laplace import TruncatedLaplace as TruncatedLaplace
 from ._laplace import grid_geometric as grid_geometric
@@ -15,9 +17,7 @@ from ._losses import IntervalLoss as IntervalLoss
 from ._losses import function_loss as function_loss
 from ._losses import step_loss as step_loss
 from ._pixels import pixelated_loss as pixelated_loss
-from ._witness import HyperDistance as HyperDistance
 from ._witness import Refinement as Refinement
-from ._witness import hyper_distance as hyper_distance
 from ._witness import pixel_witness as pixel_witness
 from ._witness import refined_by_geometric as refined_by_geometric
 from ._witness import witness as witness

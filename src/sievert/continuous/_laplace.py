@@ -27,7 +27,7 @@ from sievert.mechanisms import (
     privacy,
     rational_power,
 )
-from sievert.numerics import brief, is_whole, taken, whole
+from sievert.numerics import brief, is_whole, log_of, taken, whole
 from sievert.spaces import EvenNumbers, metrics
 
 __all__ = ["TruncatedLaplace", "grid", "grid_geometric", "lifted", "realised_epsilon", "truncated_laplace"]
@@ -169,15 +169,17 @@ def grid(cells: object, interval: tuple[Fraction, Fraction]) -> list[Fraction]:
 
 
 def grid_geometric(
-    cells: int, eps: object = None, interval: object = (0, 1), *, alpha: object = None
+    cells: int | Iterable[object], eps: object = None, interval: object = (0, 1), *, alpha: object = None
 ) -> Channel:
     """The geometric mechanism on the grid of an interval: the N-geometric of Fernandes, eq 7.7.
 
     Parameters
     ----------
-    cells : how many equal cells; their N + 1 ends are the inputs and outputs
+    cells : how many equal cells; their N + 1 ends are the inputs and outputs. Or these points themselves, in
+        increasing order, any distance apart: the column of a point is c·e^(-ε|x-y|), with the only c that
+        makes rows of it
     eps, alpha : exactly one of eps (nats for each unit of the values, not for each step) and alpha = e^-eps
-    interval : its two ends
+    interval : its two ends; points need none
 
     Returns
     -------
@@ -192,10 +194,14 @@ def grid_geometric(
     --------
     >>> grid_geometric(2, alpha="1/16").exact[0].tolist()
     [Fraction(4, 5), Fraction(3, 20), Fraction(1, 20)]
+    >>> grid_geometric([0, 1, 3], alpha="1/2").exact[0].tolist()
+    [Fraction(2, 3), Fraction(7, 30), Fraction(1, 10)]
     """
+    level = privacy(eps, alpha)
+    if not is_whole(cells):
+        return _on_points(cells, level)
     ends = interval_of(interval, MechanismError)
     count = whole("cells", cells, MechanismError, most=LARGEST_GRID)
-    level = privacy(eps, alpha)
     step = (ends[1] - ends[0]) / count
     root = None if level.alpha is None else rational_power(level.alpha, step)
     if root is not None:
@@ -205,6 +211,44 @@ def grid_geometric(
     else:
         scaled = privacy(level.eps * float(step), None)
     return TruncatedGeometricChannel(count + 1, scaled, _labels(ends[0], step, count + 1))
+
+
+def _on_points(given: object, level: Privacy) -> Channel:
+    """c_y = (tanh(ε·gap/2) + tanh(ε·next gap/2))/2, a gap beyond the ends being infinite (our notes, 2.3)."""
+    listed = taken("cells", given, MechanismError, "points, or how many equal cells there are")
+    points = [rational("cells", point, MechanismError) for point in listed]
+    gaps = [b - a for a, b in pairwise(points)]
+    if not points or any(gap <= 0 for gap in gaps):
+        raise MechanismError(f"cells is {brief(listed)}; points must be in increasing order, one at least")
+    require_dense(len(points), len(points), "the mechanism")
+    labels = [int(x) if x.denominator == 1 else x for x in points]
+    roots = [None if level.alpha is None else rational_power(level.alpha, gap) for gap in gaps]
+    decays = [root for root in roots if root is not None]
+    if level.alpha is not None and len(decays) == len(gaps):
+        return Channel(_products(decays), labels, labels)
+    if math.isinf(level.eps):
+        return Channel(np.eye(len(points)), labels, labels)
+    places = np.array([float(point - points[0]) for point in points])
+    tangents = np.tanh(level.eps * np.array([float(gap) for gap in gaps]) / 2)
+    sides = np.concatenate([[1.0], tangents]) + np.concatenate([tangents, [1.0]])
+    logs = log_of(sides / 2) - level.eps * np.abs(np.subtract.outer(places, places))
+    return Channel.trusted(logs, "log", labels, labels)
+
+
+def _products(decays: list[Fraction]) -> list[list[Fraction]]:
+    """The same in fractions, from e^(-ε·gap) of every gap."""
+    tangents = [Fraction(1), *((1 - decay) / (1 + decay) for decay in decays), Fraction(1)]
+    shares = [(a + b) / 2 for a, b in pairwise(tangents)]
+    rows = []
+    for i in range(len(shares)):
+        reached = [Fraction(1)]
+        for decay in decays[i:]:
+            reached.append(reached[-1] * decay)
+        before = [Fraction(1)]
+        for decay in reversed(decays[:i]):
+            before.append(before[-1] * decay)
+        rows.append([a * c for a, c in zip([*before[:0:-1], *reached], shares, strict=True)])
+    return rows
 
 
 def _labels(start: Fraction, step: Fraction, size: int) -> Sequence[Any]:

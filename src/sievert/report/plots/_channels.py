@@ -233,9 +233,11 @@ def _frame(figure: go.Figure, names: list[str]) -> None:
         hoverinfo="skip",
     )
     places = ["bottom center", "bottom center", "top center"][: len(names)]
+    # Clear of the points that lie in a corner.
+    off = np.array([-0.06, -0.06, 0.03])[: len(names)]
     figure.add_scatter(
         x=corners[:, 0],
-        y=corners[:, 1],
+        y=corners[:, 1] + off,
         mode="text",
         text=[folded(f"surely {name}", CORNER) for name in names],
         textposition=places,

@@ -111,7 +111,7 @@ def laplace_price(gaps: Sequence[Gap]) -> go.Figure:
             figure.add_scatter(x=cells, y=values, mode="lines+markers", name=name, line=line)
     figure.update_xaxes(type="log", tickvals=cells, ticktext=[str(count) for count in cells])
     figure.update_yaxes(type="log", dtick=1, exponentformat="power")
-    return laid_out(figure, "cells of the grid", "loss beyond the geometric mechanism's")
+    return laid_out(figure, "cells of the grid", "loss beyond the geometric's")
 
 
 def laplace_posteriors(noise: TruncatedLaplace, pixels: int | None = None, prior: object = None) -> go.Figure:
