@@ -29,6 +29,7 @@ __all__ = [
     "estimate_distance",
     "exposed_planes",
     "from_chord",
+    "laplace_channel",
     "laplace_lsh",
     "loss_curve",
     "neighbours",

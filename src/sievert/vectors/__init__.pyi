@@ -33,6 +33,7 @@ from ._hashing import MinHash as MinHash
 from ._hashing import PStable as PStable
 from ._kinds import HashFamily as HashFamily
 from ._kinds import VectorFamily as VectorFamily
+from ._laplace_channel import laplace_channel as laplace_channel
 from ._matching import DistanceEstimate as DistanceEstimate
 from ._matching import Matches as Matches
 from ._matching import UtilityLoss as UtilityLoss
